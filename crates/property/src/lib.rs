@@ -1,0 +1,1 @@
+//! The property and scenario languages of Verde.
