@@ -381,10 +381,12 @@ impl<'f> Checker<'_, 'f> {
                         operand: p.operand.clone(),
                         text,
                         ty: None,
+                        types: Types::ANY,
                     });
                     specs.len() - 1
                 });
             if specs[arg].ty.is_none() {
+                specs[arg].types = ty.as_deref().map_or(Types::ANY, types::declared);
                 specs[arg].ty = ty;
             }
             let arg = arg as u16;

@@ -111,6 +111,8 @@ pub struct ParamSpec {
     /// The key in a trace's `args`.
     pub text: String,
     pub ty: Option<String>,
+    /// What values of the declared type become in a block.
+    pub types: ir::Types,
 }
 
 /// A parameter as one transition sees it.

@@ -385,11 +385,13 @@ mod tests {
              try: pass\nexcept E as m: pass\nn = [o for o in p2 if (w := o)]\nmatch s:\n case {'k': t, **u}: pass\n\
              lambda v: v2\ndel zz\n",
         );
+        let mut a = a;
+        a.sort();
         assert_eq!(
             a,
             [
-                "os", "j", "y", "f", "C", "a", "b", "c", "e", "g", "h", "l", "m", "n", "w", "t",
-                "u", "zz"
+                "C", "a", "b", "c", "e", "f", "g", "h", "j", "l", "m", "n", "os", "t", "u", "w",
+                "y", "zz"
             ]
         );
         assert!(r.contains(&"d".to_string()) && !r.contains(&"v2".to_string()));

@@ -1,0 +1,29 @@
+//! The monitor: slices, transitions and verdicts of one property over events.
+//!
+//! Pure: no process, no clock, no I/O. Events come in, an [`Observer`] hears
+//! what happened, and blocks outside the typed subset are run by a [`Host`].
+
+mod cell;
+mod env;
+mod groups;
+mod history;
+mod host;
+mod index;
+mod interner;
+mod interp;
+mod layout;
+mod monitor;
+pub mod num;
+mod observer;
+mod plan;
+mod slices;
+
+pub use cell::{Arg, Cell, Tag};
+pub use env::Scratch;
+pub use history::{Entry, Field};
+pub use host::{Failure, FailureKind, Host, NoPython, Raised, Truth};
+pub use interp::{Bail, Params, run as interpret};
+pub use layout::LAYOUT_VERSION;
+pub use monitor::{Event, FinalVerdict, Monitor, Options};
+pub use observer::{Branch, Observer, Step};
+pub use slices::{Slices, SlotRef};

@@ -1,0 +1,636 @@
+//! The slices of one property: a table per level of the chain, counters, and
+//! the strings of keys.
+
+use crate::cell::{Arg, Cell, Tag};
+use crate::groups::{Groups, hash};
+use crate::index::Index;
+use crate::interner::Interner;
+use crate::layout::*;
+use crate::plan::{Find, Plan};
+use std::sync::Arc;
+use verde_property::{Binding, Mask, Property, SpecId, StateId, Verdict};
+
+/// Most parameters of `slice on`.
+pub const MOST_KEYS: usize = 16;
+
+/// A slice. Valid until the slice ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SlotRef {
+    pub level: u8,
+    pub slot: u32,
+}
+
+/// Values of slice parameters, by their place in `slice on`.
+#[derive(Clone, Copy)]
+pub struct Key {
+    cells: [Cell; MOST_KEYS],
+}
+
+impl Key {
+    pub const EMPTY: Key = Key {
+        cells: [Cell::UNSET; MOST_KEYS],
+    };
+
+    pub fn cell(&self, param: usize) -> Cell {
+        self.cells[param]
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Level {
+    mask: Mask,
+    layout: Layout,
+    stride: usize,
+    words: Vec<u64>,
+    /// First free slot plus one.
+    free: u32,
+    live: usize,
+    index: Index,
+    groups: Vec<Groups>,
+}
+
+impl Level {
+    fn word(&self, slot: u32, word: usize) -> u64 {
+        self.words[slot as usize * self.stride + word]
+    }
+
+    fn set(&mut self, slot: u32, word: usize, value: u64) {
+        self.words[slot as usize * self.stride + word] = value;
+    }
+
+    fn tag(&self, slot: u32, i: usize) -> Tag {
+        let (word, shift) = self.layout.tag(i);
+        Tag::from_byte((self.word(slot, word) >> shift) as u8)
+    }
+
+    fn set_tag(&mut self, slot: u32, i: usize, tag: Tag) {
+        let (word, shift) = self.layout.tag(i);
+        let w = self.word(slot, word) & !(0xff << shift);
+        self.set(slot, word, w | (tag as u64) << shift);
+    }
+
+    fn key(&self, slot: u32, i: usize) -> Cell {
+        Cell {
+            bits: self.word(slot, self.layout.key(i)),
+            tag: self.tag(slot, i),
+        }
+    }
+
+    fn same(&self, slot: u32, key: &[Cell]) -> bool {
+        key.iter().enumerate().all(|(i, c)| self.key(slot, i) == *c)
+    }
+
+    /// The slot's cells of the parameters in `of`, which is within the level's mask.
+    fn part(&self, slot: u32, of: Mask) -> ([Cell; MOST_KEYS], usize) {
+        let mut out = [Cell::UNSET; MOST_KEYS];
+        let mut n = 0;
+        for (i, param) in self.mask.iter().enumerate() {
+            if of.contains(param) {
+                out[n] = self.key(slot, i);
+                n += 1;
+            }
+        }
+        (out, n)
+    }
+
+    fn allocate(&mut self) -> u32 {
+        if self.free != 0 {
+            let slot = self.free - 1;
+            self.free = self.word(slot, CREATED) as u32;
+            return slot;
+        }
+        let slot = (self.words.len() / self.stride) as u32;
+        if self.words.capacity() - self.words.len() < self.stride {
+            // Grow by a quarter: a table of millions must not hold twice its size.
+            let more = (self.words.len() / 4 / self.stride).max(64) * self.stride;
+            self.words.reserve_exact(more);
+        }
+        self.words.resize(self.words.len() + self.stride, 0);
+        slot
+    }
+}
+
+/// All slices of a property. Readers see it between any two steps of an event.
+#[derive(Clone, Debug)]
+pub struct Slices {
+    property: Arc<Property>,
+    plan: Arc<Plan>,
+    levels: Vec<Level>,
+    interner: Interner,
+    created: u64,
+    ended: u64,
+    /// Ended slices that count for the verdict: in non-accepting, in accepting states.
+    ended_counted: [u64; 2],
+    live_in_state: Vec<u64>,
+    /// Live slices that count for the verdict, by their state's verdict.
+    counted: [u64; 4],
+    /// For each event the number of states with slices that have transitions on it.
+    wanted: Vec<u32>,
+    /// For each event the number of levels with slices that it can end.
+    wanted_ends: Vec<u32>,
+    /// Changes whenever the set of enabled events does.
+    version: u64,
+}
+
+impl Slices {
+    pub fn new(property: Arc<Property>, plan: Arc<Plan>) -> Slices {
+        let levels = property
+            .chain
+            .iter()
+            .zip(&plan.groups)
+            .map(|(mask, groups)| {
+                let layout = Layout {
+                    groups: groups.len(),
+                    keys: mask.len(),
+                    env: property.env.len(),
+                };
+                Level {
+                    mask: *mask,
+                    layout,
+                    stride: layout.stride(),
+                    words: Vec::new(),
+                    free: 0,
+                    live: 0,
+                    index: Index::default(),
+                    groups: groups.iter().map(|g| Groups::new(*g)).collect(),
+                }
+            })
+            .collect();
+        Slices {
+            levels,
+            interner: Interner::default(),
+            created: 0,
+            ended: 0,
+            ended_counted: [0; 2],
+            live_in_state: vec![0; property.states.len()],
+            counted: [0; 4],
+            wanted: vec![0; property.events.len()],
+            wanted_ends: vec![0; property.events.len()],
+            version: 0,
+            property,
+            plan,
+        }
+    }
+
+    pub fn property(&self) -> &Arc<Property> {
+        &self.property
+    }
+
+    // ---- reading
+
+    fn level(&self, r: SlotRef) -> &Level {
+        &self.levels[r.level as usize]
+    }
+
+    pub fn state(&self, r: SlotRef) -> StateId {
+        StateId(self.level(r).word(r.slot, META) as u16)
+    }
+
+    pub fn is_live(&self, r: SlotRef) -> bool {
+        let l = self.level(r);
+        (r.slot as usize) < l.words.len() / l.stride && l.word(r.slot, META) & LIVE != 0
+    }
+
+    /// Slices are numbered in the order of their creation.
+    pub fn created(&self, r: SlotRef) -> u64 {
+        self.level(r).word(r.slot, CREATED)
+    }
+
+    pub fn history(&self, r: SlotRef) -> u64 {
+        self.level(r).word(r.slot, HISTORY)
+    }
+
+    pub fn env(&self, r: SlotRef, i: usize) -> Cell {
+        let l = self.level(r);
+        Cell {
+            bits: l.word(r.slot, l.layout.env(i)),
+            tag: l.tag(r.slot, l.layout.keys + i),
+        }
+    }
+
+    /// The parameters that the slice binds.
+    pub fn mask(&self, r: SlotRef) -> Mask {
+        self.level(r).mask
+    }
+
+    /// The parameters that its parent binds; nothing for the root.
+    pub fn parent_mask(&self, r: SlotRef) -> Option<Mask> {
+        if r.level == 0 {
+            return None;
+        }
+        let level = (self.level(r).word(r.slot, META) >> 16) as u8;
+        Some(self.levels[level as usize].mask)
+    }
+
+    pub fn key(&self, r: SlotRef) -> Key {
+        let l = self.level(r);
+        let mut key = Key::EMPTY;
+        for (i, param) in l.mask.iter().enumerate() {
+            key.cells[param] = l.key(r.slot, i);
+        }
+        key
+    }
+
+    /// A key's value for people and other languages.
+    pub fn value(&self, c: Cell) -> Arg<'_> {
+        match c.tag {
+            Tag::Unset | Tag::None | Tag::Other => Arg::None,
+            Tag::Bool => Arg::Bool(c.bits != 0),
+            Tag::Int => Arg::Int(c.bits as i64),
+            Tag::UInt => Arg::UInt(c.bits),
+            Tag::Float => Arg::Float(f64::from_bits(c.bits)),
+            Tag::Text => Arg::Str(self.interner.get(c.bits as u32)),
+            Tag::Json => Arg::Json(self.interner.get(c.bits as u32)),
+        }
+    }
+
+    /// The slice's bindings with their names, in the order of `slice on`.
+    pub fn bindings(&self, r: SlotRef) -> Vec<(&str, Arg<'_>)> {
+        self.named(self.mask(r), &self.key(r))
+    }
+
+    pub fn named(&self, mask: Mask, key: &Key) -> Vec<(&str, Arg<'_>)> {
+        mask.iter()
+            .map(|i| (self.property.slice_on[i].as_str(), self.value(key.cells[i])))
+            .collect()
+    }
+
+    /// Live slices, from the root down; within a level by their place in memory.
+    pub fn iter(&self) -> impl Iterator<Item = SlotRef> + '_ {
+        self.levels.iter().enumerate().flat_map(|(level, l)| {
+            (0..(l.words.len() / l.stride) as u32)
+                .filter(|slot| l.word(*slot, META) & LIVE != 0)
+                .map(move |slot| SlotRef {
+                    level: level as u8,
+                    slot,
+                })
+        })
+    }
+
+    /// Live slices other than the root.
+    pub fn live(&self) -> u64 {
+        self.levels.iter().skip(1).map(|l| l.live as u64).sum()
+    }
+
+    pub fn root(&self) -> Option<SlotRef> {
+        let root = SlotRef { level: 0, slot: 0 };
+        self.is_live(root).then_some(root)
+    }
+
+    /// Slices that ended, the root apart when there is `slice on`.
+    pub fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    /// Live slices in a state, the root included.
+    pub fn in_state(&self, s: StateId) -> u64 {
+        self.live_in_state[s.index()]
+    }
+
+    /// Whether the slice counts for the property's verdict.
+    pub fn counts(&self, r: SlotRef) -> bool {
+        r.level as usize + 1 == self.levels.len()
+    }
+
+    /// The property's verdict now.
+    pub fn verdict(&self) -> Verdict {
+        let worst = [
+            (Verdict::False, self.ended_counted[0] + self.counted[0]),
+            (Verdict::CurrentlyFalse, self.counted[1]),
+            (Verdict::CurrentlyTrue, self.counted[2]),
+        ];
+        for (v, n) in worst {
+            if n > 0 {
+                return v;
+            }
+        }
+        // New objects may come.
+        if self.property.is_sliced() {
+            Verdict::CurrentlyTrue
+        } else {
+            Verdict::True
+        }
+    }
+
+    /// Whether some slice that counts is definitely false, or ended in a non-accepting state.
+    pub fn definitely_false(&self) -> bool {
+        self.ended_counted[0] + self.counted[0] > 0
+    }
+
+    /// Whether some slice that counts is, or ended, in a non-accepting state.
+    pub fn fails(&self) -> bool {
+        self.definitely_false() || self.counted[1] > 0
+    }
+
+    /// Some slice's state has a transition on the event.
+    pub fn has_candidates(&self, e: SpecId) -> bool {
+        self.wanted[e.index()] > 0
+    }
+
+    /// The event can have an effect: it must be observed.
+    pub fn enabled(&self, e: SpecId) -> bool {
+        self.wanted[e.index()] + self.wanted_ends[e.index()] > 0
+    }
+
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Memory of all tables, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.levels
+            .iter()
+            .map(|l| {
+                l.words.capacity() * 8
+                    + l.index.bytes()
+                    + l.groups.iter().map(Groups::bytes).sum::<usize>()
+            })
+            .sum()
+    }
+
+    // ---- finding
+
+    /// The event's values for the slice parameters that it binds; the missing one otherwise.
+    pub fn key_of(&self, b: &Binding, args: &[Option<Arg>]) -> Result<Key, u16> {
+        let mut key = Key::EMPTY;
+        for (param, arg) in b.mask.iter().zip(&b.args) {
+            let value = args.get(*arg as usize).copied().flatten().ok_or(*arg)?;
+            key.cells[param] = self.key_cell(value);
+        }
+        Ok(key)
+    }
+
+    fn key_cell(&self, a: Arg) -> Cell {
+        // A number that no text has: a slice with an unknown string does not exist.
+        const UNKNOWN: u64 = u64::MAX;
+        let text = |t: &str, tag| Cell {
+            bits: self.interner.find(t).map_or(UNKNOWN, u64::from),
+            tag,
+        };
+        match a {
+            Arg::None => Cell::NONE,
+            Arg::Bool(b) => Cell::bool(b),
+            Arg::Int(i) => Cell::int(i),
+            Arg::UInt(u) => Cell::uint(u),
+            // Keys compare as mathematical numbers: 1.0 is 1.
+            Arg::Float(f) if f.fract() == 0.0 && f.abs() < 9.0e15 => Cell::int(f as i64),
+            Arg::Float(f) => Cell::float(f),
+            Arg::Str(t) => text(t, Tag::Text),
+            Arg::Json(t) => text(t, Tag::Json),
+        }
+    }
+
+    pub fn find_exact(&self, level: u8, key: &Key) -> Option<SlotRef> {
+        let l = &self.levels[level as usize];
+        let (cells, n) = project(l.mask, key);
+        let cells = &cells[..n];
+        l.index
+            .find(hash(cells), |slot| l.same(slot, cells))
+            .map(|slot| SlotRef { level, slot })
+    }
+
+    /// The slices of a level that agree with `key`, in creation order.
+    pub fn find(&self, level: u8, find: Find, key: &Key, mut found: impl FnMut(SlotRef)) {
+        let group = match find {
+            Find::Exact => {
+                if let Some(r) = self.find_exact(level, key) {
+                    found(r);
+                }
+                return;
+            }
+            Find::Group(g) => g as usize,
+        };
+        let l = &self.levels[level as usize];
+        let g = &l.groups[group];
+        let (cells, n) = project(g.mask, key);
+        let Some(record) = g.find(hash(&cells[..n]), &cells[..n]) else {
+            return;
+        };
+        let mut next = g.ends(record).0;
+        while next != 0 {
+            let slot = next - 1;
+            found(SlotRef { level, slot });
+            next = (l.word(slot, l.layout.link(group)) >> 32) as u32;
+        }
+    }
+
+    /// The join of a slice's key with an event's.
+    pub fn join(&self, r: SlotRef, bound: Mask, key: &Key) -> Key {
+        let mut joined = self.key(r);
+        for i in bound.iter() {
+            joined.cells[i] = key.cells[i];
+        }
+        joined
+    }
+
+    pub fn level_mask(&self, level: u8) -> Mask {
+        self.levels[level as usize].mask
+    }
+
+    // ---- changing
+
+    /// Strings of a key that is about to be stored get their numbers.
+    pub fn hold_texts(&mut self, key: &mut Key, mask: Mask, b: &Binding, args: &[Option<Arg>]) {
+        for (param, arg) in b.mask.iter().zip(&b.args) {
+            if let Some(Arg::Str(t) | Arg::Json(t)) = args.get(*arg as usize).copied().flatten() {
+                key.cells[param].bits = self.interner.hold(t) as u64;
+            }
+        }
+        // What the parent already bound is held once more.
+        for param in mask.iter().filter(|p| !b.mask.contains(*p)) {
+            let c = key.cells[param];
+            if matches!(c.tag, Tag::Text | Tag::Json) {
+                let text = self.interner.get(c.bits as u32).to_string();
+                self.interner.hold(&text);
+            }
+        }
+    }
+
+    pub fn create(
+        &mut self,
+        level: u8,
+        key: &Key,
+        state: StateId,
+        parent: u8,
+        env: &[Cell],
+        history: u64,
+    ) -> SlotRef {
+        let l = &mut self.levels[level as usize];
+        let slot = l.allocate();
+        let meta = state.0 as u64 | (parent as u64) << 16 | LIVE;
+        l.set(slot, META, meta);
+        l.set(slot, CREATED, self.created);
+        l.set(slot, HISTORY, history);
+        self.created += 1;
+        let (cells, n) = project(l.mask, key);
+        for (i, c) in cells[..n].iter().chain(env).enumerate() {
+            l.set(slot, l.layout.key(i), c.bits);
+            l.set_tag(slot, i, c.tag);
+        }
+        l.index.insert(hash(&cells[..n]), slot);
+        for g in 0..l.groups.len() {
+            link(l, g, slot);
+        }
+        l.live += 1;
+        if l.live == 1 {
+            for e in &self.plan.level_ends[level as usize] {
+                self.wanted_ends[e.index()] += 1;
+                self.version += 1;
+            }
+        }
+        self.enter(state, level as usize + 1 == self.levels.len());
+        SlotRef { level, slot }
+    }
+
+    /// Takes the slice out of every table. Its environment's references are the caller's to release.
+    pub fn remove(&mut self, r: SlotRef) {
+        let state = self.state(r);
+        let counts = self.counts(r);
+        self.leave(state, counts);
+        let accepting = self.property.state(state).accepting;
+        if counts {
+            self.ended_counted[accepting as usize] += 1;
+        }
+        if r.level > 0 || !self.property.is_sliced() {
+            self.ended += 1;
+        }
+        let l = &mut self.levels[r.level as usize];
+        let (cells, n) = l.part(r.slot, l.mask);
+        l.index.remove(hash(&cells[..n]), r.slot);
+        for g in 0..l.groups.len() {
+            unlink(l, g, r.slot);
+        }
+        for c in &cells[..n] {
+            if matches!(c.tag, Tag::Text | Tag::Json) {
+                self.interner.drop_one(c.bits as u32);
+            }
+        }
+        l.set(r.slot, META, 0);
+        l.set(r.slot, CREATED, l.free as u64);
+        l.free = r.slot + 1;
+        l.live -= 1;
+        if l.live == 0 {
+            for e in &self.plan.level_ends[r.level as usize] {
+                self.wanted_ends[e.index()] -= 1;
+                self.version += 1;
+            }
+        }
+    }
+
+    pub fn set_state(&mut self, r: SlotRef, to: StateId) {
+        let from = self.state(r);
+        if from == to {
+            return;
+        }
+        let counts = self.counts(r);
+        self.leave(from, counts);
+        self.enter(to, counts);
+        let l = &mut self.levels[r.level as usize];
+        let meta = l.word(r.slot, META) & !0xffff | to.0 as u64;
+        l.set(r.slot, META, meta);
+    }
+
+    pub fn set_env(&mut self, r: SlotRef, i: usize, c: Cell) {
+        let l = &mut self.levels[r.level as usize];
+        l.set(r.slot, l.layout.env(i), c.bits);
+        l.set_tag(r.slot, l.layout.keys + i, c.tag);
+    }
+
+    pub fn set_history(&mut self, r: SlotRef, at: u64) {
+        self.levels[r.level as usize].set(r.slot, HISTORY, at);
+    }
+
+    /// True the first time it is called for a slice.
+    pub fn mark_reported(&mut self, r: SlotRef) -> bool {
+        let l = &mut self.levels[r.level as usize];
+        let meta = l.word(r.slot, META);
+        l.set(r.slot, META, meta | REPORTED);
+        meta & REPORTED == 0
+    }
+
+    fn enter(&mut self, s: StateId, counts: bool) {
+        if counts {
+            self.counted[self.property.state(s).verdict as usize] += 1;
+        }
+        let n = &mut self.live_in_state[s.index()];
+        *n += 1;
+        if *n == 1 {
+            self.version += 1;
+            for e in &self.plan.state_events[s.index()] {
+                self.wanted[e.index()] += 1;
+            }
+        }
+    }
+
+    fn leave(&mut self, s: StateId, counts: bool) {
+        if counts {
+            self.counted[self.property.state(s).verdict as usize] -= 1;
+        }
+        let n = &mut self.live_in_state[s.index()];
+        *n -= 1;
+        if *n == 0 {
+            self.version += 1;
+            for e in &self.plan.state_events[s.index()] {
+                self.wanted[e.index()] -= 1;
+            }
+        }
+    }
+}
+
+fn project(mask: Mask, key: &Key) -> ([Cell; MOST_KEYS], usize) {
+    let mut out = [Cell::UNSET; MOST_KEYS];
+    let mut n = 0;
+    for i in mask.iter() {
+        out[n] = key.cells[i];
+        n += 1;
+    }
+    (out, n)
+}
+
+/// Appends the slot to its group's list.
+fn link(l: &mut Level, group: usize, slot: u32) {
+    let (cells, n) = l.part(slot, l.groups[group].mask);
+    let h = hash(&cells[..n]);
+    let g = &mut l.groups[group];
+    let record = match g.find(h, &cells[..n]) {
+        Some(r) => r,
+        None => g.make(h, &cells[..n]),
+    };
+    let (first, last) = g.ends(record);
+    g.set_ends(record, if first == 0 { slot + 1 } else { first }, slot + 1);
+    let word = l.layout.link(group);
+    l.set(slot, word, last as u64);
+    if last != 0 {
+        let w = l.word(last - 1, word) & 0xffff_ffff;
+        l.set(last - 1, word, w | ((slot + 1) as u64) << 32);
+    }
+}
+
+fn unlink(l: &mut Level, group: usize, slot: u32) {
+    let (cells, n) = l.part(slot, l.groups[group].mask);
+    let h = hash(&cells[..n]);
+    let Some(record) = l.groups[group].find(h, &cells[..n]) else {
+        return;
+    };
+    let word = l.layout.link(group);
+    let w = l.word(slot, word);
+    let (prev, next) = (w as u32, (w >> 32) as u32);
+    let (mut first, mut last) = l.groups[group].ends(record);
+    if prev != 0 {
+        let p = l.word(prev - 1, word) & 0xffff_ffff;
+        l.set(prev - 1, word, p | (next as u64) << 32);
+    } else {
+        first = next;
+    }
+    if next != 0 {
+        let q = l.word(next - 1, word) & !0xffff_ffff;
+        l.set(next - 1, word, q | prev as u64);
+    } else {
+        last = prev;
+    }
+    if first == 0 {
+        l.groups[group].drop_record(h, record);
+    } else {
+        l.groups[group].set_ends(record, first, last);
+    }
+}
