@@ -14,6 +14,7 @@ use crate::source::{Source, Span};
 use crate::types;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const PYTHON_SYNTAX: &str = "python-syntax";
 
@@ -61,7 +62,9 @@ pub fn check(
         ..
     } = c;
     let (blocks, env, env_types) = compile(source, pending, found);
+    static LOADED: AtomicU64 = AtomicU64::new(0);
     let mut property = Property {
+        uid: LOADED.fetch_add(1, Ordering::Relaxed),
         name: source.stem(),
         source: source.clone(),
         slice_on: slice_on.into_iter().map(|n| n.text).collect(),

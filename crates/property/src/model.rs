@@ -225,6 +225,8 @@ pub struct Block {
 
 #[derive(Clone, Debug)]
 pub struct Property {
+    /// Different for every property that is loaded, so that a cache can name it.
+    pub uid: u64,
     /// The file's stem, or what the user calls it.
     pub name: String,
     pub source: Arc<Source>,

@@ -1,1 +1,65 @@
-fn main() {}
+//! The `verde` program: reads the command line and calls what does the work.
+
+mod args;
+
+use args::{Arguments, Command};
+use clap::{CommandFactory, Parser};
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use verde_cli::Exit;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info
+            .location()
+            .map(|l| format!(" at {}:{}", l.file(), l.line()));
+        let what = info
+            .payload()
+            .downcast_ref::<&str>()
+            .map(|s| s.to_string())
+            .or_else(|| info.payload().downcast_ref::<String>().cloned())
+            .unwrap_or_default();
+        // Not `eprintln!`: a closed standard error must not panic again.
+        let _ = writeln!(
+            std::io::stderr(),
+            "verde: a bug of Verde's own{}: {what}\nPlease report it with the command and its input.",
+            place.unwrap_or_default()
+        );
+        std::process::exit(Exit::ERROR.0.into());
+    }));
+    let arguments = match Arguments::try_parse() {
+        Ok(a) => a,
+        Err(e) => {
+            let _ = e.print();
+            // clap's own code for a wrong command line is 2; here it is 1.
+            return ExitCode::from(if e.use_stderr() { Exit::ERROR.0 } else { 0 });
+        }
+    };
+    ExitCode::from(run(arguments.command).0)
+}
+
+fn run(command: Command) -> Exit {
+    match command {
+        Command::Lint(a) => {
+            verde_cli::lint(&a.into(), &mut std::io::stdout().lock()).unwrap_or(Exit::ERROR)
+        }
+        Command::Graph(a) => verde_cli::graph(&a.into()),
+        Command::Replay(a) => {
+            let interrupted = Arc::new(AtomicBool::new(false));
+            // Without the handler ^C simply kills the replay.
+            let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted.clone());
+            verde_cli::replay(&a.into(), &interrupted)
+        }
+        Command::Completions { shell } => {
+            clap_complete::generate(
+                shell,
+                &mut Arguments::command(),
+                "verde",
+                &mut std::io::stdout(),
+            );
+            Exit::OK
+        }
+    }
+}

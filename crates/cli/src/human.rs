@@ -1,0 +1,169 @@
+//! Reports for people.
+
+use crate::paint::Paint;
+use std::io::{self, Write};
+use verde_session::report::*;
+
+/// `f(q = 1, x = 2)`, with the moment when it is not the usual one.
+fn event_text(h: &HistoryRow) -> String {
+    let usual = match h.kind {
+        "write" | "read" | "update" => "after",
+        _ => "before",
+    };
+    let when = if h.when == usual {
+        String::new()
+    } else {
+        format!("{} ", h.when)
+    };
+    let kind = if h.kind == "call" {
+        String::new()
+    } else {
+        format!("{} ", h.kind)
+    };
+    format!("{when}{kind}{}({})", h.event, h.args)
+}
+
+fn slice_text(slice: &verde_session::Object) -> String {
+    if slice.is_empty() {
+        String::new()
+    } else {
+        format!(" [{slice}]")
+    }
+}
+
+pub fn write_row(row: &Row, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    match row {
+        Row::Print(p) => writeln!(out, "[verde] {}", p.text),
+        Row::Event(e) => event(e, paint, out),
+        Row::Violation(v) => violation(v, paint, out),
+        Row::Final(f) => last(f, paint, out),
+    }
+}
+
+fn event(e: &EventRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    for t in &e.taken {
+        let env = e
+            .slices
+            .iter()
+            .find(|s| s.slice.to_string() == t.slice.to_string())
+            .map(|s| s.env.to_string())
+            .filter(|s| !s.is_empty())
+            .map(|s| format!("  ({s})"))
+            .unwrap_or_default();
+        let born = if t.created { " new" } else { "" };
+        writeln!(
+            out,
+            "{:>8}  {}{}{born}  {}: {} -> {}{}",
+            e.n,
+            e.property,
+            slice_text(&t.slice),
+            e.event,
+            t.from,
+            paint.strong(&t.to),
+            paint.faint(&env)
+        )?;
+    }
+    for x in &e.ended {
+        let verdict = if x.verdict == "true" {
+            paint.good("true")
+        } else {
+            paint.bad(x.verdict)
+        };
+        writeln!(
+            out,
+            "{:>8}  {}{}  {}: ended in {}, {verdict}",
+            e.n,
+            e.property,
+            slice_text(&x.slice),
+            e.event,
+            x.state
+        )?;
+    }
+    Ok(())
+}
+
+fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    let what = match v.n {
+        Some(n) => format!("reached `{}` at event {n}", v.state),
+        None => format!("is still in `{}` at the end", v.state),
+    };
+    let mut place = String::new();
+    if let Some(loc) = &v.loc {
+        place += &format!(", {loc}");
+    }
+    if let Some(tid) = v.tid {
+        place += &format!(", thread {tid}");
+    }
+    writeln!(
+        out,
+        "{} {}{} {what}{place}",
+        paint.bad("VIOLATION"),
+        paint.strong(&v.property),
+        slice_text(&v.slice)
+    )?;
+    let width = v
+        .history
+        .iter()
+        .map(|h| event_text(h).chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(60);
+    for h in &v.history {
+        let step = match (h.taken, h.from == h.to) {
+            (false, _) => "-".to_string(),
+            (true, true) => h.from.clone(),
+            (true, false) => format!("{} -> {}", h.from, h.to),
+        };
+        let loc = h
+            .loc
+            .as_deref()
+            .map(|l| format!("  {l}"))
+            .unwrap_or_default();
+        writeln!(
+            out,
+            "{:>8}  {:width$}  {step}{}",
+            h.n,
+            event_text(h),
+            paint.faint(&loc)
+        )?;
+    }
+    Ok(())
+}
+
+fn last(f: &FinalRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    if !f.complete {
+        writeln!(out, "the trace is cut: what follows is not known")?;
+    }
+    for p in &f.properties {
+        let verdict = match p.verdict {
+            "true" => paint.good("holds"),
+            "false" => paint.bad("violated"),
+            other => paint.strong(other),
+        };
+        let states: Vec<String> = p
+            .slices
+            .by_state
+            .0
+            .iter()
+            .map(|(state, n)| format!("{n} in {state}"))
+            .collect();
+        let mut parts = Vec::new();
+        if p.violations > 0 {
+            parts.push(plural(p.violations, "violation"));
+        }
+        parts.push(plural(p.slices.total, "slice"));
+        let mut line = parts.join(", ");
+        if !states.is_empty() {
+            line += &format!(" ({})", states.join(", "));
+        }
+        if p.slices.ended > 0 {
+            line += &format!(", {} ended", p.slices.ended);
+        }
+        writeln!(out, "{}: {verdict}; {line}", paint.strong(&p.property))?;
+    }
+    writeln!(out, "{}", plural(f.events, "event"))
+}
+
+pub fn plural(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}

@@ -1,0 +1,15 @@
+//! Verde's commands on a terminal: what they print and how they exit.
+
+mod diagnostics;
+mod exit;
+mod graph;
+mod human;
+mod lint;
+mod paint;
+mod replay;
+
+pub use diagnostics::Format;
+pub use exit::Exit;
+pub use graph::{GraphCommand, graph};
+pub use lint::{LintCommand, lint};
+pub use replay::{ReplayCommand, replay};

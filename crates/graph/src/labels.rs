@@ -1,0 +1,146 @@
+//! What stands on the edges and in the nodes of a picture.
+
+use verde_property::{BlockId, Property, StateId, Tier, Transition};
+
+/// All transitions between two states, drawn as one edge.
+pub struct Edge {
+    pub from: usize,
+    pub to: usize,
+    pub labels: Vec<Label>,
+}
+
+/// One outcome of one transition.
+pub struct Label {
+    /// `after fopen(ret as file)`.
+    pub event: String,
+    /// `[N < maxSize]`, `[not N < maxSize]`.
+    pub guard: Option<String>,
+    /// Code, then the action's call.
+    pub code: Vec<String>,
+}
+
+impl Label {
+    pub fn lines(&self) -> impl Iterator<Item = (Part, &str)> {
+        std::iter::once((Part::Event, self.event.as_str()))
+            .chain(self.guard.as_deref().map(|g| (Part::Guard, g)))
+            .chain(self.code.iter().map(|c| (Part::Code, c.as_str())))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    Event,
+    Guard,
+    Code,
+}
+
+/// Longest line of a label, in characters.
+const WIDTH: usize = 44;
+/// Most lines of code in a label.
+const LINES: usize = 3;
+
+pub fn edges(p: &Property) -> Vec<Edge> {
+    let mut edges: Vec<Edge> = Vec::new();
+    for (from, s) in p.states.iter().enumerate() {
+        for t in &s.transitions {
+            for (success, outcome) in [(true, &t.success), (false, &t.failure)] {
+                let Some(o) = outcome else { continue };
+                let mut code = o.block.map(|b| code(p, b)).unwrap_or_default();
+                if let Some(a) = &o.action {
+                    code.push(format!("{a}()"));
+                }
+                let label = Label {
+                    event: cut(&t.label),
+                    guard: guard(p, t, success),
+                    code,
+                };
+                let to = o.to.index();
+                match edges.iter_mut().find(|e| e.from == from && e.to == to) {
+                    Some(e) => e.labels.push(label),
+                    None => edges.push(Edge {
+                        from,
+                        to,
+                        labels: vec![label],
+                    }),
+                }
+            }
+        }
+    }
+    edges
+}
+
+/// The guard as a condition when it is one `return`, else its first lines.
+fn guard(p: &Property, t: &Transition, success: bool) -> Option<String> {
+    let block = p.block(t.guard?);
+    if matches!(block.tier, Tier::Empty) {
+        return None;
+    }
+    let text = block.python.text.trim();
+    let shown = match text
+        .strip_prefix("return ")
+        .filter(|r| !r.contains(['\n', ';']))
+    {
+        Some(condition) if success => condition.trim().to_string(),
+        Some(condition) => negate(condition.trim()),
+        None if !block.has_return => {
+            return Some(cut(&text
+                .split('\n')
+                .map(str::trim)
+                .collect::<Vec<_>>()
+                .join("; ")));
+        }
+        None => {
+            let lines: Vec<&str> = text.split('\n').map(str::trim).collect();
+            let outcome = if success { "" } else { "not: " };
+            format!("{outcome}{}", lines.join("; "))
+        }
+    };
+    Some(cut(&format!("[{shown}]")))
+}
+
+fn negate(condition: &str) -> String {
+    let simple = condition
+        .chars()
+        .all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    if simple {
+        format!("not {condition}")
+    } else {
+        format!("not ({condition})")
+    }
+}
+
+fn code(p: &Property, id: BlockId) -> Vec<String> {
+    let lines: Vec<&str> = p
+        .block(id)
+        .python
+        .text
+        .split(['\n', ';'])
+        .map(str::trim)
+        .filter(|l| !l.is_empty() && !l.starts_with('#'))
+        .collect();
+    let mut out: Vec<String> = lines.iter().take(LINES).map(|l| cut(l)).collect();
+    if lines.len() > LINES {
+        out.push("…".into());
+    }
+    out
+}
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= WIDTH {
+        return text.to_string();
+    }
+    text.chars().take(WIDTH - 1).chain(['…']).collect()
+}
+
+/// The lines in a node: its name, its action, `final`.
+pub fn node(p: &Property, state: StateId) -> Vec<String> {
+    let s = p.state(state);
+    let mut lines = vec![cut(&s.name)];
+    if let Some(a) = &s.action {
+        lines.push(cut(&format!("{a}()")));
+    }
+    if s.is_final {
+        lines.push("final".into());
+    }
+    lines
+}

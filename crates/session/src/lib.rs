@@ -1,0 +1,17 @@
+//! Monitors at work on a stream of events, and what they report.
+//!
+//! The stream is a recorded trace. Reports are rows ([`report::Row`]) that any
+//! front end can show or write as JSON.
+
+mod json;
+mod lines;
+mod properties;
+mod recorder;
+pub mod replay;
+pub mod report;
+mod router;
+mod trace;
+
+pub use json::{Json, Object};
+pub use properties::{Failed, LoadedSet, Loader};
+pub use replay::{Outcome, Replay, Show};

@@ -1,0 +1,88 @@
+//! Keeps what a monitor says about one event until the rows are made.
+
+use crate::json::Object;
+use crate::report::{EndedRow, TakenRow};
+use verde_monitor::{Failure, Observer, Slices, SlotRef, Step};
+use verde_property::Verdict;
+
+#[derive(Default)]
+pub struct Recorder {
+    /// Rows are wanted, not only violations.
+    pub rows: bool,
+    pub taken: Vec<TakenRow>,
+    /// Slices that took a transition and may still be there.
+    pub touched: Vec<SlotRef>,
+    pub ended: Vec<EndedRow>,
+    pub violations: Vec<Found>,
+    pub printed: Vec<String>,
+    pub failures: Vec<Failure>,
+}
+
+/// A violation, with all that must be noted before the slice may be gone.
+pub struct Found {
+    pub slice: Object,
+    pub state: String,
+    pub n: Option<u64>,
+    pub history: u64,
+}
+
+impl Recorder {
+    pub fn clear(&mut self) {
+        self.taken.clear();
+        self.touched.clear();
+        self.ended.clear();
+        self.violations.clear();
+        self.printed.clear();
+        self.failures.clear();
+    }
+}
+
+impl Observer for Recorder {
+    fn transition_taken(&mut self, slices: &Slices, step: &Step) {
+        if !self.rows {
+            return;
+        }
+        let property = slices.property();
+        self.touched.push(step.slice);
+        self.taken.push(TakenRow {
+            slice: Object::of(&slices.bindings(step.slice)),
+            created: step.created,
+            from: property.state(step.from).name.clone(),
+            to: property.state(step.to).name.clone(),
+            branch: step.branch.word(),
+            actions: step
+                .actions
+                .iter()
+                .flatten()
+                .map(|a| a.to_string())
+                .collect(),
+        });
+    }
+
+    fn ended(&mut self, slices: &Slices, slice: SlotRef, verdict: Verdict) {
+        if self.rows {
+            self.ended.push(EndedRow {
+                slice: Object::of(&slices.bindings(slice)),
+                state: slices.property().state(slices.state(slice)).name.clone(),
+                verdict: verdict.word(),
+            });
+        }
+    }
+
+    fn violation(&mut self, slices: &Slices, slice: SlotRef, n: Option<u64>) {
+        self.violations.push(Found {
+            slice: Object::of(&slices.bindings(slice)),
+            state: slices.property().state(slices.state(slice)).name.clone(),
+            n,
+            history: slices.history(slice),
+        });
+    }
+
+    fn printed(&mut self, line: &str) {
+        self.printed.push(line.to_string());
+    }
+
+    fn failed(&mut self, _: &Slices, failure: Failure) {
+        self.failures.push(failure);
+    }
+}

@@ -1,0 +1,409 @@
+//! Properties over a saved trace, without a process.
+
+use crate::json::{Json, Object};
+use crate::lines::{Line, next_line};
+use crate::properties::LoadedSet;
+use crate::recorder::{Found, Recorder};
+use crate::report::*;
+use crate::router::{Route, Router, arguments};
+use crate::trace;
+use smallvec::SmallVec;
+use std::io::BufRead;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use verde_monitor::{Entry, Event, Failure, FinalVerdict, Host, Monitor, Options, SlotRef};
+use verde_property::{Property, StateId};
+use verde_pyhost::PythonHost;
+
+/// Which slices an event's row shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// Every live slice.
+    All,
+    /// Those that took a transition.
+    Changed,
+    /// No rows for events.
+    Final,
+}
+
+/// How the replay ended.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub violated: bool,
+    /// The last line was cut.
+    pub cut: bool,
+    pub interrupted: bool,
+    pub lines: u64,
+    /// Lines whose event no property names.
+    pub skipped: u64,
+    pub error: Option<ReplayError>,
+}
+
+/// Why it ended before the end of the trace.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    #[error("line {line}: {detail}")]
+    Line { line: u64, detail: String },
+    #[error("line {line}: property {}: {}", .property.name, describe(.failure))]
+    Failure {
+        line: u64,
+        property: Arc<Property>,
+        failure: Box<Failure>,
+    },
+    #[error("property {}: the initialization failed: {}", .property.name, describe(.failure))]
+    Initialization {
+        property: Arc<Property>,
+        failure: Box<Failure>,
+    },
+    #[error("cannot read the trace: {0}")]
+    Read(std::io::Error),
+}
+
+/// What went wrong, in one line.
+pub fn describe(f: &Failure) -> String {
+    use verde_monitor::FailureKind::*;
+    match &f.kind {
+        Raised(r) => r.error.clone(),
+        MissingArgument(p) => format!("the event has no argument `{p}`"),
+        WrongType { param, declared } => {
+            format!("argument `{param}` is not of its declared type `{declared}`")
+        }
+    }
+}
+
+struct One {
+    monitor: Monitor,
+    recorder: Recorder,
+    violations: u64,
+}
+
+/// Monitors and what they have seen. Rows go to the sink as they come.
+pub struct Replay<'s> {
+    ones: Vec<One>,
+    host: PythonHost,
+    router: Router,
+    show: Show,
+    history: usize,
+    sink: &'s mut dyn FnMut(Row),
+    outcome: Outcome,
+    events: u64,
+}
+
+impl<'s> Replay<'s> {
+    /// `history`: how many events of a slice a violation shows.
+    pub fn new(
+        set: LoadedSet,
+        show: Show,
+        history: usize,
+        sink: &'s mut dyn FnMut(Row),
+    ) -> Result<Replay<'s>, ReplayError> {
+        let mut replay = Replay {
+            ones: Vec::new(),
+            host: set.host,
+            router: Router::default(),
+            show,
+            history,
+            sink,
+            outcome: Outcome::default(),
+            events: 0,
+        };
+        for p in set.properties {
+            let mut recorder = Recorder {
+                rows: show != Show::Final,
+                ..Recorder::default()
+            };
+            let started = Monitor::new(
+                p.clone(),
+                Options::default(),
+                &mut replay.host,
+                &mut recorder,
+            );
+            replay.prints(&p, &recorder);
+            let monitor = started.map_err(|failure| ReplayError::Initialization {
+                property: p.clone(),
+                failure: Box::new(failure),
+            })?;
+            replay.router.add(replay.ones.len(), &p);
+            replay.ones.push(One {
+                monitor,
+                recorder,
+                violations: 0,
+            });
+        }
+        Ok(replay)
+    }
+
+    /// Applies every line, then reports the end. `stop` ends it early.
+    pub fn run(mut self, mut reader: impl BufRead, stop: &AtomicBool) -> Outcome {
+        let mut buffer = Vec::new();
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                self.outcome.interrupted = true;
+                break;
+            }
+            let line = match next_line(&mut reader, &mut buffer) {
+                Ok(line) => line,
+                Err(e) => {
+                    self.outcome.error = Some(ReplayError::Read(e));
+                    break;
+                }
+            };
+            let last = match line {
+                Line::End => break,
+                Line::Whole => false,
+                Line::Last => true,
+                Line::TooLong => {
+                    self.malformed("the line is longer than 16 MiB".into());
+                    break;
+                }
+            };
+            self.outcome.lines += 1;
+            if buffer.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match trace::parse(&buffer) {
+                Ok(event) => {
+                    self.event(&event);
+                    if self.outcome.error.is_some() {
+                        break;
+                    }
+                }
+                Err(_) if last => {
+                    self.outcome.cut = true;
+                    break;
+                }
+                Err(e) => {
+                    self.malformed(e.to_string());
+                    break;
+                }
+            }
+        }
+        self.finish()
+    }
+
+    fn malformed(&mut self, detail: String) {
+        self.outcome.error = Some(ReplayError::Line {
+            line: self.outcome.lines.max(1),
+            detail,
+        });
+    }
+
+    fn event(&mut self, e: &trace::TraceEvent) {
+        let routes: SmallVec<[Route; 4]> = self.router.find(e).into();
+        if routes.is_empty() {
+            self.outcome.skipped += 1;
+        }
+        // With every slice after every event, a property shows that it saw nothing.
+        if self.show == Show::All {
+            self.ones.iter_mut().for_each(|one| one.recorder.clear());
+        }
+        let n = e.n.unwrap_or(self.outcome.lines);
+        let mut relevant = false;
+        for route in &routes {
+            let one = &mut self.ones[route.monitor];
+            let property = one.monitor.property().clone();
+            let args = arguments(e, &property.event(route.spec).params);
+            let event = Event {
+                n,
+                spec: route.spec,
+                args: &args,
+                tid: e.tid,
+                time: e.time,
+                loc: e.loc.as_deref(),
+            };
+            one.recorder.clear();
+            relevant |= one.monitor.apply(&event, &mut self.host, &mut one.recorder);
+        }
+        self.events += u64::from(relevant);
+        // Every property has seen the event; now the rows.
+        if self.show == Show::All {
+            for monitor in 0..self.ones.len() {
+                self.rows(monitor, n, e);
+            }
+        } else {
+            for route in &routes {
+                self.rows(route.monitor, n, e);
+            }
+        }
+    }
+
+    fn rows(&mut self, monitor: usize, n: u64, e: &trace::TraceEvent) {
+        let one = &mut self.ones[monitor];
+        let property = one.monitor.property().clone();
+        for text in one.recorder.printed.drain(..) {
+            (self.sink)(Row::Print(PrintRow {
+                property: property.name.clone(),
+                text,
+            }));
+        }
+        if let Some(failure) = one.recorder.failures.pop() {
+            self.outcome.violated |= !one.recorder.violations.is_empty();
+            self.outcome.error.get_or_insert(ReplayError::Failure {
+                line: self.outcome.lines,
+                property: property.clone(),
+                failure: Box::new(failure),
+            });
+            return;
+        }
+        if self.show != Show::Final {
+            let slices = one.monitor.slices();
+            let shown: Vec<SlotRef> = match self.show {
+                Show::All => slices.iter().collect(),
+                _ => {
+                    let mut touched = std::mem::take(&mut one.recorder.touched);
+                    touched.retain(|r| slices.is_live(*r));
+                    touched
+                }
+            };
+            let row = EventRow {
+                n,
+                event: e.name.to_string(),
+                property: property.name.clone(),
+                verdict: slices.verdict().word(),
+                taken: std::mem::take(&mut one.recorder.taken),
+                slices: shown
+                    .into_iter()
+                    .map(|r| slice_row(&one.monitor, r, &mut self.host))
+                    .collect(),
+                ended: std::mem::take(&mut one.recorder.ended),
+            };
+            (self.sink)(Row::Event(row));
+        }
+        for found in one.recorder.violations.drain(..) {
+            one.violations += 1;
+            self.outcome.violated = true;
+            let row = violation_row(&one.monitor, found, self.history, e.tid, e.loc.as_deref());
+            (self.sink)(Row::Violation(row));
+        }
+    }
+
+    fn prints(&mut self, property: &Property, recorder: &Recorder) {
+        for text in &recorder.printed {
+            (self.sink)(Row::Print(PrintRow {
+                property: property.name.clone(),
+                text: text.clone(),
+            }));
+        }
+    }
+
+    fn finish(mut self) -> Outcome {
+        if self.outcome.error.is_some() {
+            return self.outcome;
+        }
+        let complete = !self.outcome.cut && !self.outcome.interrupted;
+        let mut properties = Vec::new();
+        for mut one in self.ones {
+            one.recorder.clear();
+            let verdict = one.monitor.finish(complete, &mut one.recorder);
+            for found in one.recorder.violations.drain(..) {
+                one.violations += 1;
+                let row = violation_row(&one.monitor, found, self.history, None, None);
+                (self.sink)(Row::Violation(row));
+            }
+            self.outcome.violated |= verdict == FinalVerdict::False;
+            properties.push(final_property(&one.monitor, verdict, one.violations));
+            one.monitor.discard(&mut self.host);
+        }
+        (self.sink)(Row::Final(FinalRow {
+            events: self.events,
+            complete,
+            properties,
+        }));
+        self.outcome
+    }
+}
+
+fn slice_row(m: &Monitor, r: SlotRef, host: &mut dyn Host) -> SliceRow {
+    let slices = m.slices();
+    let property = m.property();
+    let state = property.state(slices.state(r));
+    let env = property
+        .env
+        .iter()
+        .enumerate()
+        .filter_map(|(i, name)| Json::of_cell(slices.env(r, i), host).map(|v| (name.clone(), v)))
+        .collect();
+    SliceRow {
+        slice: Object::of(&slices.bindings(r)),
+        parent: slices
+            .parent_mask(r)
+            .map(|mask| Object::of(&slices.named(mask, &slices.key(r)))),
+        state: state.name.clone(),
+        verdict: state.verdict.word(),
+        env: Object(env),
+    }
+}
+
+fn violation_row(
+    m: &Monitor,
+    found: Found,
+    history: usize,
+    tid: Option<u64>,
+    loc: Option<&str>,
+) -> ViolationRow {
+    let property = m.property();
+    ViolationRow {
+        property: property.name.clone(),
+        slice: found.slice,
+        state: found.state,
+        n: found.n,
+        tid,
+        loc: loc.map(str::to_string),
+        history: m
+            .history(found.history, history)
+            .iter()
+            .map(|e| history_row(property, e))
+            .collect(),
+    }
+}
+
+fn history_row(property: &Property, e: &Entry) -> HistoryRow {
+    let spec = property.event(e.event);
+    let state = |s: StateId| property.state(s).name.clone();
+    HistoryRow {
+        n: e.n,
+        kind: spec.kind.word(),
+        when: spec.when.word(),
+        event: spec.name.clone(),
+        args: Object(
+            e.args
+                .iter()
+                .map(|(i, v)| (spec.params[*i as usize].text.clone(), Json::of_field(v)))
+                .collect(),
+        ),
+        from: state(e.from),
+        to: state(e.to),
+        taken: e.taken,
+        tid: e.tid,
+        loc: e.loc.clone(),
+        time: e.time,
+    }
+}
+
+fn final_property(m: &Monitor, verdict: FinalVerdict, violations: u64) -> FinalProperty {
+    let slices = m.slices();
+    let property = m.property();
+    let root_state = slices.root().map(|r| slices.state(r));
+    let sliced = property.is_sliced();
+    let by_state = property.states.iter().enumerate().map(|(i, s)| {
+        let id = StateId(i as u16);
+        // The root is a slice like the others only when there is no `slice on`.
+        let root = u64::from(sliced && root_state == Some(id));
+        (s.name.clone(), slices.in_state(id) - root)
+    });
+    let total = if sliced {
+        slices.live()
+    } else {
+        u64::from(root_state.is_some())
+    };
+    FinalProperty {
+        property: property.name.clone(),
+        verdict: match verdict {
+            FinalVerdict::True => "true",
+            FinalVerdict::False => "false",
+            FinalVerdict::Inconclusive => "inconclusive",
+        },
+        violations,
+        slices: FinalSlices::count(by_state, total, slices.ended()),
+    }
+}

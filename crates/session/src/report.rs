@@ -1,0 +1,129 @@
+//! The rows of a report, as `--format jsonl` writes them.
+
+use crate::json::{Json, Object};
+use serde::Serialize;
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Row {
+    Event(EventRow),
+    Violation(ViolationRow),
+    Print(PrintRow),
+    Final(FinalRow),
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct EventRow {
+    pub n: u64,
+    /// For people; the trace has it.
+    #[serde(skip)]
+    pub event: String,
+    pub property: String,
+    pub verdict: &'static str,
+    pub taken: Vec<TakenRow>,
+    pub slices: Vec<SliceRow>,
+    pub ended: Vec<EndedRow>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct TakenRow {
+    pub slice: Object,
+    pub created: bool,
+    pub from: String,
+    pub to: String,
+    pub branch: &'static str,
+    pub actions: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct SliceRow {
+    pub slice: Object,
+    pub parent: Option<Object>,
+    pub state: String,
+    pub verdict: &'static str,
+    pub env: Object,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct EndedRow {
+    pub slice: Object,
+    pub state: String,
+    pub verdict: &'static str,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ViolationRow {
+    pub property: String,
+    pub slice: Object,
+    pub state: String,
+    /// `null` for one that was found at the end of the run.
+    pub n: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tid: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loc: Option<String>,
+    pub history: Vec<HistoryRow>,
+}
+
+/// An event of a slice's past.
+#[derive(Clone, Debug, Serialize)]
+pub struct HistoryRow {
+    pub n: u64,
+    pub kind: &'static str,
+    pub when: &'static str,
+    pub event: String,
+    pub args: Object,
+    pub from: String,
+    pub to: String,
+    pub taken: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tid: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loc: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct PrintRow {
+    pub property: String,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct FinalRow {
+    pub events: u64,
+    pub complete: bool,
+    pub properties: Vec<FinalProperty>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct FinalProperty {
+    pub property: String,
+    pub verdict: &'static str,
+    pub violations: u64,
+    pub slices: FinalSlices,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct FinalSlices {
+    pub total: u64,
+    pub ended: u64,
+    pub by_state: Object,
+}
+
+impl FinalSlices {
+    /// States without slices are left out.
+    pub fn count(by_state: impl Iterator<Item = (String, u64)>, total: u64, ended: u64) -> Self {
+        FinalSlices {
+            total,
+            ended,
+            by_state: Object(
+                by_state
+                    .filter(|(_, n)| *n > 0)
+                    .map(|(s, n)| (s, Json::UInt(n)))
+                    .collect(),
+            ),
+        }
+    }
+}
