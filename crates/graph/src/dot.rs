@@ -8,19 +8,21 @@ pub fn dot(p: &Property) -> String {
     let mut out = String::new();
     // Writing to a String does not fail.
     let _ = writeln!(out, "digraph {} {{", quote(&p.name));
-    out.push_str("  rankdir=TB;\n  node [fontname=\"sans-serif\", style=filled];\n");
+    out.push_str(
+        "  rankdir=TB;\n  node [fontname=\"sans-serif\", shape=box, style=\"rounded,filled\"];\n",
+    );
     out.push_str("  edge [fontname=\"monospace\", fontsize=10];\n");
     out.push_str("  start [shape=point, label=\"\"];\n");
     for (i, s) in p.states.iter().enumerate() {
-        let (shape, fill, line) = if s.accepting {
-            ("doublecircle", "#d8f0d8", "#2e7d32")
+        let (rings, fill, line) = if s.accepting {
+            (2, "#d8f0d8", "#2e7d32")
         } else {
-            ("box", "#fadcdc", "#b3261e")
+            (1, "#fadcdc", "#b3261e")
         };
         let width = if s.is_final { 3 } else { 1 };
         let _ = writeln!(
             out,
-            "  s{i} [label={}, shape={shape}, fillcolor=\"{fill}\", color=\"{line}\", penwidth={width}];",
+            "  s{i} [label={}, peripheries={rings}, fillcolor=\"{fill}\", color=\"{line}\", penwidth={width}];",
             quote(&node(p, StateId(i as u16)).join("\n"))
         );
     }

@@ -10,6 +10,7 @@ pub struct Edge {
 }
 
 /// One outcome of one transition.
+#[derive(PartialEq)]
 pub struct Label {
     /// `after fopen(ret as file)`.
     pub event: String,
@@ -56,6 +57,8 @@ pub fn edges(p: &Property) -> Vec<Edge> {
                 };
                 let to = o.to.index();
                 match edges.iter_mut().find(|e| e.from == from && e.to == to) {
+                    // A state that is defined twice repeats its transitions.
+                    Some(e) if e.labels.contains(&label) => {}
                     Some(e) => e.labels.push(label),
                     None => edges.push(Edge {
                         from,

@@ -5,15 +5,18 @@ use crate::cell::{Cell, Tag};
 use crate::host::{Host, Raised};
 use crate::slices::{Slices, SlotRef};
 
-/// Invariant: an `Other` cell of `cells` is either borrowed from the same place
-/// of `base` or owned; one of `base` is borrowed from the slice, or owned when
-/// the base is a copy for a slice to come.
+/// Invariant: an `Other` cell of `cells` is owned, or else borrowed from the
+/// same place of the slice (of `copies` when these were made).
 #[derive(Default, Debug)]
 pub struct Scratch {
     pub cells: Vec<Cell>,
     pub owned: Vec<bool>,
-    base: Vec<Cell>,
-    base_owned: bool,
+    /// Deep copies of the parent's environment, for a slice to come; else empty.
+    copies: Vec<Cell>,
+    /// Some cell was written since the beginning.
+    pub written: bool,
+    /// Some block ran in Python: cells may be owned.
+    pub python: bool,
 }
 
 impl Scratch {
@@ -25,76 +28,90 @@ impl Scratch {
         copy: bool,
         host: &mut dyn Host,
     ) -> Result<(), Raised> {
-        let n = slices.property().env.len();
-        self.base.clear();
-        self.base.extend((0..n).map(|i| slices.env(r, i)));
-        self.base_owned = false;
-        if copy && self.base.iter().any(|c| c.tag == Tag::Other) {
-            host.copy(&mut self.base)?;
-            self.base_owned = true;
-        }
         self.cells.clear();
-        self.cells.extend_from_slice(&self.base);
-        self.owned.clear();
-        self.owned.resize(n, false);
+        slices.load_env(r, &mut self.cells);
+        self.owned.resize(self.cells.len(), false);
+        self.copies.clear();
+        self.written = false;
+        self.python = false;
+        if copy && self.cells.iter().any(|c| c.tag == Tag::Other) {
+            host.copy(&mut self.cells)?;
+            self.copies.extend_from_slice(&self.cells);
+        }
         Ok(())
     }
 
     /// Begins with an environment without any name.
     pub fn load_empty(&mut self, n: usize) {
-        self.base.clear();
-        self.base.resize(n, Cell::UNSET);
-        self.base_owned = false;
-        self.cells.clone_from(&self.base);
+        self.cells.clear();
+        self.cells.resize(n, Cell::UNSET);
         self.owned.clear();
         self.owned.resize(n, false);
+        self.copies.clear();
+        self.written = false;
+        self.python = false;
     }
 
     /// Back to the beginning: the transition was not taken.
-    pub fn reset(&mut self, host: &mut dyn Host) {
-        for (c, owned) in self.cells.iter().zip(&mut self.owned) {
-            if std::mem::take(owned) {
-                host.release(*c);
+    pub fn reset(&mut self, slices: &Slices, r: SlotRef, host: &mut dyn Host) {
+        if !self.written {
+            return;
+        }
+        self.release_owned(host);
+        self.cells.clear();
+        if self.copies.is_empty() {
+            slices.load_env(r, &mut self.cells);
+        } else {
+            self.cells.extend_from_slice(&self.copies);
+        }
+        self.written = false;
+    }
+
+    fn release_owned(&mut self, host: &mut dyn Host) {
+        if self.python {
+            for (c, owned) in self.cells.iter().zip(&mut self.owned) {
+                if std::mem::take(owned) {
+                    host.release(*c);
+                }
             }
         }
-        self.cells.copy_from_slice(&self.base);
     }
 
     /// Gives everything back.
     pub fn abandon(&mut self, host: &mut dyn Host) {
-        self.reset(host);
-        if std::mem::take(&mut self.base_owned) {
-            for c in &self.base {
-                host.release(*c);
-            }
+        self.release_owned(host);
+        for c in self.copies.drain(..).filter(|c| c.tag == Tag::Other) {
+            host.release(c);
         }
     }
 
     /// Stores what changed into the slice that was loaded.
     pub fn commit(&mut self, slices: &mut Slices, r: SlotRef, host: &mut dyn Host) {
-        for i in 0..self.cells.len() {
-            let (new, old) = (self.cells[i], self.base[i]);
-            if new == old && !self.owned[i] {
+        if !self.written {
+            return;
+        }
+        for (i, new) in self.cells.iter().enumerate() {
+            let old = slices.env(r, i);
+            let owned = self.python && std::mem::take(&mut self.owned[i]);
+            if *new == old && !owned {
                 continue;
             }
             if old.tag == Tag::Other {
                 host.release(old);
             }
-            slices.set_env(r, i, new);
-            self.owned[i] = false;
+            slices.set_env(r, i, *new);
         }
     }
 
     /// The cells for a new slice, whose references they become.
     pub fn take(&mut self, host: &mut dyn Host) -> &[Cell] {
-        for i in 0..self.cells.len() {
-            let kept = self.cells[i] == self.base[i] && !self.owned[i];
-            if self.base_owned && !kept {
-                host.release(self.base[i]);
+        for (i, copy) in self.copies.drain(..).enumerate() {
+            let kept = self.cells[i] == copy && !self.owned[i];
+            if copy.tag == Tag::Other && !kept {
+                host.release(copy);
             }
-            self.owned[i] = false;
         }
-        self.base_owned = false;
+        self.owned.fill(false);
         &self.cells
     }
 }

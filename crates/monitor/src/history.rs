@@ -2,6 +2,7 @@
 //! before it of the same slice, and is gone when the ring has come round.
 
 use crate::cell::{Arg, Tag};
+use crate::words::Words;
 use verde_property::{SpecId, StateId};
 
 /// A ring entry, read back.
@@ -47,7 +48,7 @@ pub struct Record<'a> {
 
 #[derive(Clone, Debug)]
 pub struct History {
-    words: Vec<u64>,
+    words: Words,
     /// Words written since the beginning, at least 1: 0 means "no entry".
     head: u64,
 }
@@ -64,7 +65,7 @@ impl History {
     /// `words` is rounded up to a power of two; one entry never needs more than half of it.
     pub fn new(words: usize) -> Self {
         History {
-            words: vec![0; words.next_power_of_two().max(1 << 10)],
+            words: Words::zeroed(words.next_power_of_two().max(1 << 10)),
             head: 1,
         }
     }
@@ -79,9 +80,11 @@ impl History {
             self.head += (capacity - at) as u64;
         }
         let place = self.head;
-        let mut i = (place as usize) & (capacity - 1);
+        let start = (place as usize) & (capacity - 1);
+        let entry = &mut self.words[start..start + size];
+        let mut i = 0;
         let mut put = |w: u64| {
-            self.words[i] = w;
+            entry[i] = w;
             i += 1;
         };
         let args = r.args.iter().take(ARGS);

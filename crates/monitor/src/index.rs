@@ -1,17 +1,19 @@
 //! An open-addressing table from hashes to slots. It stores no keys: the caller
 //! compares. Slots keep their numbers when the table grows.
 
+use crate::words::Words;
+
 /// A bucket holds the upper half of the hash and the slot plus one; 0 is empty.
 #[derive(Clone, Debug)]
 pub struct Index {
-    buckets: Vec<u64>,
+    buckets: Words,
     used: usize,
 }
 
 impl Default for Index {
     fn default() -> Self {
         Index {
-            buckets: vec![0; 8],
+            buckets: Words::zeroed(8),
             used: 0,
         }
     }
@@ -27,11 +29,13 @@ impl Index {
         (hash >> 32) as usize & (self.buckets.len() - 1)
     }
 
+    #[inline]
     pub fn find(&self, hash: u64, mut same: impl FnMut(u32) -> bool) -> Option<u32> {
-        let mask = self.buckets.len() - 1;
-        let mut i = self.home(hash);
+        let buckets: &[u64] = &self.buckets;
+        let mask = buckets.len() - 1;
+        let mut i = (hash >> 32) as usize & mask;
         loop {
-            let b = self.buckets[i];
+            let b = buckets[i];
             if b == 0 {
                 return None;
             }
@@ -64,10 +68,10 @@ impl Index {
     }
 
     fn grow(&mut self) {
-        let bigger = vec![0; self.buckets.len() * 2];
+        let bigger = Words::zeroed(self.buckets.len() * 2);
         let old = std::mem::replace(&mut self.buckets, bigger);
-        for b in old.into_iter().filter(|b| *b != 0) {
-            self.place(b);
+        for b in old.iter().filter(|b| **b != 0) {
+            self.place(*b);
         }
     }
 
@@ -102,7 +106,7 @@ impl Index {
     }
 
     pub fn bytes(&self) -> usize {
-        self.buckets.len() * 8
+        self.buckets.bytes()
     }
 }
 

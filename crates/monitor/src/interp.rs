@@ -4,11 +4,11 @@
 //! so that Python can run it from the beginning: nothing is stored or printed
 //! before that is certain.
 
-use crate::cell::{Arg, Cell};
+use crate::cell::{Arg, Cell, Tag};
 use crate::host::Truth;
 use crate::num::{self, Num, Trouble};
 use verde_property::ParamUse;
-use verde_property::ir::{Code, Expr, ExprId, Piece, Stmt, Target};
+use verde_property::ir::{Code, Const, Expr, ExprId, Piece, Stmt, Target};
 use verde_property::source::Span;
 
 /// Why a block did not run to its end.
@@ -48,7 +48,7 @@ pub fn run(
     env: &mut [Cell],
     undo: &mut Vec<(u16, Cell)>,
     out: &mut String,
-) -> Result<Truth, Bail> {
+) -> Result<Truth, Box<Bail>> {
     undo.clear();
     let printed = out.len();
     let mut r = Run {
@@ -83,7 +83,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn suite(&mut self, body: &[Stmt]) -> Result<Option<Truth>, Bail> {
+    fn suite(&mut self, body: &[Stmt]) -> Result<Option<Truth>, Box<Bail>> {
         for s in body {
             match s {
                 Stmt::Assign(targets, v) => {
@@ -129,14 +129,41 @@ impl Run<'_> {
         Ok(None)
     }
 
-    fn eval(&mut self, id: ExprId) -> Result<Num, Bail> {
+    /// The value of a plain integer name or constant, without further ado.
+    #[inline(always)]
+    fn leaf(&self, id: ExprId) -> Option<i64> {
+        match self.code.node(id).expr {
+            Expr::Const(Const::Int(i)) => Some(i),
+            Expr::Env(i) => {
+                let c = self.env[i as usize];
+                (c.tag == Tag::Int).then_some(c.bits as i64)
+            }
+            Expr::Param(i) if self.locals.is_empty() => match self.params.get(i as usize) {
+                Arg::Int(i) => Some(i),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn pair(&mut self, l: ExprId, r: ExprId) -> Result<(Num, Num), Box<Bail>> {
+        if let (Some(l), Some(r)) = (self.leaf(l), self.leaf(r)) {
+            return Ok((Num::Int(l), Num::Int(r)));
+        }
+        Ok((self.eval(l)?, self.eval(r)?))
+    }
+
+    fn eval(&mut self, id: ExprId) -> Result<Num, Box<Bail>> {
         let code = self.code;
         match &code.node(id).expr {
             Expr::Const(c) => Ok(Num::of_const(*c)),
             Expr::Param(i) => self.param(*i, id),
-            Expr::Env(i) => Num::of_cell(self.env[*i as usize]).ok_or_else(|| Bail::Python {
-                why: "a name has no value here, or one that only Python has",
-                span: code.node(id).span,
+            Expr::Env(i) => Num::of_cell(self.env[*i as usize]).ok_or_else(|| {
+                Box::new(Bail::Python {
+                    why: "a name has no value here, or one that only Python has",
+                    span: code.node(id).span,
+                })
             }),
             Expr::Neg(v) => {
                 let v = self.eval(*v)?;
@@ -152,11 +179,11 @@ impl Run<'_> {
             }
             Expr::Not(v) => Ok(Num::Bool(!self.eval(*v)?.truth())),
             Expr::Binary(op, l, r) => {
-                let (l, r) = (self.eval(*l)?, self.eval(*r)?);
+                let (l, r) = self.pair(*l, *r)?;
                 num::binary(*op, l, r).map_err(|t| self.trouble(t, id))
             }
             Expr::Compare(op, l, r) => {
-                let (l, r) = (self.eval(*l)?, self.eval(*r)?);
+                let (l, r) = self.pair(*l, *r)?;
                 num::compare(*op, l, r)
                     .map(Num::Bool)
                     .map_err(|t| self.trouble(t, id))
@@ -187,7 +214,7 @@ impl Run<'_> {
     }
 
     /// The first value whose truth is `stop`, else the last one.
-    fn decide(&mut self, list: &[ExprId], stop: bool) -> Result<Num, Bail> {
+    fn decide(&mut self, list: &[ExprId], stop: bool) -> Result<Num, Box<Bail>> {
         let mut value = Num::None;
         for v in list {
             value = self.eval(*v)?;
@@ -198,7 +225,7 @@ impl Run<'_> {
         Ok(value)
     }
 
-    fn param(&self, i: u16, id: ExprId) -> Result<Num, Bail> {
+    fn param(&self, i: u16, id: ExprId) -> Result<Num, Box<Bail>> {
         if !self.locals.is_empty()
             && let Some((_, v)) = self.locals.iter().find(|(k, _)| *k == i)
         {
@@ -211,17 +238,18 @@ impl Run<'_> {
             Arg::UInt(u) => Num::UInt(u),
             Arg::Float(f) => Num::Float(f),
             Arg::Str(_) | Arg::Json(_) => {
-                return Err(Bail::Python {
+                return Err(Box::new(Bail::Python {
                     why: "a parameter is a string or a structure",
                     span: self.code.node(id).span,
-                });
+                }));
             }
         })
     }
 
-    fn trouble(&self, t: Trouble, id: ExprId) -> Bail {
+    #[cold]
+    fn trouble(&self, t: Trouble, id: ExprId) -> Box<Bail> {
         let span = self.code.node(id).span;
-        match t {
+        Box::new(match t {
             Trouble::Wide => Bail::Python {
                 why: "a number needs more than 64 bits",
                 span,
@@ -238,10 +266,10 @@ impl Run<'_> {
                 error: "ValueError: negative shift count".into(),
                 span,
             },
-        }
+        })
     }
 
-    fn print(&mut self, pieces: &[Piece]) -> Result<(), Bail> {
+    fn print(&mut self, pieces: &[Piece]) -> Result<(), Box<Bail>> {
         for p in pieces {
             match p {
                 Piece::Text(t) => self.out.push_str(t),

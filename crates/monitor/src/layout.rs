@@ -45,12 +45,15 @@ impl Layout {
     }
 
     /// Word and shift of the tag of key `i`, or of environment cell `i - keys`.
+    #[inline]
     pub fn tag(&self, i: usize) -> (usize, u32) {
         let first = LINKS + self.groups + self.keys + self.env;
-        (first + i / 8, (i % 8) as u32 * 8)
+        (first + (i >> 3), ((i & 7) as u32) << 3)
     }
 
+    /// Whole cache lines: a slot never straddles one more than it must.
     pub fn stride(&self) -> usize {
-        LINKS + self.groups + self.keys + self.env + (self.keys + self.env).div_ceil(8)
+        let words = LINKS + self.groups + self.keys + self.env + (self.keys + self.env).div_ceil(8);
+        words.next_multiple_of(8)
     }
 }

@@ -17,6 +17,7 @@ pub mod num;
 mod observer;
 mod plan;
 mod slices;
+mod words;
 
 pub use cell::{Arg, Cell, Tag};
 pub use env::Scratch;

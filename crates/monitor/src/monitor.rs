@@ -34,7 +34,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options {
-            history_words: 1 << 19,
+            history_words: 1 << 18,
         }
     }
 }
@@ -90,7 +90,7 @@ impl Monitor {
         options: Options,
         host: &mut dyn Host,
         observer: &mut dyn Observer,
-    ) -> Result<Monitor, Failure> {
+    ) -> Result<Monitor, Box<Failure>> {
         let plan = Arc::new(Plan::new(&property));
         let mut core = Core {
             slices: Slices::new(property.clone(), plan.clone()),
@@ -160,7 +160,7 @@ impl Monitor {
         if relevant {
             self.work.clear();
             if let Err(failure) = self.core.collect(&p, &mut self.work) {
-                p.observer.failed(&self.core.slices, failure);
+                p.observer.failed(&self.core.slices, *failure);
             }
             if self.work.len() > 1 {
                 self.work.sort_unstable_by_key(|w| w.created);
@@ -243,22 +243,20 @@ impl Monitor {
 
 impl Core {
     /// What the event does to whom, against the table as it is before the event.
-    fn collect(&self, p: &Passing, work: &mut Vec<Work>) -> Result<(), Failure> {
+    fn collect(&self, p: &Passing, work: &mut Vec<Work>) -> Result<(), Box<Failure>> {
         let spec = p.event.spec;
         let plan = &p.plan.events[spec.index()];
         let slices = &self.slices;
+        let mut key = Key::EMPTY;
         for probe in &plan.probes {
             let binding = &plan.bindings[probe.variant as usize];
-            let key = match slices.key_of(binding, p.event.args) {
-                Ok(key) => key,
-                Err(arg) => {
-                    // Only a slice that waits for the event needs its parameters.
-                    if self.waits(p, probe.variant) {
-                        return Err(missing(p, arg, Span::default()));
-                    }
-                    continue;
+            if let Err(arg) = slices.key_of(binding, p.event.args, &mut key) {
+                // Only a slice that waits for the event needs its parameters.
+                if self.waits(p, probe.variant) {
+                    return Err(missing(p, arg, Span::default()));
                 }
-            };
+                continue;
+            }
             slices.find(probe.level, probe.find, &key, |slice| {
                 let c = p.plan.of(slices.state(slice), spec);
                 if c.transitions.is_empty() || c.variant != probe.variant {
@@ -307,20 +305,20 @@ impl Core {
         if let Err(raised) = self.scratch.load(&self.slices, w.slice, copy, p.host) {
             let span = transitions[candidates.transitions[0] as usize].span;
             p.observer
-                .failed(&self.slices, raised_failure(raised, span, None));
+                .failed(&self.slices, *raised_failure(raised, span, None));
             return;
         }
         for &i in &candidates.transitions {
             let t = &transitions[i as usize];
             match self.try_transition(t, w, p) {
-                Ok(None) => self.scratch.reset(p.host),
+                Ok(None) => self.scratch.reset(&self.slices, w.slice, p.host),
                 Ok(Some((branch, outcome))) => {
                     self.take(w, (from, i as usize), branch, outcome, p);
                     return;
                 }
                 Err(failure) => {
                     flush(&mut self.out, p.observer);
-                    p.observer.failed(&self.slices, failure);
+                    p.observer.failed(&self.slices, *failure);
                     break;
                 }
             }
@@ -340,7 +338,7 @@ impl Core {
         t: &'a Transition,
         w: &Work,
         p: &mut Passing,
-    ) -> Result<Option<(Branch, &'a Outcome)>, Failure> {
+    ) -> Result<Option<(Branch, &'a Outcome)>, Box<Failure>> {
         check_arguments(t, p)?;
         let params = Params {
             uses: &t.params,
@@ -404,10 +402,8 @@ impl Core {
             }
             Then::Create(level) => {
                 // The arguments were checked before the guard ran.
-                let bound = self
-                    .slices
-                    .key_of(&t.binding, p.event.args)
-                    .unwrap_or(Key::EMPTY);
+                let mut bound = Key::EMPTY;
+                let _ = self.slices.key_of(&t.binding, p.event.args, &mut bound);
                 let mut key = self.slices.join(w.slice, t.binding.mask, &bound);
                 let mask = self.slices.level_mask(level);
                 self.slices
@@ -434,7 +430,7 @@ impl Core {
             let named = self.slices.bindings(slice);
             if let Err(raised) = call_action(action, &named, &mut self.out, p.host, p.observer) {
                 p.observer
-                    .failed(&self.slices, raised_failure(raised, state.span, None));
+                    .failed(&self.slices, *raised_failure(raised, state.span, None));
             }
         }
         p.observer.entering(&self.slices, &step);
@@ -456,8 +452,9 @@ impl Core {
         let mut ending = Vec::new();
         for probe in &p.plan.events[p.event.spec.index()].ends {
             let binding = &p.property.ends[probe.ends as usize].binding;
-            match self.slices.key_of(binding, p.event.args) {
-                Ok(key) => {
+            let mut key = Key::EMPTY;
+            match self.slices.key_of(binding, p.event.args, &mut key) {
+                Ok(()) => {
                     let slices = &self.slices;
                     slices.find(probe.level, probe.find, &key, |r| {
                         ending.push((slices.created(r), r))
@@ -465,7 +462,7 @@ impl Core {
                 }
                 Err(arg) if self.slices.live() > 0 => {
                     let failure = missing(p, arg, Span::default());
-                    p.observer.failed(&self.slices, failure);
+                    p.observer.failed(&self.slices, *failure);
                     return;
                 }
                 Err(_) => {}
@@ -517,7 +514,7 @@ impl Core {
         id: BlockId,
         params: Params,
         host: &mut dyn Host,
-    ) -> Result<Truth, Failure> {
+    ) -> Result<Truth, Box<Failure>> {
         let block = property.block(id);
         let s = &mut self.scratch;
         let why = match &block.tier {
@@ -525,22 +522,30 @@ impl Core {
             Tier::Typed(code) => {
                 match interp::run(code, params, &mut s.cells, &mut self.undo, &mut self.out) {
                     Ok(truth) => {
-                        // A name that had a value of Python's now has a plain one.
-                        for (i, old) in self.undo.drain(..) {
-                            if old.tag == Tag::Other && std::mem::take(&mut s.owned[i as usize]) {
-                                host.release(old);
+                        s.written |= !self.undo.is_empty();
+                        if s.python {
+                            // A name that had a value of Python's now has a plain one.
+                            for (i, old) in self.undo.drain(..) {
+                                if old.tag == Tag::Other && std::mem::take(&mut s.owned[i as usize])
+                                {
+                                    host.release(old);
+                                }
                             }
                         }
                         return Ok(truth);
                     }
-                    Err(Bail::Raise { error, span }) => {
-                        return Err(raised_failure(Raised::new(error), span, Some(id)));
-                    }
-                    Err(Bail::Python { why, span }) => Some((why, span)),
+                    Err(bail) => match *bail {
+                        Bail::Raise { error, span } => {
+                            return Err(raised_failure(Raised::new(error), span, Some(id)));
+                        }
+                        Bail::Python { why, span } => Some((why, span)),
+                    },
                 }
             }
             Tier::Python(_) => None,
         };
+        s.written = true;
+        s.python = true;
         host.run(
             property,
             id,
@@ -561,13 +566,14 @@ impl Core {
     }
 }
 
-fn missing(p: &Passing, arg: u16, span: Span) -> Failure {
+#[cold]
+fn missing(p: &Passing, arg: u16, span: Span) -> Box<Failure> {
     let spec = p.property.event(p.event.spec);
-    Failure {
+    Box::new(Failure {
         kind: FailureKind::MissingArgument(spec.params[arg as usize].text.clone()),
         span,
         block: None,
-    }
+    })
 }
 
 /// The bindings of a slice that is not there yet.
@@ -591,21 +597,21 @@ fn child_bindings<'a>(
         .collect()
 }
 
-fn check_arguments(t: &Transition, p: &Passing) -> Result<(), Failure> {
+fn check_arguments(t: &Transition, p: &Passing) -> Result<(), Box<Failure>> {
     for u in &t.params {
         let Some(value) = p.event.args.get(u.arg as usize).copied().flatten() else {
             return Err(missing(p, u.arg, t.span));
         };
         let param = &p.property.event(p.event.spec).params[u.arg as usize];
-        if !fits(value, param.types) {
-            return Err(Failure {
+        if param.types != Types::ANY && !fits(value, param.types) {
+            return Err(Box::new(Failure {
                 kind: FailureKind::WrongType {
                     param: param.text.clone(),
                     declared: param.ty.clone().unwrap_or_default(),
                 },
                 span: t.span,
                 block: None,
-            });
+            }));
         }
     }
     Ok(())
@@ -643,12 +649,13 @@ fn call_action(
     result
 }
 
-fn raised_failure(raised: Raised, span: Span, block: Option<BlockId>) -> Failure {
-    Failure {
+#[cold]
+fn raised_failure(raised: Raised, span: Span, block: Option<BlockId>) -> Box<Failure> {
+    Box::new(Failure {
         kind: FailureKind::Raised(raised),
         span,
         block,
-    }
+    })
 }
 
 fn record<'a>(event: &Event<'a>, from: StateId, to: StateId, taken: bool) -> Record<'a> {

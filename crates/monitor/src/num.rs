@@ -116,6 +116,7 @@ pub fn invert(v: Num) -> Result<Num, Trouble> {
     v.whole().ok_or(Trouble::Type).and_then(|w| narrow(!w))
 }
 
+#[inline]
 pub fn binary(op: BinOp, l: Num, r: Num) -> Result<Num, Trouble> {
     // What nearly every block does.
     if let (Num::Int(a), Num::Int(b)) = (l, r) {
@@ -259,6 +260,7 @@ fn shift(op: BinOp, l: Num, r: Num) -> Result<Num, Trouble> {
     narrow(a << b)
 }
 
+#[inline]
 pub fn compare(op: CmpOp, l: Num, r: Num) -> Result<bool, Trouble> {
     if let (Num::Int(a), Num::Int(b)) = (l, r) {
         return Ok(holds(op, a.cmp(&b)));

@@ -7,11 +7,14 @@ use crate::index::Index;
 use crate::interner::Interner;
 use crate::layout::*;
 use crate::plan::{Find, Plan};
+use crate::words::Words;
 use std::sync::Arc;
 use verde_property::{Binding, Mask, Property, SpecId, StateId, Verdict};
 
 /// Most parameters of `slice on`.
-pub const MOST_KEYS: usize = 16;
+const MOST_KEYS: usize = verde_property::limits::SLICE_PARAMETERS;
+
+type Cells = [Cell; MOST_KEYS];
 
 /// A slice. Valid until the slice ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,7 +26,7 @@ pub struct SlotRef {
 /// Values of slice parameters, by their place in `slice on`.
 #[derive(Clone, Copy)]
 pub struct Key {
-    cells: [Cell; MOST_KEYS],
+    cells: Cells,
 }
 
 impl Key {
@@ -41,7 +44,9 @@ struct Level {
     mask: Mask,
     layout: Layout,
     stride: usize,
-    words: Vec<u64>,
+    words: Words,
+    /// Slots that were ever used.
+    slots: u32,
     /// First free slot plus one.
     free: u32,
     live: usize,
@@ -50,10 +55,12 @@ struct Level {
 }
 
 impl Level {
+    #[inline(always)]
     fn word(&self, slot: u32, word: usize) -> u64 {
         self.words[slot as usize * self.stride + word]
     }
 
+    #[inline(always)]
     fn set(&mut self, slot: u32, word: usize, value: u64) {
         self.words[slot as usize * self.stride + word] = value;
     }
@@ -76,12 +83,21 @@ impl Level {
         }
     }
 
+    fn slot(&self, slot: u32) -> &[u64] {
+        let at = slot as usize * self.stride;
+        &self.words[at..at + self.stride]
+    }
+
     fn same(&self, slot: u32, key: &[Cell]) -> bool {
-        key.iter().enumerate().all(|(i, c)| self.key(slot, i) == *c)
+        let words = self.slot(slot);
+        key.iter().enumerate().all(|(i, c)| {
+            let (word, shift) = self.layout.tag(i);
+            words[self.layout.key(i)] == c.bits && (words[word] >> shift) as u8 == c.tag as u8
+        })
     }
 
     /// The slot's cells of the parameters in `of`, which is within the level's mask.
-    fn part(&self, slot: u32, of: Mask) -> ([Cell; MOST_KEYS], usize) {
+    fn part(&self, slot: u32, of: Mask) -> (Cells, usize) {
         let mut out = [Cell::UNSET; MOST_KEYS];
         let mut n = 0;
         for (i, param) in self.mask.iter().enumerate() {
@@ -99,13 +115,9 @@ impl Level {
             self.free = self.word(slot, CREATED) as u32;
             return slot;
         }
-        let slot = (self.words.len() / self.stride) as u32;
-        if self.words.capacity() - self.words.len() < self.stride {
-            // Grow by a quarter: a table of millions must not hold twice its size.
-            let more = (self.words.len() / 4 / self.stride).max(64) * self.stride;
-            self.words.reserve_exact(more);
-        }
-        self.words.resize(self.words.len() + self.stride, 0);
+        let slot = self.slots;
+        self.slots += 1;
+        self.words.extend(self.stride);
         slot
     }
 }
@@ -148,7 +160,8 @@ impl Slices {
                     mask: *mask,
                     layout,
                     stride: layout.stride(),
-                    words: Vec::new(),
+                    words: Words::default(),
+                    slots: 0,
                     free: 0,
                     live: 0,
                     index: Index::default(),
@@ -188,7 +201,7 @@ impl Slices {
 
     pub fn is_live(&self, r: SlotRef) -> bool {
         let l = self.level(r);
-        (r.slot as usize) < l.words.len() / l.stride && l.word(r.slot, META) & LIVE != 0
+        r.slot < l.slots && l.word(r.slot, META) & LIVE != 0
     }
 
     /// Slices are numbered in the order of their creation.
@@ -206,6 +219,25 @@ impl Slices {
             bits: l.word(r.slot, l.layout.env(i)),
             tag: l.tag(r.slot, l.layout.keys + i),
         }
+    }
+
+    /// Adds the whole environment to `out`.
+    pub fn load_env(&self, r: SlotRef, out: &mut Vec<Cell>) {
+        let l = self.level(r);
+        let words = l.slot(r.slot);
+        let first = l.layout.env(0);
+        out.extend(
+            words[first..first + l.layout.env]
+                .iter()
+                .enumerate()
+                .map(|(i, bits)| {
+                    let (word, shift) = l.layout.tag(l.layout.keys + i);
+                    Cell {
+                        bits: *bits,
+                        tag: Tag::from_byte((words[word] >> shift) as u8),
+                    }
+                }),
+        );
     }
 
     /// The parameters that the slice binds.
@@ -258,7 +290,7 @@ impl Slices {
     /// Live slices, from the root down; within a level by their place in memory.
     pub fn iter(&self) -> impl Iterator<Item = SlotRef> + '_ {
         self.levels.iter().enumerate().flat_map(|(level, l)| {
-            (0..(l.words.len() / l.stride) as u32)
+            (0..l.slots)
                 .filter(|slot| l.word(*slot, META) & LIVE != 0)
                 .map(move |slot| SlotRef {
                     level: level as u8,
@@ -341,7 +373,7 @@ impl Slices {
         self.levels
             .iter()
             .map(|l| {
-                l.words.capacity() * 8
+                l.words.bytes()
                     + l.index.bytes()
                     + l.groups.iter().map(Groups::bytes).sum::<usize>()
             })
@@ -351,13 +383,12 @@ impl Slices {
     // ---- finding
 
     /// The event's values for the slice parameters that it binds; the missing one otherwise.
-    pub fn key_of(&self, b: &Binding, args: &[Option<Arg>]) -> Result<Key, u16> {
-        let mut key = Key::EMPTY;
+    pub fn key_of(&self, b: &Binding, args: &[Option<Arg>], key: &mut Key) -> Result<(), u16> {
         for (param, arg) in b.mask.iter().zip(&b.args) {
             let value = args.get(*arg as usize).copied().flatten().ok_or(*arg)?;
             key.cells[param] = self.key_cell(value);
         }
-        Ok(key)
+        Ok(())
     }
 
     fn key_cell(&self, a: Arg) -> Cell {
@@ -382,8 +413,8 @@ impl Slices {
 
     pub fn find_exact(&self, level: u8, key: &Key) -> Option<SlotRef> {
         let l = &self.levels[level as usize];
-        let (cells, n) = project(l.mask, key);
-        let cells = &cells[..n];
+        let mut buffer = [Cell::UNSET; MOST_KEYS];
+        let cells = project(l.mask, key, &mut buffer);
         l.index
             .find(hash(cells), |slot| l.same(slot, cells))
             .map(|slot| SlotRef { level, slot })
@@ -402,8 +433,9 @@ impl Slices {
         };
         let l = &self.levels[level as usize];
         let g = &l.groups[group];
-        let (cells, n) = project(g.mask, key);
-        let Some(record) = g.find(hash(&cells[..n]), &cells[..n]) else {
+        let mut buffer = [Cell::UNSET; MOST_KEYS];
+        let cells = project(g.mask, key, &mut buffer);
+        let Some(record) = g.find(hash(cells), cells) else {
             return;
         };
         let mut next = g.ends(record).0;
@@ -462,12 +494,13 @@ impl Slices {
         l.set(slot, CREATED, self.created);
         l.set(slot, HISTORY, history);
         self.created += 1;
-        let (cells, n) = project(l.mask, key);
-        for (i, c) in cells[..n].iter().chain(env).enumerate() {
+        let mut buffer = [Cell::UNSET; MOST_KEYS];
+        let cells = project(l.mask, key, &mut buffer);
+        for (i, c) in cells.iter().chain(env).enumerate() {
             l.set(slot, l.layout.key(i), c.bits);
             l.set_tag(slot, i, c.tag);
         }
-        l.index.insert(hash(&cells[..n]), slot);
+        l.index.insert(hash(cells), slot);
         for g in 0..l.groups.len() {
             link(l, g, slot);
         }
@@ -530,10 +563,14 @@ impl Slices {
         l.set(r.slot, META, meta);
     }
 
+    #[inline]
     pub fn set_env(&mut self, r: SlotRef, i: usize, c: Cell) {
         let l = &mut self.levels[r.level as usize];
-        l.set(r.slot, l.layout.env(i), c.bits);
-        l.set_tag(r.slot, l.layout.keys + i, c.tag);
+        let at = r.slot as usize * l.stride;
+        let words = &mut l.words[at..at + l.stride];
+        words[l.layout.env(i)] = c.bits;
+        let (word, shift) = l.layout.tag(l.layout.keys + i);
+        words[word] = words[word] & !(0xff << shift) | (c.tag as u64) << shift;
     }
 
     pub fn set_history(&mut self, r: SlotRef, at: u64) {
@@ -577,14 +614,17 @@ impl Slices {
     }
 }
 
-fn project(mask: Mask, key: &Key) -> ([Cell; MOST_KEYS], usize) {
-    let mut out = [Cell::UNSET; MOST_KEYS];
-    let mut n = 0;
-    for i in mask.iter() {
-        out[n] = key.cells[i];
-        n += 1;
+/// The cells of a mask's parameters, side by side.
+fn project<'k>(mask: Mask, key: &'k Key, buffer: &'k mut Cells) -> &'k [Cell] {
+    let n = mask.len();
+    // The first parameters already are.
+    if mask.0 & (mask.0 + 1) == 0 {
+        return &key.cells[..n];
     }
-    (out, n)
+    for (k, i) in mask.iter().enumerate() {
+        buffer[k] = key.cells[i];
+    }
+    &buffer[..n]
 }
 
 /// Appends the slot to its group's list.

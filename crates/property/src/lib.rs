@@ -10,7 +10,7 @@ mod check;
 mod cursor;
 pub mod diag;
 pub mod ir;
-mod limits;
+pub mod limits;
 mod lint;
 mod load;
 mod lower;

@@ -10,8 +10,8 @@ pub const NESTING: usize = 200;
 pub const PARAMETER_DEPTH: usize = 16;
 pub const STATES: usize = 10_000;
 pub const TRANSITIONS: usize = 100_000;
-/// Parameters of `slice on`; a mask of them is one word.
-pub const SLICE_PARAMETERS: usize = 16;
+/// Parameters of `slice on`: a key is looked up in a small array on the event path.
+pub const SLICE_PARAMETERS: usize = 8;
 /// Parameters of one event.
 pub const EVENT_PARAMETERS: usize = 64;
 /// Deepest expression or statement of the typed subset.

@@ -68,8 +68,16 @@ impl Mask {
         self.0 & (1 << i) != 0
     }
 
+    /// Its parameters, in the order of `slice on`.
     pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..16).filter(move |i| self.contains(*i))
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let i = rest.trailing_zeros() as usize;
+            (rest != 0).then(|| {
+                rest &= rest - 1;
+                i
+            })
+        })
     }
 }
 

@@ -121,7 +121,7 @@ impl<'s> Replay<'s> {
             replay.prints(&p, &recorder);
             let monitor = started.map_err(|failure| ReplayError::Initialization {
                 property: p.clone(),
-                failure: Box::new(failure),
+                failure,
             })?;
             replay.router.add(replay.ones.len(), &p);
             replay.ones.push(One {

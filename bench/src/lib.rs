@@ -1,0 +1,64 @@
+//! What the measurements share.
+
+use std::sync::Arc;
+use std::time::Instant;
+use verde_property::{Functions, Property, load_property};
+
+/// The paper's queue property, without its prints.
+pub const QUEUE: &str = "\
+slice on queue
+initialization { N = 0; maxSize = 0 }
+state init accepting {
+    transition { event queue_new(queue, size : int) { maxSize = size - 1 } success queue_ready }
+}
+state queue_ready accepting {
+    transition {
+        event queue_push(queue, prod_id) { return N < maxSize }
+        success { N = N + 1 } queue_ready
+        failure sink
+    }
+    transition {
+        event queue_pop(queue, prod_id) { return N > 0 }
+        success { N = N - 1 } queue_ready
+        failure sink
+    }
+}
+state sink non-accepting
+";
+
+pub fn property(text: &str) -> Arc<Property> {
+    let loaded = load_property("queue.prop", text.as_bytes(), &Functions::default());
+    match loaded.model {
+        Some(p) => Arc::new(p),
+        None => panic!(
+            "{}",
+            verde_property::render(&loaded.source, &loaded.found, false)
+        ),
+    }
+}
+
+/// A small fast generator; every run sees the same numbers.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// Median and spread (smallest, largest) of `times` runs of `f`, in seconds.
+pub fn measure(times: usize, mut f: impl FnMut()) -> (f64, f64, f64) {
+    let mut all: Vec<f64> = (0..times)
+        .map(|_| {
+            let t = Instant::now();
+            f();
+            t.elapsed().as_secs_f64()
+        })
+        .collect();
+    all.sort_by(f64::total_cmp);
+    (all[all.len() / 2], all[0], all[all.len() - 1])
+}
