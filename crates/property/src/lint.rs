@@ -138,7 +138,7 @@ fn undefined_actions(file: &PropertyFile, functions: &Functions, found: &mut Dia
             "undefined-action",
             a.span,
             format!(
-                "action `{}` is not defined: entering it does nothing",
+                "action `{}` is not defined: calling it does nothing",
                 a.text
             ),
         );

@@ -100,6 +100,9 @@ impl Parser<'_> {
             return self.c.expected("`on` after `slice`", HINT);
         }
         loop {
+            if matches!(self.c.peek_word(), "initialization" | "state" | "ends") {
+                return self.c.expected("a slice parameter", HINT);
+            }
             let name = self.c.name("a slice parameter", HINT)?;
             if file.slice_on.len() >= limits::SLICE_PARAMETERS {
                 let most = limits::SLICE_PARAMETERS;
