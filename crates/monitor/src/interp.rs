@@ -66,7 +66,10 @@ pub fn run(
             while let Some((i, old)) = r.undo.pop() {
                 r.env[i as usize] = old;
             }
-            r.out.truncate(printed);
+            // Python will print it again; what it would have raised, it would have printed before.
+            if matches!(*b, Bail::Python { .. }) {
+                r.out.truncate(printed);
+            }
             Err(b)
         }
     }
@@ -269,7 +272,18 @@ impl Run<'_> {
         })
     }
 
+    /// The whole line or, when a value raises, nothing of it.
     fn print(&mut self, pieces: &[Piece]) -> Result<(), Box<Bail>> {
+        let start = self.out.len();
+        let written = self.pieces(pieces);
+        match written {
+            Ok(()) => self.out.push('\n'),
+            Err(_) => self.out.truncate(start),
+        }
+        written
+    }
+
+    fn pieces(&mut self, pieces: &[Piece]) -> Result<(), Box<Bail>> {
         for p in pieces {
             match p {
                 Piece::Text(t) => self.out.push_str(t),
@@ -295,7 +309,6 @@ impl Run<'_> {
                 }
             }
         }
-        self.out.push('\n');
         Ok(())
     }
 }

@@ -59,7 +59,7 @@ fn send_error(py: Python<'_>, prelude: &Py<PyModule>, error: &PyErr, sink: Sink)
     let described = prelude
         .bind(py)
         .getattr("describe")
-        .and_then(|d| d.call1((error.value(py),)))
+        .and_then(|d| d.call1((error.value(py), error.traceback(py))))
         .and_then(|v| v.extract::<(String, String)>());
     match described {
         Ok((last, whole)) => {

@@ -19,6 +19,10 @@ class BlockTimeout(BaseException):
     Exception` in the block does not swallow it."""
 
 
+# In a traceback it is what the reader calls it, not a name of this file.
+BlockTimeout.__module__ = "builtins"
+
+
 # Functions files run in this namespace, and it is the builtins of every block:
 # what a function does to its globals the blocks see at once.
 functions = dict(vars(builtins))
@@ -169,12 +173,11 @@ def from_json(text):
     return json.loads(text)
 
 
-def describe(error):
+def describe(error, tb):
     """The last line and the whole traceback, without the frames of this file."""
-    tb = error.__traceback__
-    while tb is not None and tb.tb_frame.f_globals.get("__name__") == "verde_prelude":
-        tb = tb.tb_next
+    ours = describe.__code__.co_filename
+    whole = traceback.TracebackException(type(error), error, tb)
+    frames = [f for f in whole.stack if f.filename != ours]
+    whole.stack = traceback.StackSummary.from_list(frames)
     last = traceback.format_exception_only(type(error), error)[-1].strip()
-    last = last.replace("verde_prelude.", "")
-    whole = "".join(traceback.format_exception(type(error), error, tb))
-    return last, whole.replace("verde_prelude.", "")
+    return last, "".join(whole.format())
