@@ -39,7 +39,7 @@ pub fn lint(c: &LintCommand, out: &mut dyn Write) -> std::io::Result<Exit> {
         };
         let source = Source::new(path.display().to_string(), String::from_utf8_lossy(&bytes));
         if let Err(d) = functions.add(&source) {
-            let found = [d];
+            let found = [*d];
             count(&found);
             write!(
                 out,

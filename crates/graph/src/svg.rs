@@ -118,10 +118,10 @@ fn draw(p: &Property, nodes: &[Node], edges: &[Edge], straight: &[&Edge], l: &La
     );
     let start = l.nodes[p.init.index()];
     let top = start.y - nodes[p.init.index()].height / 2.0;
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<circle cx=\"{x:.1}\" cy=\"{cy:.1}\" r=\"4\" fill=\"#333\"/>\
-         <path class=\"edge\" d=\"M{x:.1} {from:.1}V{top:.1}\" marker-end=\"url(#arrow)\"/>\n",
+         <path class=\"edge\" d=\"M{x:.1} {from:.1}V{top:.1}\" marker-end=\"url(#arrow)\"/>",
         x = start.x - nodes[p.init.index()].width / 4.0,
         cy = top - 26.0,
         from = top - 22.0,

@@ -553,31 +553,27 @@ fn reasons_within(source: &Source, blocks: &mut [Block]) {
 /// Four-valued verdicts of the states, from the automaton alone.
 fn verdicts(p: &mut Property) {
     let n = p.states.len();
-    // For each state: can an accepting / a non-accepting state be reached (itself included)?
-    let mut reach: Vec<[bool; 2]> = p
-        .states
-        .iter()
-        .map(|s| [s.accepting, !s.accepting])
-        .collect();
-    // Follow the edges backwards from each kind.
+    // Follow the edges backwards from the states of each kind.
     let mut into: Vec<Vec<usize>> = vec![Vec::new(); n];
     for (i, s) in p.states.iter().enumerate().filter(|(_, s)| !s.is_final) {
         for o in s.transitions.iter().flat_map(Transition::outcomes) {
             into[o.to.index()].push(i);
         }
     }
-    for kind in 0..2 {
-        let mut work: Vec<usize> = (0..n).filter(|i| reach[*i][kind]).collect();
+    let reaching = |accepting: bool| {
+        let mut reaches: Vec<bool> = p.states.iter().map(|s| s.accepting == accepting).collect();
+        let mut work: Vec<usize> = (0..n).filter(|i| reaches[*i]).collect();
         while let Some(i) = work.pop() {
             for &from in &into[i] {
-                if !reach[from][kind] {
-                    reach[from][kind] = true;
+                if !std::mem::replace(&mut reaches[from], true) {
                     work.push(from);
                 }
             }
         }
-    }
-    for (s, [good, bad]) in p.states.iter_mut().zip(reach) {
+        reaches
+    };
+    let (good, bad) = (reaching(true), reaching(false));
+    for (s, (good, bad)) in p.states.iter_mut().zip(good.into_iter().zip(bad)) {
         s.verdict = match (s.accepting, good, bad) {
             (true, _, false) => Verdict::True,
             (true, _, true) => Verdict::CurrentlyTrue,

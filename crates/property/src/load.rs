@@ -42,18 +42,20 @@ pub struct Functions {
 
 impl Functions {
     /// Adds the names of one file; the error has the file's own place.
-    pub fn add(&mut self, source: &Arc<Source>) -> Result<(), Diagnostic> {
+    pub fn add(&mut self, source: &Arc<Source>) -> Result<(), Box<Diagnostic>> {
         let text = source.clone();
         let parsed = with_deep_stack(move || {
             ruff_python_parser::parse_module(&text.text)
                 .map(|m| Names::of(&m.syntax().body))
                 .map_err(|e| {
-                    Diagnostic::error(
-                        "python-syntax",
-                        Span::new(e.location.start().to_usize(), e.location.end().to_usize()),
-                        format!("Python syntax: {}", e.error),
+                    Box::new(
+                        Diagnostic::error(
+                            "python-syntax",
+                            Span::new(e.location.start().to_usize(), e.location.end().to_usize()),
+                            format!("Python syntax: {}", e.error),
+                        )
+                        .hint("a functions file is ordinary Python 3"),
                     )
-                    .hint("a functions file is ordinary Python 3")
                 })
         });
         let names = parsed?;

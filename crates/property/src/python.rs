@@ -165,11 +165,10 @@ impl<'a> Visitor<'a> for Collect {
         let at = expr.range().start().to_usize();
         match expr {
             Expr::Name(n) => match n.ctx {
-                ExprContext::Load => {
-                    if self.comprehension == 0 {
-                        self.names.read.entry(n.id.to_string()).or_insert(at);
-                    }
+                ExprContext::Load if self.comprehension == 0 => {
+                    self.names.read.entry(n.id.to_string()).or_insert(at);
                 }
+                ExprContext::Load => {}
                 _ if self.comprehension == 0 => self.names.assign(n.id.as_str(), at),
                 _ => {}
             },

@@ -62,7 +62,7 @@ impl Loader {
             let bytes = read(path)?;
             let source = Source::new(path.display().to_string(), String::from_utf8_lossy(&bytes));
             if let Err(d) = functions.add(&source) {
-                return Err(Failed::Diagnostics(vec![(source, vec![d])]));
+                return Err(Failed::Diagnostics(vec![(source, vec![*d])]));
             }
             sources.push(source);
         }
