@@ -253,8 +253,8 @@ mod tests {
                     event: SpecId(7),
                     from: StateId(1),
                     to: StateId(2),
-                    taken: n % 2 == 0,
-                    tid: (n % 2 == 0).then_some(n),
+                    taken: n.is_multiple_of(2),
+                    tid: n.is_multiple_of(2).then_some(n),
                     time: None,
                     loc: Some(&name),
                     args: &args,
@@ -264,7 +264,7 @@ mod tests {
             assert!(!events.is_empty() && events.len() <= 5);
             for (k, e) in events.iter().rev().enumerate() {
                 let m = n - 3 * k as u64;
-                assert_eq!((e.n, e.taken, e.event), (m, m % 2 == 0, SpecId(7)));
+                assert_eq!((e.n, e.taken, e.event), (m, m.is_multiple_of(2), SpecId(7)));
                 assert_eq!(e.loc.as_deref(), Some(format!("file{m}.c:{m}").as_str()));
                 assert_eq!(e.args[0], (0, Field::Int(-(m as i64))));
                 assert_eq!(e.args[1], (2, Field::Str("é".into())));

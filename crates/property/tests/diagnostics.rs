@@ -1,11 +1,10 @@
 //! What people read when a file is wrong, kept word for word.
 
-use std::path::Path;
 use verde_property::{Functions, load_property, load_scenario, render};
 
 #[test]
 fn every_wrong_file_points_at_its_culprit() {
-    insta::glob!("../../../tests/diagnostics", "*.*", |path: &Path| {
+    insta::glob!("../../../tests/diagnostics", "*.*", |path| {
         let name = path.file_name().unwrap().to_string_lossy();
         let bytes = std::fs::read(path).unwrap();
         let functions = Functions::default();

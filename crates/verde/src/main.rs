@@ -7,7 +7,8 @@ use clap::{CommandFactory, Parser};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use verde_cli::Exit;
 
 fn main() -> ExitCode {
@@ -40,6 +41,19 @@ fn main() -> ExitCode {
     ExitCode::from(run(arguments.command).0)
 }
 
+/// ^C lets the replay report what it has; one that waits for input is ended.
+fn on_interrupt(flag: Arc<AtomicBool>) -> std::io::Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])?;
+    std::thread::Builder::new().spawn(move || {
+        if signals.forever().next().is_some() {
+            flag.store(true, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(500));
+            std::process::exit(Exit::INTERRUPTED.0.into());
+        }
+    })?;
+    Ok(())
+}
+
 fn run(command: Command) -> Exit {
     match command {
         Command::Lint(a) => {
@@ -49,7 +63,7 @@ fn run(command: Command) -> Exit {
         Command::Replay(a) => {
             let interrupted = Arc::new(AtomicBool::new(false));
             // Without the handler ^C simply kills the replay.
-            let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted.clone());
+            let _ = on_interrupt(interrupted.clone());
             verde_cli::replay(&a.into(), &interrupted)
         }
         Command::Completions { shell } => {

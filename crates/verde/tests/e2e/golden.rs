@@ -1,8 +1,6 @@
 //! The golden cases: exact after every event.
 
-mod common;
-
-use common::{root, verde};
+use crate::common::{root, verde};
 use serde_json::Value;
 
 /// Everything in `want` is in `got`; `got` may say more. `true` is not 1; 1 is 1.0.

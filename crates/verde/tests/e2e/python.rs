@@ -1,13 +1,11 @@
 //! Blocks that need Python, functions files, and what happens when they go wrong.
 
-mod common;
-
-use common::{Dir, command, verde};
+use crate::common::{Dir, command, verde};
 
 const TRACE: &str =
     "{\"event\":\"f\",\"args\":{\"q\":1,\"x\":3}}\n{\"event\":\"f\",\"args\":{\"q\":1,\"x\":0}}\n";
 
-fn run(name: &str, prop: &str, functions: Option<&str>, extra: &[&str]) -> common::Ran {
+fn run(name: &str, prop: &str, functions: Option<&str>, extra: &[&str]) -> crate::common::Ran {
     let dir = Dir::new(name);
     dir.write("p.prop", prop);
     dir.write("t.jsonl", TRACE);
@@ -144,7 +142,7 @@ fn without_libpython_typed_properties_run_and_others_are_refused() {
     dir.write("python.prop", "initialization { l = [] }\nstate init { transition { event f(x) success { l.append(x) } init } }\nstate bad non-accepting");
     dir.write("t.jsonl", TRACE);
     dir.write("functions.py", "def g(): pass\n");
-    let none = |args: &[&str]| -> common::Ran {
+    let none = |args: &[&str]| -> crate::common::Ran {
         command(dir.path())
             .env("VERDE_LIBPYTHON", "/nonexistent/libpython.so")
             .args(args)
@@ -181,7 +179,7 @@ fn without_libpython_typed_properties_run_and_others_are_refused() {
     assert_eq!(functions.code, 1);
     assert!(functions.err.contains("libpython3.11"), "{}", functions.err);
     // A plugin that is missing is said to be missing.
-    let plugin: common::Ran = command(dir.path())
+    let plugin: crate::common::Ran = command(dir.path())
         .env("VERDE_PYTHON", "/nonexistent/libverde_python.so")
         .args(["replay", "-p", "python.prop", "t.jsonl"])
         .output()

@@ -1,8 +1,6 @@
 //! `verde lint` and `verde graph` as a user runs them.
 
-mod common;
-
-use common::{Dir, root, verde};
+use crate::common::{Dir, root, verde};
 
 #[test]
 fn lint_points_at_the_culprit_and_exits_1_on_errors_only() {

@@ -1,0 +1,7 @@
+//! The program as a user runs it.
+
+mod common;
+mod golden;
+mod lint_and_graph;
+mod python;
+mod replay;
