@@ -31,7 +31,7 @@ pub fn next_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<
                 Line::Last
             });
         }
-        let newline = available.iter().position(|b| *b == b'\n');
+        let newline = memchr::memchr(b'\n', available);
         let n = newline.unwrap_or(available.len());
         if buffer.len() + n > LONGEST {
             return Ok(Line::TooLong);

@@ -27,6 +27,11 @@ pub struct Found {
 }
 
 impl Recorder {
+    /// Nothing that is reported without rows.
+    pub fn is_quiet(&self) -> bool {
+        self.violations.is_empty() && self.printed.is_empty() && self.failures.is_empty()
+    }
+
     pub fn clear(&mut self) {
         self.taken.clear();
         self.touched.clear();

@@ -6,7 +6,7 @@ use crate::properties::LoadedSet;
 use crate::recorder::{Found, Recorder};
 use crate::report::*;
 use crate::router::{Route, Router, arguments};
-use crate::trace;
+use crate::trace::{self, Strings};
 use smallvec::SmallVec;
 use std::io::BufRead;
 use std::sync::Arc;
@@ -161,7 +161,8 @@ impl<'s> Replay<'s> {
             if buffer.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            match trace::parse(&buffer) {
+            let strings = Strings::with_capacity(0);
+            match trace::parse(&buffer, &strings) {
                 Ok(event) => {
                     self.event(&event);
                     if self.outcome.error.is_some() {
@@ -201,15 +202,14 @@ impl<'s> Replay<'s> {
         let mut relevant = false;
         for route in &routes {
             let one = &mut self.ones[route.monitor];
-            let property = one.monitor.property().clone();
-            let args = arguments(e, &property.event(route.spec).params);
+            let args = arguments(e, &one.monitor.property().event(route.spec).params);
             let event = Event {
                 n,
                 spec: route.spec,
                 args: &args,
                 tid: e.tid,
                 time: e.time,
-                loc: e.loc.as_deref(),
+                loc: e.loc,
             };
             one.recorder.clear();
             relevant |= one.monitor.apply(&event, &mut self.host, &mut one.recorder);
@@ -229,6 +229,9 @@ impl<'s> Replay<'s> {
 
     fn rows(&mut self, monitor: usize, n: u64, e: &trace::TraceEvent) {
         let one = &mut self.ones[monitor];
+        if self.show == Show::Final && one.recorder.is_quiet() {
+            return;
+        }
         let property = one.monitor.property().clone();
         for text in one.recorder.printed.drain(..) {
             (self.sink)(Row::Print(PrintRow {
@@ -272,7 +275,7 @@ impl<'s> Replay<'s> {
         for found in one.recorder.violations.drain(..) {
             one.violations += 1;
             self.outcome.violated = true;
-            let row = violation_row(&one.monitor, found, self.history, e.tid, e.loc.as_deref());
+            let row = violation_row(&one.monitor, found, self.history, e.tid, e.loc);
             (self.sink)(Row::Violation(row));
         }
     }

@@ -1,8 +1,8 @@
 //! From an event of a trace to the monitors that know it.
 
 use crate::trace::TraceEvent;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use verde_monitor::Arg;
 use verde_property::ast::Operand;
 use verde_property::{Kind, ParamSpec, Property, SpecId, When, canonical_name};
@@ -17,7 +17,7 @@ pub struct Route {
 #[derive(Default)]
 pub struct Router {
     /// By kind and moment, then by canonical name.
-    routes: HashMap<(Kind, When), HashMap<String, Vec<Route>>>,
+    routes: FxHashMap<(Kind, When), FxHashMap<String, Vec<Route>>>,
 }
 
 impl Router {
@@ -39,7 +39,7 @@ impl Router {
         let Some(names) = self.routes.get(&(e.kind, e.when)) else {
             return &[];
         };
-        let name: &str = &e.name;
+        let name = e.name;
         let routes = names.get(name).or_else(|| {
             name.contains(char::is_whitespace)
                 .then(|| names.get(&canonical_name(name)))
@@ -52,7 +52,7 @@ impl Router {
 pub type ArgList<'a> = SmallVec<[Option<Arg<'a>>; 8]>;
 
 /// The values of an event's parameters, in the order that the monitor expects.
-pub fn arguments<'a>(e: &'a TraceEvent, params: &[ParamSpec]) -> ArgList<'a> {
+pub fn arguments<'a>(e: &TraceEvent<'a>, params: &[ParamSpec]) -> ArgList<'a> {
     params
         .iter()
         .map(|p| {

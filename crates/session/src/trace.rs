@@ -1,8 +1,10 @@
 //! One line of a trace: a JSON object that describes an event.
 
+use crate::fast_line;
 use serde::Deserialize;
-use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use verde_monitor::Arg;
 use verde_property::{Kind, When};
@@ -12,63 +14,45 @@ pub struct TraceEvent<'a> {
     pub n: Option<u64>,
     pub kind: Kind,
     pub when: When,
-    pub name: Cow<'a, str>,
+    pub name: &'a str,
     pub args: Args<'a>,
     pub tid: Option<u64>,
     pub time: Option<u64>,
-    pub loc: Option<Cow<'a, str>>,
+    pub loc: Option<&'a str>,
 }
 
-pub struct Args<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
+/// Values by the text of their parameter.
+#[derive(Default)]
+pub struct Args<'a>(pub(crate) SmallVec<[(&'a str, Arg<'a>); 4]>);
 
-/// A value that may own what it had to unescape.
-pub enum Value<'a> {
-    Plain(Arg<'a>),
-    Text(String),
-}
-
-impl Value<'_> {
-    pub fn arg(&self) -> Arg<'_> {
-        match self {
-            Value::Plain(a) => *a,
-            Value::Text(t) => Arg::Str(t),
-        }
+impl<'a> Args<'a> {
+    #[inline]
+    pub fn get(&self, key: &str) -> Option<Arg<'a>> {
+        self.0.iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
     }
 }
 
-impl Args<'_> {
-    pub fn get(&self, key: &str) -> Option<Arg<'_>> {
-        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.arg())
-    }
-}
+/// Strings of a line that had to be unescaped.
+pub type Strings = typed_arena::Arena<String>;
 
-#[derive(Deserialize)]
-struct Raw<'a> {
-    #[serde(default)]
-    n: Option<u64>,
-    #[serde(borrow, default)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    when: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    event: Cow<'a, str>,
-    #[serde(borrow, default = "no_args")]
-    args: Args<'a>,
-    #[serde(default)]
-    tid: Option<u64>,
-    #[serde(default)]
-    time: Option<u64>,
-    #[serde(borrow, default)]
-    loc: Option<Cow<'a, str>>,
-}
-
-fn no_args<'a>() -> Args<'a> {
-    Args(Vec::new())
+/// A line's fields before the defaults.
+#[derive(Default)]
+pub struct Fields<'a> {
+    pub n: Option<u64>,
+    pub kind: Option<&'a str>,
+    pub when: Option<&'a str>,
+    pub event: &'a str,
+    pub args: Args<'a>,
+    pub tid: Option<u64>,
+    pub time: Option<u64>,
+    pub loc: Option<&'a str>,
 }
 
 /// What is wrong with a line.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
+    #[error("argument `{0}`: {1}")]
+    Argument(String, String),
     #[error("{0}")]
     Json(#[from] serde_json::Error),
     #[error(
@@ -79,95 +63,117 @@ pub enum TraceError {
     When(String),
 }
 
-pub fn parse(line: &[u8]) -> Result<TraceEvent<'_>, TraceError> {
-    let raw: Raw = serde_json::from_slice(line)?;
-    let kind = match &raw.kind {
+pub fn parse<'a>(line: &'a [u8], strings: &'a Strings) -> Result<TraceEvent<'a>, TraceError> {
+    let fields = match std::str::from_utf8(line).ok().and_then(fast_line::parse) {
+        Some(f) => f,
+        // Whatever is unusual, and every error.
+        None => general(line, strings)?,
+    };
+    let kind = match fields.kind {
         None => Kind::Call,
         Some(k) => Kind::from_word(k).ok_or_else(|| TraceError::Kind(k.to_string()))?,
     };
-    let when = match raw.when.as_deref() {
+    let when = match fields.when {
         None => kind.default_when(),
         Some("before") => When::Before,
         Some("after") => When::After,
         Some(other) => return Err(TraceError::When(other.to_string())),
     };
     Ok(TraceEvent {
-        n: raw.n,
+        n: fields.n,
         kind,
         when,
-        name: raw.event,
-        args: raw.args,
-        tid: raw.tid,
-        time: raw.time,
-        loc: raw.loc,
+        name: fields.event,
+        args: fields.args,
+        tid: fields.tid,
+        time: fields.time,
+        loc: fields.loc,
     })
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Args<'a> {
+/// The line as serde_json reads it.
+#[derive(Deserialize)]
+struct General<'a> {
+    #[serde(default)]
+    n: Option<u64>,
+    #[serde(borrow, default)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    when: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    #[serde(borrow, default)]
+    args: Pairs<'a>,
+    #[serde(default)]
+    tid: Option<u64>,
+    #[serde(default)]
+    time: Option<u64>,
+    #[serde(borrow, default)]
+    loc: Option<Cow<'a, str>>,
+}
+
+#[derive(Default)]
+struct Pairs<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+pub fn general<'a>(line: &'a [u8], strings: &'a Strings) -> Result<Fields<'a>, TraceError> {
+    let g: General<'a> = serde_json::from_slice(line)?;
+    let keep = |c: Cow<'a, str>| -> &'a str {
+        match c {
+            Cow::Borrowed(s) => s,
+            Cow::Owned(s) => strings.alloc(s),
+        }
+    };
+    let mut args = Args::default();
+    for (key, raw) in g.args.0 {
+        let value =
+            value(raw.get(), strings).map_err(|e| TraceError::Argument(key.to_string(), e))?;
+        args.0.push((keep(key), value));
+    }
+    Ok(Fields {
+        n: g.n,
+        kind: g.kind.map(keep),
+        when: g.when.map(keep),
+        event: keep(g.event),
+        args,
+        tid: g.tid,
+        time: g.time,
+        loc: g.loc.map(keep),
+    })
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         struct V;
         impl<'de> Visitor<'de> for V {
-            type Value = Args<'de>;
+            type Value = Pairs<'de>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
                 f.write_str("an object with the event's parameters")
             }
 
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Args<'de>, M::Error> {
-                let mut out = Vec::with_capacity(4);
-                while let Some(Key(key)) = map.next_key()? {
-                    let raw: &'de RawValue = map.next_value()?;
-                    let value = value(raw.get())
-                        .map_err(|e| de::Error::custom(format!("argument `{key}`: {e}")))?;
-                    out.push((key, value));
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Pairs<'de>, M::Error> {
+                let mut out = Vec::new();
+                while let Some(key) = map.next_key::<Cow<str>>()? {
+                    out.push((key, map.next_value()?));
                 }
-                Ok(Args(out))
+                Ok(Pairs(out))
             }
         }
         d.deserialize_map(V)
     }
 }
 
-/// A key, borrowed from the line when it has no escapes.
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = Key<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-                f.write_str("a parameter's name")
-            }
-
-            fn visit_borrowed_str<E>(self, s: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(s)))
-            }
-
-            fn visit_str<E>(self, s: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(s.to_string())))
-            }
-        }
-        d.deserialize_str(V)
-    }
-}
-
 /// The value of valid JSON text.
-fn value(text: &str) -> Result<Value<'_>, String> {
-    let plain = match text.as_bytes()[0] {
+fn value<'a>(text: &'a str, strings: &'a Strings) -> Result<Arg<'a>, String> {
+    Ok(match text.as_bytes()[0] {
         b'n' => Arg::None,
         b't' => Arg::Bool(true),
         b'f' => Arg::Bool(false),
         b'{' | b'[' => Arg::Json(text),
-        b'"' => {
-            let inner = &text[1..text.len() - 1];
-            if inner.contains('\\') {
-                let owned: String = serde_json::from_str(text).map_err(|e| e.to_string())?;
-                return Ok(Value::Text(owned));
-            }
-            Arg::Str(inner)
-        }
+        b'"' => match serde_json::from_str(text).map_err(|e| e.to_string())? {
+            Cow::Borrowed(s) => Arg::Str(s),
+            Cow::Owned(s) => Arg::Str(strings.alloc(s)),
+        },
         _ if text.contains(['.', 'e', 'E']) => {
             Arg::Float(text.parse().map_err(|_| "not a number".to_string())?)
         }
@@ -176,18 +182,106 @@ fn value(text: &str) -> Result<Value<'_>, String> {
             (_, Ok(u)) => Arg::UInt(u),
             _ => return Err(format!("{text} has more than 64 bits")),
         },
-    };
-    Ok(Value::Plain(plain))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The fast reader gives the same as serde_json, or nothing.
+    #[test]
+    fn fast_lines_are_the_same() {
+        let show = |f: &Fields| {
+            let args: Vec<String> = f.args.0.iter().map(|(k, v)| format!("{k}={v:?}")).collect();
+            format!(
+                "{:?} {:?} {:?} {} {:?} {:?} {:?} {args:?}",
+                f.n, f.kind, f.when, f.event, f.tid, f.time, f.loc
+            )
+        };
+        let mut seed = 3u64;
+        let mut random = move |n: usize| {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (seed >> 33) as usize % n
+        };
+        let parts = [
+            "{",
+            "}",
+            "\"event\"",
+            "\"args\"",
+            ":",
+            ",",
+            "\"f\"",
+            "\"kind\"",
+            "\"call\"",
+            "\"n\"",
+            "1",
+            "-7",
+            "0",
+            "01",
+            "1.5",
+            "null",
+            "true",
+            "\"caf\u{e9}\"",
+            "\"a\\n\"",
+            " ",
+            "[1]",
+            "{\"x\":1}",
+            "\"tid\"",
+            "\"loc\"",
+            "\"q\"",
+            "18446744073709551615",
+            "9223372036854775808",
+            "-9223372036854775808",
+            "\u{1}",
+            "\"",
+        ];
+        let good = [
+            r#"{"event":"f","args":{"q":1,"x":-2,"s":"t","b":true,"z":null}}"#,
+            r#"{"n":7,"tid":4242,"kind":"call","when":"before","event":"queue_push","args":{"queue":93824992231072,"prod_id":3},"loc":"queue.c:41","time":1843220}"#,
+            r#" { "event" : "f" , "args" : { } } "#,
+        ];
+        let mut quick = 0;
+        for round in 0..60_000 {
+            let mut line = good[random(good.len())].to_string();
+            for _ in 0..random(3) {
+                // Cut, repeat or replace a piece somewhere.
+                let mut at = random(line.len() + 1);
+                while !line.is_char_boundary(at) {
+                    at -= 1;
+                }
+                match random(3) {
+                    0 => line.insert_str(at, parts[random(parts.len())]),
+                    1 => line.truncate(at.max(1)),
+                    _ => {
+                        let rest = line.split_off(at);
+                        let keep = rest
+                            .char_indices()
+                            .nth(1 + random(6))
+                            .map_or("", |(i, _)| &rest[i..]);
+                        line.push_str(parts[random(parts.len())]);
+                        line.push_str(keep);
+                    }
+                }
+            }
+            let strings = Strings::with_capacity(0);
+            let slow = general(line.as_bytes(), &strings);
+            if let Some(f) = crate::fast_line::parse(&line) {
+                quick += 1;
+                let slow = slow.unwrap_or_else(|e| panic!("{round}: {line}: {e}"));
+                assert_eq!(show(&f), show(&slow), "{line}");
+            }
+        }
+        assert!(quick > 10_000, "{quick}");
+    }
+
     #[test]
     fn defaults_and_values() {
         let line = br#"{"event":"f","args":{"q":18446744073709551615,"x":-1,"s":"a\"b","t":"\u00e9","o":{"a":[1]},"z":null,"r":1.5}}"#;
-        let e = parse(line).unwrap();
+        let strings = Strings::new();
+        let e = parse(line, &strings).unwrap();
         assert_eq!((e.kind, e.when, e.n), (Kind::Call, When::Before, None));
         assert_eq!(e.args.get("q"), Some(Arg::UInt(u64::MAX)));
         assert_eq!(e.args.get("x"), Some(Arg::Int(-1)));
@@ -198,7 +292,9 @@ mod tests {
         assert_eq!(e.args.get("r"), Some(Arg::Float(1.5)));
         assert_eq!(e.args.get("y"), None);
         assert_eq!(
-            parse(br#"{"kind":"write","event":"v"}"#).unwrap().when,
+            parse(br#"{"kind":"write","event":"v"}"#, &strings)
+                .unwrap()
+                .when,
             When::After
         );
     }
@@ -220,9 +316,9 @@ mod tests {
             r#"{"event":"f"} x"#,
             "\u{0}\u{1}",
         ] {
-            assert!(parse(line.as_bytes()).is_err(), "{line}");
+            assert!(parse(line.as_bytes(), &Strings::new()).is_err(), "{line}");
         }
         let deep = format!(r#"{{"event":"f","args":{{"x":{}}}}}"#, "[".repeat(100_000));
-        assert!(parse(deep.as_bytes()).is_err());
+        assert!(parse(deep.as_bytes(), &Strings::new()).is_err());
     }
 }
