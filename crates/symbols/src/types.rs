@@ -1,0 +1,895 @@
+//! Types of C, C++ and Rust, read from DWARF one node at a time, or made by expressions.
+
+use crate::units::{DieId, Entry, Info, Language, Unit, Value};
+use gimli::constants as dw;
+use std::sync::Arc;
+
+/// What the bits of a base type mean.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Encoding {
+    /// True or false.
+    Bool,
+    /// Two's complement.
+    Signed,
+    /// Without sign.
+    Unsigned,
+    /// `char` and `signed char`.
+    SignedChar,
+    /// `unsigned char`, and `char` where it has no sign.
+    UnsignedChar,
+    /// A Unicode character (`char16_t`, `char32_t`, Rust's `char`).
+    Utf,
+    /// Floating point.
+    Float,
+    /// A pair of floating-point numbers.
+    ComplexFloat,
+}
+
+/// Members inherited, declared, or computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Its name; unnamed members are anonymous structs and unions.
+    pub name: Option<String>,
+    /// Its type.
+    pub ty: Type,
+    /// Bytes from the start of the whole; for a static member or a virtual base not used.
+    pub offset: u64,
+    /// Bit position from the start of the whole and width, for a bit-field.
+    pub bits: Option<(u64, u64)>,
+    /// A base class.
+    pub is_base: bool,
+    /// A virtual base class: where it is depends on the object.
+    pub is_virtual: bool,
+    /// A static member: not part of the object.
+    pub is_static: bool,
+    /// Made by the compiler (the pointer to the virtual table).
+    pub is_artificial: bool,
+    /// 1 public, 2 protected, 3 private; 0 when not said.
+    pub access: u8,
+    /// The DIE, for static members.
+    pub die: Option<DieId>,
+}
+
+/// A member function as its class declares it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Method {
+    /// Its name.
+    pub name: String,
+    /// Its signature, `this` first unless it is static.
+    pub ty: Type,
+    /// Called without an object.
+    pub is_static: bool,
+    /// Dispatched at run time.
+    pub is_virtual: bool,
+    /// Made by the compiler.
+    pub is_artificial: bool,
+    /// 1 public, 2 protected, 3 private; 0 when not said.
+    pub access: u8,
+}
+
+/// A named constant of an enumeration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enumerator {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: i128,
+}
+
+/// How a Rust enum tells its variants apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariantPart {
+    /// The member that holds the discriminant; `None` when there is one variant only.
+    pub discriminant: Option<Box<Member>>,
+    /// The variants.
+    pub variants: Vec<Variant>,
+}
+
+/// One variant of a Rust enum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// The discriminants that mean it; `None` for the variant of all other values.
+    pub value: Option<i128>,
+    /// Its contents.
+    pub member: Member,
+}
+
+/// A record keyword.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecordKind {
+    /// `struct`.
+    Struct,
+    /// `class`.
+    Class,
+    /// `union`.
+    Union,
+}
+
+/// A template or generic argument.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument {
+    /// The parameter's name.
+    pub name: Option<String>,
+    /// The argument, a type or the type of the value.
+    pub ty: Type,
+    /// The value of a non-type argument.
+    pub value: Option<i128>,
+}
+
+/// What a type is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// No value.
+    Void,
+    /// Numbers, characters, booleans.
+    Base(Encoding),
+    /// `T *`.
+    Pointer(Link),
+    /// `T &`.
+    Reference(Link),
+    /// `T &&`.
+    RvalueReference(Link),
+    /// `T C::*`.
+    MemberPointer(Link, Link),
+    /// One dimension of an array; `None` for `[]`.
+    Array(Link, Option<u64>),
+    /// A vector register's elements (GCC's `vector_size`).
+    Vector(Link, u64),
+    /// A struct, class or union.
+    Record(RecordKind),
+    /// An enumeration.
+    Enum,
+    /// A name for another type.
+    Typedef(Link),
+    /// `const T`.
+    Const(Link),
+    /// `volatile T`.
+    Volatile(Link),
+    /// `restrict T` and `_Atomic T`.
+    OtherQualifier(Link, &'static str),
+    /// A function: its result and parameters; variable arguments; declared with a prototype.
+    Function(Link, Vec<Link>, bool, bool),
+    /// A type the debug information does not describe (`decltype(nullptr)`).
+    Unspecified,
+}
+
+/// A type that a node refers to: read when wanted, so that cycles are no trouble.
+#[derive(Clone, Debug)]
+pub enum Link {
+    /// `void`.
+    Void,
+    /// Still in the file.
+    Die(DieId),
+    /// Made by an expression.
+    Made(Type),
+}
+
+impl PartialEq for Link {
+    fn eq(&self, other: &Link) -> bool {
+        match (self, other) {
+            (Link::Void, Link::Void) => true,
+            (Link::Die(a), Link::Die(b)) => a == b,
+            (Link::Made(a), Link::Made(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// One type as read, without what it refers to.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Node {
+    pub kind: Kind,
+    pub name: Option<String>,
+    pub size: Option<u64>,
+    pub align: Option<u64>,
+    pub language: Language,
+    pub die: Option<DieId>,
+    pub declaration: bool,
+}
+
+/// A type. Cheap to clone; equal when it is the same type of the same file or made the same way.
+#[derive(Clone)]
+pub struct Type {
+    info: Option<Arc<Info>>,
+    node: Arc<Node>,
+}
+
+impl PartialEq for Type {
+    fn eq(&self, other: &Type) -> bool {
+        let same_file = match (&self.info, &other.info) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (None, None) => true,
+            _ => false,
+        };
+        same_file && (Arc::ptr_eq(&self.node, &other.node) || self.node == other.node)
+    }
+}
+
+impl std::fmt::Debug for Type {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "Type({})", self.name().unwrap_or("?"))
+    }
+}
+
+/// How deep typedefs and qualifiers may be nested before a file is taken for corrupt.
+const MAX_CHAIN: usize = 64;
+
+impl Type {
+    pub(crate) fn from_die(info: &Arc<Info>, id: DieId) -> Type {
+        let mut cache = info.types.lock().unwrap_or_else(|e| e.into_inner());
+        let node = cache.get(&id).cloned();
+        let node = node.unwrap_or_else(|| {
+            drop(cache);
+            let node = Arc::new(read_node(info, id));
+            cache = info.types.lock().unwrap_or_else(|e| e.into_inner());
+            cache.insert(id, node.clone());
+            node
+        });
+        Type {
+            info: Some(info.clone()),
+            node,
+        }
+    }
+
+    fn made(kind: Kind, name: Option<&str>, size: Option<u64>, language: Language) -> Type {
+        Type {
+            info: None,
+            node: Arc::new(Node {
+                kind,
+                name: name.map(str::to_owned),
+                size,
+                align: None,
+                language,
+                die: None,
+                declaration: false,
+            }),
+        }
+    }
+
+    /// `void`.
+    pub fn void() -> Type {
+        Type::made(Kind::Void, Some("void"), None, Language::C)
+    }
+
+    /// A base type that no file needs to describe.
+    pub fn base(name: &str, encoding: Encoding, size: u64) -> Type {
+        Type::made(Kind::Base(encoding), Some(name), Some(size), Language::C)
+    }
+
+    /// The same, printed by another language's rules.
+    pub fn base_in(name: &str, encoding: Encoding, size: u64, language: Language) -> Type {
+        Type::made(Kind::Base(encoding), Some(name), Some(size), language)
+    }
+
+    /// A pointer to this type.
+    pub fn pointer_to(&self) -> Type {
+        let language = self.language();
+        Type::made(Kind::Pointer(self.link()), None, Some(8), language)
+    }
+
+    /// A C++ reference to this type.
+    pub fn reference_to(&self) -> Type {
+        let language = self.language();
+        Type::made(Kind::Reference(self.link()), None, Some(8), language)
+    }
+
+    /// An array of this type.
+    pub fn array_of(&self, count: u64) -> Type {
+        let size = self.size().and_then(|s| s.checked_mul(count));
+        let kind = Kind::Array(self.link(), Some(count));
+        Type::made(kind, None, size, self.language())
+    }
+
+    /// This type, `const`.
+    pub fn constant(&self) -> Type {
+        Type::made(Kind::Const(self.link()), None, self.size(), self.language())
+    }
+
+    /// A function without known parameters that returns this type.
+    pub fn function_returning(&self) -> Type {
+        let kind = Kind::Function(self.link(), Vec::new(), false, false);
+        Type::made(kind, None, Some(1), self.language())
+    }
+
+    fn link(&self) -> Link {
+        match self.node.kind {
+            Kind::Void => Link::Void,
+            _ => Link::Made(self.clone()),
+        }
+    }
+
+    /// The type a link leads to.
+    pub fn follow(&self, link: &Link) -> Type {
+        match (link, &self.info) {
+            (Link::Die(id), Some(info)) => Type::from_die(info, *id),
+            (Link::Made(ty), _) => ty.clone(),
+            _ => Type::void(),
+        }
+    }
+
+    /// What it is, before typedefs and qualifiers are removed.
+    pub fn kind(&self) -> &Kind {
+        &self.node.kind
+    }
+
+    /// Its own name: for a record the tag, for a pointer usually none (Rust names them).
+    pub fn name(&self) -> Option<&str> {
+        self.node.name.as_deref()
+    }
+
+    /// The name with the scopes around it, as C++ and Rust write it.
+    pub fn qualified_name(&self) -> Option<String> {
+        let name = self.name()?;
+        match (&self.info, self.node.die) {
+            (Some(info), Some(die)) => {
+                let mut path = crate::paths::scope_names(info, die);
+                path.push(name.to_owned());
+                Some(path.join("::"))
+            }
+            _ => Some(name.to_owned()),
+        }
+    }
+
+    /// Size in bytes, when it is known.
+    pub fn size(&self) -> Option<u64> {
+        self.size_within(0)
+    }
+
+    fn size_within(&self, depth: usize) -> Option<u64> {
+        if depth > MAX_CHAIN {
+            return None;
+        }
+        let next = |link: &Link| self.follow(link).size_within(depth + 1);
+        match &self.node.kind {
+            Kind::Typedef(l) | Kind::Const(l) | Kind::Volatile(l) | Kind::OtherQualifier(l, _) => {
+                next(l)
+            }
+            Kind::Array(l, count) if self.node.size.is_none() => next(l)?.checked_mul((*count)?),
+            Kind::Pointer(_) | Kind::Reference(_) | Kind::RvalueReference(_) => {
+                Some(self.node.size.unwrap_or(8))
+            }
+            Kind::Record(_) if self.node.declaration => self.definition()?.node.size,
+            _ => self.node.size,
+        }
+    }
+
+    /// The alignment the file states.
+    pub fn stated_align(&self) -> Option<u64> {
+        self.node.align
+    }
+
+    /// Whether the file says that the type is passed by reference, or by value.
+    pub(crate) fn stated_convention(&self) -> Option<bool> {
+        let (_, _, entry) = self.entry()?;
+        match entry.attr_value(dw::DW_AT_calling_convention)? {
+            gimli::AttributeValue::CallingConvention(dw::DW_CC_pass_by_reference) => Some(true),
+            gimli::AttributeValue::CallingConvention(dw::DW_CC_pass_by_value) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The language of the unit it comes from.
+    pub fn language(&self) -> Language {
+        self.node.language
+    }
+
+    /// Only declared: its members are elsewhere or nowhere.
+    pub fn is_declaration(&self) -> bool {
+        self.node.declaration
+    }
+
+    /// A number that identifies the DIE in its module, if it comes from one.
+    pub fn die(&self) -> Option<DieId> {
+        self.node.die
+    }
+
+    /// Whether both come from the same file (or from no file).
+    pub fn same_file(&self, other: &Type) -> bool {
+        match (&self.info, &other.info) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// Without typedefs and qualifiers.
+    pub fn strip(&self) -> Type {
+        let mut ty = self.clone();
+        for _ in 0..MAX_CHAIN {
+            ty = match &ty.node.kind {
+                Kind::Typedef(l)
+                | Kind::Const(l)
+                | Kind::Volatile(l)
+                | Kind::OtherQualifier(l, _) => ty.follow(l),
+                _ => break,
+            };
+        }
+        ty
+    }
+
+    /// Without qualifiers only.
+    pub fn unqualified(&self) -> Type {
+        let mut ty = self.clone();
+        for _ in 0..MAX_CHAIN {
+            ty = match &ty.node.kind {
+                Kind::Const(l) | Kind::Volatile(l) | Kind::OtherQualifier(l, _) => ty.follow(l),
+                _ => break,
+            };
+        }
+        ty
+    }
+
+    /// What a pointer points to, an array holds, a typedef names, a function returns.
+    pub fn target(&self) -> Option<Type> {
+        match &self.node.kind {
+            Kind::Pointer(l)
+            | Kind::Reference(l)
+            | Kind::RvalueReference(l)
+            | Kind::MemberPointer(l, _)
+            | Kind::Array(l, _)
+            | Kind::Vector(l, _)
+            | Kind::Typedef(l)
+            | Kind::Const(l)
+            | Kind::Volatile(l)
+            | Kind::OtherQualifier(l, _)
+            | Kind::Function(l, ..) => Some(self.follow(l)),
+            _ => None,
+        }
+    }
+
+    /// The underlying integer of an enumeration.
+    pub fn underlying(&self) -> Option<Type> {
+        let (info, unit, entry) = self.entry()?;
+        let id = info.follow(&unit, entry.attr_value(dw::DW_AT_type))?;
+        Some(Type::from_die(info, id))
+    }
+
+    /// `enum class`.
+    pub fn is_scoped_enum(&self) -> bool {
+        let flag = |(_, _, e): (_, _, Entry)| is_set(e.attr_value(dw::DW_AT_enum_class));
+        self.entry().is_some_and(flag)
+    }
+
+    fn entry(&self) -> Option<(&Arc<Info>, Arc<Unit>, Entry)> {
+        let info = self.info.as_ref()?;
+        let (unit, entry) = info.die(self.node.die?)?;
+        Some((info, unit, entry))
+    }
+
+    /// Calls `each` with every child DIE.
+    fn children<T>(&self, mut each: impl FnMut(&Arc<Info>, &Unit, &Entry) -> Option<T>) -> Vec<T> {
+        let Some((info, unit, _)) = self.entry() else {
+            return Vec::new();
+        };
+        let Some(id) = self.node.die else {
+            return Vec::new();
+        };
+        let mut out = Vec::new();
+        for child in children(&unit, id.offset) {
+            out.extend(each(info, &unit, &child));
+        }
+        out
+    }
+
+    /// The definition of a type that this unit only declares.
+    pub fn definition(&self) -> Option<Type> {
+        if !self.node.declaration {
+            return Some(self.clone());
+        }
+        let (info, unit, entry) = self.entry()?;
+        // A type unit, or the same name elsewhere in the file.
+        let signature = entry.attr_value(dw::DW_AT_signature);
+        if let Some(id) = info.follow(&unit, signature) {
+            return Some(Type::from_die(info, id));
+        }
+        let name = self.qualified_name()?;
+        let found = crate::index::types_named(info, &name);
+        let mut found = found.into_iter().map(|id| Type::from_die(info, id));
+        found.find(|t| !t.node.declaration && matches!(t.node.kind, Kind::Record(_)))
+    }
+
+    /// Members of a record in order: bases, data members, static members.
+    pub fn members(&self) -> Vec<Member> {
+        self.children(|info, unit, child| match child.tag() {
+            dw::DW_TAG_member | dw::DW_TAG_inheritance | dw::DW_TAG_variable => {
+                read_member(info, unit, child)
+            }
+            _ => None,
+        })
+    }
+
+    /// Member functions of a record.
+    pub fn methods(&self) -> Vec<Method> {
+        self.children(|info, unit, child| {
+            if child.tag() != dw::DW_TAG_subprogram {
+                return None;
+            }
+            let id = child_id(unit, child);
+            let name = unit.string(child.attr_value(dw::DW_AT_name))?;
+            let virtuality = child.attr_value(dw::DW_AT_virtuality);
+            Some(Method {
+                name: name.to_owned(),
+                ty: Type::from_die(info, id),
+                is_static: child.attr_value(dw::DW_AT_object_pointer).is_none(),
+                is_virtual: virtuality.and_then(|v| v.udata_value()).unwrap_or(0) != 0
+                    || matches!(
+                        virtuality,
+                        Some(gimli::AttributeValue::Virtuality(v)) if v != dw::DW_VIRTUALITY_none
+                    ),
+                is_artificial: is_set(child.attr_value(dw::DW_AT_artificial)),
+                access: access(child),
+            })
+        })
+    }
+
+    /// Typedefs and other types declared inside a record, with their names.
+    pub fn nested_types(&self) -> Vec<Type> {
+        self.children(|info, unit, child| match child.tag() {
+            dw::DW_TAG_typedef
+            | dw::DW_TAG_structure_type
+            | dw::DW_TAG_class_type
+            | dw::DW_TAG_union_type
+            | dw::DW_TAG_enumeration_type => Some(Type::from_die(info, child_id(unit, child))),
+            _ => None,
+        })
+    }
+
+    /// Constants of an enumeration.
+    pub fn enumerators(&self) -> Vec<Enumerator> {
+        self.children(|_, unit, child| {
+            if child.tag() != dw::DW_TAG_enumerator {
+                return None;
+            }
+            Some(Enumerator {
+                name: unit.string(child.attr_value(dw::DW_AT_name))?.to_owned(),
+                value: constant(child.attr_value(dw::DW_AT_const_value)?)?,
+            })
+        })
+    }
+
+    /// Template or generic arguments.
+    pub fn arguments(&self) -> Vec<Argument> {
+        self.children(|info, unit, child| {
+            let tag = child.tag();
+            if tag != dw::DW_TAG_template_type_parameter && tag != dw::DW_TAG_template_value_parameter
+            {
+                return None;
+            }
+            let ty = info.follow(unit, child.attr_value(dw::DW_AT_type));
+            let name = unit.string(child.attr_value(dw::DW_AT_name));
+            Some(Argument {
+                name: name.map(str::to_owned),
+                ty: ty.map_or_else(Type::void, |id| Type::from_die(info, id)),
+                value: child.attr_value(dw::DW_AT_const_value).and_then(constant),
+            })
+        })
+    }
+
+    /// The variants of a Rust enum.
+    pub fn variant_part(&self) -> Option<VariantPart> {
+        let parts = self.children(|info, unit, child| {
+            if child.tag() != dw::DW_TAG_variant_part {
+                return None;
+            }
+            let discr = info.follow(unit, child.attr_value(dw::DW_AT_discr));
+            let discriminant = discr
+                .filter(|id| id.unit == unit.index)
+                .and_then(|id| read_member(info, unit, &unit.entry(id.offset)?))
+                .map(Box::new);
+            let mut variants = Vec::new();
+            for variant in children(unit, offset_of(child)) {
+                if variant.tag() != dw::DW_TAG_variant {
+                    continue;
+                }
+                let value = variant.attr_value(dw::DW_AT_discr_value).and_then(constant);
+                let inner = children(unit, offset_of(&variant));
+                let member = inner.iter().find(|c| c.tag() == dw::DW_TAG_member);
+                if let Some(member) = member.and_then(|m| read_member(info, unit, m)) {
+                    variants.push(Variant { value, member });
+                }
+            }
+            Some(VariantPart {
+                discriminant,
+                variants,
+            })
+        });
+        parts.into_iter().next()
+    }
+
+    /// The member of this name, also inside bases and anonymous members, with its offset added up.
+    pub fn find_member(&self, name: &str) -> Option<Member> {
+        self.find_member_within(name, 0)
+    }
+
+    fn find_member_within(&self, name: &str, depth: usize) -> Option<Member> {
+        if depth > 16 {
+            return None;
+        }
+        let own = self.members();
+        if let Some(found) = own.iter().find(|m| m.name.as_deref() == Some(name)) {
+            return Some(found.clone());
+        }
+        own.iter()
+            .filter(|m| (m.is_base || m.name.is_none()) && !m.is_virtual)
+            .find_map(|m| {
+                let mut found = m.ty.strip().find_member_within(name, depth + 1)?;
+                found.offset += m.offset;
+                if let Some((bit, _)) = &mut found.bits {
+                    *bit += m.offset * 8;
+                }
+                Some(found)
+            })
+    }
+
+    /// Whether it is an integer, a character or a boolean.
+    pub fn is_integral(&self) -> bool {
+        use Encoding::*;
+        match self.strip().kind() {
+            Kind::Base(Bool | Signed | Unsigned | SignedChar | UnsignedChar | Utf) => true,
+            Kind::Enum => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it has no sign. Pointers have none.
+    pub fn is_unsigned(&self) -> bool {
+        use Encoding::*;
+        let ty = self.strip();
+        match ty.kind() {
+            Kind::Base(e) => matches!(e, Bool | Unsigned | UnsignedChar | Utf),
+            Kind::Enum => match ty.underlying() {
+                Some(under) => under.is_unsigned(),
+                None => ty.enumerators().iter().all(|e| e.value >= 0),
+            },
+            _ => true,
+        }
+    }
+
+    /// Whether it is floating point.
+    pub fn is_float(&self) -> bool {
+        matches!(self.strip().kind(), Kind::Base(Encoding::Float))
+    }
+}
+
+pub(crate) fn offset_of(entry: &Entry) -> u32 {
+    entry.offset().0 as u32
+}
+
+pub(crate) fn child_id(unit: &Unit, entry: &Entry) -> DieId {
+    DieId {
+        unit: unit.index,
+        offset: offset_of(entry),
+    }
+}
+
+/// The direct children of a DIE.
+pub(crate) fn children(unit: &Unit, offset: u32) -> Vec<Entry> {
+    let mut out = Vec::new();
+    let offset = gimli::UnitOffset(offset as usize);
+    let Ok(mut cursor) = unit.unit.entries_at_offset(offset) else {
+        return out;
+    };
+    if !matches!(cursor.next_entry(), Ok(true)) || !cursor.current().is_some_and(|e| e.has_children())
+    {
+        return out;
+    }
+    if !matches!(cursor.next_entry(), Ok(true)) {
+        return out;
+    }
+    while let Some(entry) = cursor.current() {
+        out.push(entry.clone());
+        if !matches!(cursor.next_sibling(), Ok(Some(_))) {
+            break;
+        }
+    }
+    out
+}
+
+pub(crate) fn is_set(value: Option<Value>) -> bool {
+    matches!(value, Some(gimli::AttributeValue::Flag(true)))
+}
+
+fn access(entry: &Entry) -> u8 {
+    match entry.attr_value(dw::DW_AT_accessibility) {
+        Some(gimli::AttributeValue::Accessibility(a)) => a.0,
+        _ => 0,
+    }
+}
+
+/// The number an attribute gives. Rust writes 128-bit discriminants as blocks.
+pub(crate) fn constant(value: Value) -> Option<i128> {
+    use gimli::AttributeValue as A;
+    match value {
+        A::Sdata(v) => Some(v.into()),
+        A::Udata(v) => Some(v.into()),
+        A::Data1(v) => Some((v as i8).into()),
+        A::Data2(v) => Some((v as i16).into()),
+        A::Data4(v) => Some((v as i32).into()),
+        A::Data8(v) => Some((v as i64).into()),
+        A::Data16(v) => Some(v as i128),
+        A::Block(b) if b.len() <= 16 => {
+            let mut word = [0; 16];
+            word[..b.len()].copy_from_slice(b.slice());
+            Some(i128::from_le_bytes(word))
+        }
+        other => other
+            .udata_value()
+            .map(i128::from)
+            .or_else(|| other.sdata_value().map(i128::from)),
+    }
+}
+
+fn read_member(info: &Arc<Info>, unit: &Unit, entry: &Entry) -> Option<Member> {
+    let attr = |name| entry.attr_value(name);
+    let ty = match info.follow(unit, attr(dw::DW_AT_type)) {
+        Some(id) => Type::from_die(info, id),
+        None => Type::void(),
+    };
+    let is_base = entry.tag() == dw::DW_TAG_inheritance;
+    let place = attr(dw::DW_AT_data_member_location);
+    let offset = place.and_then(|v| v.udata_value().or_else(|| v.sdata_value().map(|s| s as u64)));
+    let computed = offset.is_none() && place.is_some();
+    let bits = attr(dw::DW_AT_bit_size).and_then(|v| v.udata_value());
+    let bits = bits.map(|width| {
+        let byte = offset.unwrap_or(0).wrapping_mul(8);
+        if let Some(at) = attr(dw::DW_AT_data_bit_offset).and_then(|v| v.udata_value()) {
+            return (at, width);
+        }
+        // DWARF 2 and 3 count from the most significant bit of the storage unit.
+        let storage = attr(dw::DW_AT_byte_size)
+            .and_then(|v| v.udata_value())
+            .or_else(|| ty.size())
+            .unwrap_or(0);
+        let from_top = attr(dw::DW_AT_bit_offset).and_then(|v| v.udata_value());
+        let within = match from_top {
+            Some(top) => (storage * 8).wrapping_sub(top).wrapping_sub(width),
+            None => 0,
+        };
+        (byte.wrapping_add(within), width)
+    });
+    let declared = is_set(attr(dw::DW_AT_declaration)) || is_set(attr(dw::DW_AT_external));
+    Some(Member {
+        name: unit.string(attr(dw::DW_AT_name)).map(str::to_owned),
+        ty,
+        offset: offset.unwrap_or(0),
+        bits,
+        is_base,
+        is_virtual: is_base && (computed || attr(dw::DW_AT_virtuality).is_some()),
+        is_static: entry.tag() == dw::DW_TAG_variable || (!is_base && declared),
+        is_artificial: is_set(attr(dw::DW_AT_artificial)),
+        access: access(entry),
+        die: Some(child_id(unit, entry)),
+    })
+}
+
+fn read_node(info: &Arc<Info>, id: DieId) -> Node {
+    let unknown = Node {
+        kind: Kind::Unspecified,
+        name: None,
+        size: None,
+        align: None,
+        language: Language::C,
+        die: Some(id),
+        declaration: false,
+    };
+    let Some((unit, entry)) = info.die(id) else {
+        return unknown;
+    };
+    let attr = |name| entry.attr_value(name);
+    let target = match info.follow(&unit, attr(dw::DW_AT_type)) {
+        Some(id) => Link::Die(id),
+        None => Link::Void,
+    };
+    let size = attr(dw::DW_AT_byte_size).and_then(|v| v.udata_value());
+    let kind = match entry.tag() {
+        dw::DW_TAG_base_type => match base_encoding(&entry) {
+            Some(encoding) => Kind::Base(encoding),
+            None => Kind::Unspecified,
+        },
+        dw::DW_TAG_pointer_type => Kind::Pointer(target),
+        dw::DW_TAG_reference_type => Kind::Reference(target),
+        dw::DW_TAG_rvalue_reference_type => Kind::RvalueReference(target),
+        dw::DW_TAG_ptr_to_member_type => {
+            let class = info.follow(&unit, attr(dw::DW_AT_containing_type));
+            Kind::MemberPointer(target, class.map_or(Link::Void, Link::Die))
+        }
+        dw::DW_TAG_structure_type => Kind::Record(RecordKind::Struct),
+        dw::DW_TAG_class_type => Kind::Record(RecordKind::Class),
+        dw::DW_TAG_union_type => Kind::Record(RecordKind::Union),
+        dw::DW_TAG_enumeration_type => Kind::Enum,
+        dw::DW_TAG_typedef => Kind::Typedef(target),
+        dw::DW_TAG_const_type => Kind::Const(target),
+        dw::DW_TAG_volatile_type => Kind::Volatile(target),
+        dw::DW_TAG_restrict_type => Kind::OtherQualifier(target, "restrict"),
+        dw::DW_TAG_atomic_type => Kind::OtherQualifier(target, "_Atomic"),
+        dw::DW_TAG_array_type => array(info, &unit, &entry, target),
+        dw::DW_TAG_subroutine_type | dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine => {
+            function(info, &unit, &entry, target)
+        }
+        _ => Kind::Unspecified,
+    };
+    Node {
+        kind,
+        name: unit.string(attr(dw::DW_AT_name)).map(str::to_owned),
+        size,
+        align: attr(dw::DW_AT_alignment).and_then(|v| v.udata_value()),
+        language: unit.language,
+        die: Some(id),
+        declaration: is_set(attr(dw::DW_AT_declaration)),
+    }
+}
+
+fn base_encoding(entry: &Entry) -> Option<Encoding> {
+    let Some(gimli::AttributeValue::Encoding(e)) = entry.attr_value(dw::DW_AT_encoding) else {
+        return None;
+    };
+    Some(match e {
+        dw::DW_ATE_boolean => Encoding::Bool,
+        dw::DW_ATE_signed => Encoding::Signed,
+        dw::DW_ATE_unsigned | dw::DW_ATE_address => Encoding::Unsigned,
+        dw::DW_ATE_signed_char => Encoding::SignedChar,
+        dw::DW_ATE_unsigned_char => Encoding::UnsignedChar,
+        dw::DW_ATE_UTF | dw::DW_ATE_UCS | dw::DW_ATE_ASCII => Encoding::Utf,
+        dw::DW_ATE_float => Encoding::Float,
+        dw::DW_ATE_complex_float => Encoding::ComplexFloat,
+        _ => return None,
+    })
+}
+
+/// DWARF gives all dimensions of an array at once; here each is an array of the next.
+fn array(info: &Arc<Info>, unit: &Unit, entry: &Entry, element: Link) -> Kind {
+    let mut counts = Vec::new();
+    for child in children(unit, offset_of(entry)) {
+        if child.tag() != dw::DW_TAG_subrange_type || counts.len() >= 16 {
+            continue;
+        }
+        let number = |name| child.attr_value(name).and_then(constant);
+        let lower = number(dw::DW_AT_lower_bound).unwrap_or(0);
+        let count = number(dw::DW_AT_count).or_else(|| {
+            // GCC writes [0] as an upper bound of -1 of an unsigned type.
+            let upper = number(dw::DW_AT_upper_bound)?;
+            let upper = if upper == u64::MAX.into() || upper == u32::MAX.into() {
+                -1
+            } else {
+                upper
+            };
+            Some(upper - lower + 1)
+        });
+        counts.push(count.and_then(|c| u64::try_from(c).ok()));
+    }
+    let is_vector = is_set(entry.attr_value(dw::DW_AT_GNU_vector));
+    if let (true, [Some(n)]) = (is_vector, counts.as_slice()) {
+        return Kind::Vector(element, *n);
+    }
+    let outer = counts.first().copied().unwrap_or(None);
+    let mut inner = element;
+    for count in counts.iter().skip(1).rev() {
+        let of = match &inner {
+            Link::Die(id) => Type::from_die(info, *id),
+            Link::Made(ty) => ty.clone(),
+            Link::Void => Type::void(),
+        };
+        inner = Link::Made(match count {
+            Some(n) => of.array_of(*n),
+            None => Type::made(Kind::Array(of.link(), None), None, None, of.language()),
+        });
+    }
+    Kind::Array(inner, outer)
+}
+
+fn function(info: &Arc<Info>, unit: &Unit, entry: &Entry, result: Link) -> Kind {
+    let mut parameters = Vec::new();
+    let mut variadic = false;
+    for child in children(unit, offset_of(entry)) {
+        match child.tag() {
+            dw::DW_TAG_formal_parameter => {
+                let id = info.follow(unit, child.attr_value(dw::DW_AT_type));
+                parameters.push(id.map_or(Link::Void, Link::Die));
+            }
+            dw::DW_TAG_unspecified_parameters => variadic = true,
+            _ => {}
+        }
+    }
+    let prototyped = is_set(entry.attr_value(dw::DW_AT_prototyped)) || unit.language != Language::C;
+    Kind::Function(result, parameters, variadic, prototyped)
+}

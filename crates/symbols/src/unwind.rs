@@ -1,0 +1,539 @@
+//! Unwinding: call frame information of `.eh_frame` and `.debug_frame`, and what to do without.
+
+use crate::addr::FileAddr;
+use crate::elf::Elf;
+use crate::error::LocationError;
+use crate::module::Module;
+use crate::registers::{Memory, RBP, RIP, RSP, Registers};
+use crate::units::R;
+use gimli::{
+    BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EndianSlice, EvaluationResult as E,
+    Expression, LittleEndian, Location, RegisterRule, Section, UnwindContext, UnwindExpression,
+    UnwindSection, Value,
+};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// The unwind tables of a module, found by address.
+pub(crate) struct UnwindTables {
+    eh_frame: Option<EhFrame<R>>,
+    bases: BaseAddresses,
+    eh_frame_addr: u64,
+    header: Option<SearchTable>,
+    eh_index: OnceLock<Vec<(u64, u64, usize)>>,
+    debug_frame: Option<DebugFrame<R>>,
+    debug_index: OnceLock<Vec<(u64, u64, usize)>>,
+    /// Rows are asked for again and again at the same places.
+    context: Mutex<UnwindContext<usize>>,
+}
+
+/// `.eh_frame_hdr` in the only encoding linkers write.
+struct SearchTable {
+    rows: &'static [u8],
+    addr: u64,
+}
+
+impl SearchTable {
+    fn parse(data: &'static [u8], addr: u64) -> Option<SearchTable> {
+        // Version 1; eh_frame_ptr pcrel sdata4, count udata4, table datarel sdata4.
+        let rest = data.strip_prefix(&[1, 0x1b, 0x03, 0x3b])?;
+        let count = u32::from_le_bytes(rest.get(4..8)?.try_into().ok()?) as usize;
+        let rows = rest.get(8..)?.get(..count.checked_mul(8)?)?;
+        Some(SearchTable { rows, addr })
+    }
+
+    fn row(&self, at: usize) -> (u64, u64) {
+        let word = |at: usize| {
+            let bytes = self.rows.get(at..at + 4).and_then(|b| b.try_into().ok());
+            let offset = i32::from_le_bytes(bytes.unwrap_or_default());
+            self.addr.wrapping_add(i64::from(offset) as u64)
+        };
+        (word(at * 8), word(at * 8 + 4))
+    }
+
+    /// Address of the last entry that starts at or before `pc`.
+    fn find(&self, pc: u64) -> Option<u64> {
+        let (mut low, mut high) = (0, self.rows.len() / 8);
+        while low < high {
+            let mid = (low + high) / 2;
+            if self.row(mid).0 <= pc {
+                low = mid + 1;
+            } else {
+                high = mid;
+            }
+        }
+        low.checked_sub(1).map(|at| self.row(at).1)
+    }
+}
+
+impl UnwindTables {
+    fn load(elf: &Elf, debug: Option<&Elf>) -> UnwindTables {
+        let range = |name| elf.section_range(name).map_or(0, |(a, _)| a.0);
+        let eh = elf.section(".eh_frame");
+        let mut bases = BaseAddresses::default()
+            .set_text(range(".text"))
+            .set_got(range(".got"))
+            .set_eh_frame(range(".eh_frame"));
+        if elf.has_section(".eh_frame_hdr") {
+            bases = bases.set_eh_frame_hdr(range(".eh_frame_hdr"));
+        }
+        let header = SearchTable::parse(elf.section(".eh_frame_hdr"), range(".eh_frame_hdr"));
+        let frame = [Some(elf), debug]
+            .into_iter()
+            .flatten()
+            .map(|e| e.section(".debug_frame"))
+            .find(|s| !s.is_empty());
+        UnwindTables {
+            eh_frame: (!eh.is_empty()).then(|| {
+                let mut section = EhFrame::from(EndianSlice::new(eh, LittleEndian));
+                section.set_address_size(8);
+                section
+            }),
+            bases,
+            eh_frame_addr: range(".eh_frame"),
+            header,
+            eh_index: OnceLock::new(),
+            debug_frame: frame.map(|bytes| {
+                let mut section = DebugFrame::from(EndianSlice::new(bytes, LittleEndian));
+                section.set_address_size(8);
+                section
+            }),
+            debug_index: OnceLock::new(),
+            context: Mutex::new(UnwindContext::new()),
+        }
+    }
+
+    fn eh_offset(&self, section: &EhFrame<R>, pc: u64) -> Option<usize> {
+        if let Some(at) = self.header.as_ref().and_then(|h| h.find(pc)) {
+            let offset = usize::try_from(at.checked_sub(self.eh_frame_addr)?).ok()?;
+            return (offset < section.reader().len()).then_some(offset);
+        }
+        find_in(self.eh_index.get_or_init(|| index(section, &self.bases)), pc)
+    }
+
+    /// Calls `each` with the entry that covers a pc.
+    fn with_entry<T>(&self, pc: u64, each: &mut dyn FnMut(Found) -> Option<T>) -> Option<T> {
+        if let Some(section) = &self.eh_frame {
+            let entry = self.eh_offset(section, pc).and_then(|offset| {
+                section
+                    .fde_from_offset(&self.bases, offset.into(), EhFrame::cie_from_offset)
+                    .ok()
+            });
+            if let Some(entry) = entry.filter(|e| e.contains(pc)) {
+                return each(Found::Eh(section, entry));
+            }
+        }
+        let section = self.debug_frame.as_ref()?;
+        let sorted = self.debug_index.get_or_init(|| index(section, &self.bases));
+        let offset = find_in(sorted, pc)?;
+        let entry = section
+            .fde_from_offset(&self.bases, offset.into(), DebugFrame::cie_from_offset)
+            .ok()?;
+        each(Found::Debug(section, entry))
+    }
+}
+
+enum Found<'a> {
+    Eh(&'a EhFrame<R>, gimli::FrameDescriptionEntry<R>),
+    Debug(&'a DebugFrame<R>, gimli::FrameDescriptionEntry<R>),
+}
+
+fn index<S: UnwindSection<R>>(section: &S, bases: &BaseAddresses) -> Vec<(u64, u64, usize)> {
+    let mut out = Vec::new();
+    let mut entries = section.entries(bases);
+    while let Ok(Some(entry)) = entries.next() {
+        let CieOrFde::Fde(partial) = entry else {
+            continue;
+        };
+        if let Ok(fde) = partial.parse(S::cie_from_offset) {
+            if fde.len() > 0 && fde.initial_address() > 1 {
+                out.push((fde.initial_address(), fde.end_address(), fde.offset()));
+            }
+        }
+    }
+    out.sort_unstable();
+    out
+}
+
+fn find_in(sorted: &[(u64, u64, usize)], pc: u64) -> Option<usize> {
+    let end = sorted.partition_point(|e| e.0 <= pc);
+    let &(begin, limit, offset) = sorted[..end].last()?;
+    (begin <= pc && pc < limit).then_some(offset)
+}
+
+/// How the frame outside another was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// By the compiler's call frame information.
+    Cfi,
+    /// By the chain of frame pointers.
+    FramePointer,
+    /// By the word on top of the stack: the first instruction of a function, a call to nowhere.
+    StackTop,
+}
+
+/// The registers of the caller, found from those of a frame.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The canonical frame address of the frame that was unwound.
+    pub cfa: u64,
+    /// Registers as they were at the call; `None` when the frame that was unwound is the outermost.
+    pub registers: Option<Registers>,
+    /// The frame that was unwound is a signal trampoline: its caller was interrupted, not calling.
+    pub is_signal: bool,
+    /// How.
+    pub method: Method,
+}
+
+impl Module {
+    fn unwind_tables(&self) -> &UnwindTables {
+        self.unwind.get_or_init(|| {
+            // Only an already known debug file is asked: unwinding alone never looks for one.
+            let debug = self.info().map(|i| i.elf.clone());
+            UnwindTables::load(&self.elf, debug.as_deref())
+        })
+    }
+
+    /// Bounds of the function around an address by its unwind entry: all that a stripped file tells.
+    pub fn unwind_bounds(&self, addr: FileAddr) -> Option<(FileAddr, FileAddr)> {
+        self.unwind_tables().with_entry(addr.0, &mut |found| {
+            let (Found::Eh(_, fde) | Found::Debug(_, fde)) = found;
+            Some((FileAddr(fde.initial_address()), FileAddr(fde.end_address())))
+        })
+    }
+
+    /// Unwinds one frame by call frame information; `lookup` is the pc, or the pc - 1 of a caller.
+    pub fn unwind_frame(
+        &self,
+        bias: u64,
+        lookup: FileAddr,
+        registers: &Registers,
+        memory: &dyn Memory,
+    ) -> Option<Result<Caller, LocationError>> {
+        let tables = self.unwind_tables();
+        tables.with_entry(lookup.0, &mut |found| {
+            let mut context = tables.context.lock().unwrap_or_else(|e| e.into_inner());
+            let frame = Step {
+                registers,
+                memory,
+                bias,
+            };
+            match found {
+                Found::Eh(section, fde) => frame.by_entry(section, &fde, tables, &mut context, lookup),
+                Found::Debug(section, fde) => {
+                    frame.by_entry(section, &fde, tables, &mut context, lookup)
+                }
+            }
+        })
+    }
+}
+
+struct Step<'a> {
+    registers: &'a Registers,
+    memory: &'a dyn Memory,
+    bias: u64,
+}
+
+impl Step<'_> {
+    fn by_entry<S: UnwindSection<R>>(
+        &self,
+        section: &S,
+        fde: &gimli::FrameDescriptionEntry<R>,
+        tables: &UnwindTables,
+        context: &mut UnwindContext<usize>,
+        lookup: FileAddr,
+    ) -> Option<Result<Caller, LocationError>> {
+        let is_signal = fde.is_signal_trampoline();
+        let encoding = fde.cie().encoding();
+        let ra = fde.cie().return_address_register();
+        let row = fde
+            .unwind_info_for_address(section, &tables.bases, context, lookup.0)
+            .ok()?;
+        let work = || {
+            let cfa = self.cfa(section, encoding, row.cfa())?;
+            let mut out = self.registers.clone();
+            for number in 0..17u16 {
+                let rule = row.register(gimli::Register(number));
+                let value = match rule {
+                    None | Some(RegisterRule::SameValue) => match number {
+                        RSP => Some(cfa),
+                        RIP => None,
+                        _ => self.registers.get(number),
+                    },
+                    Some(rule) => self.apply(section, encoding, cfa, &rule)?,
+                };
+                out.general[number as usize] = value;
+            }
+            let returned = match row.register(ra) {
+                Some(RegisterRule::Undefined) => None,
+                Some(rule) => self.apply(section, encoding, cfa, &rule)?,
+                None => Some(self.memory.read_u64(cfa.wrapping_sub(8))?),
+            };
+            out.general[RIP as usize] = returned;
+            Ok(Caller {
+                cfa,
+                registers: returned.filter(|&pc| pc != 0).map(|_| out),
+                is_signal,
+                method: Method::Cfi,
+            })
+        };
+        Some(work())
+    }
+
+    fn cfa<S: UnwindSection<R>>(
+        &self,
+        section: &S,
+        encoding: gimli::Encoding,
+        rule: &CfaRule<usize>,
+    ) -> Result<u64, LocationError> {
+        match rule {
+            CfaRule::RegisterAndOffset { register, offset } => {
+                let base = self.register(register.0)?;
+                Ok(base.wrapping_add(*offset as u64))
+            }
+            CfaRule::Expression(e) => self.expression(section, encoding, e, None),
+        }
+    }
+
+    fn register(&self, number: u16) -> Result<u64, LocationError> {
+        self.registers
+            .get(number)
+            .ok_or(LocationError::NoRegister(number))
+    }
+
+    fn apply<S: UnwindSection<R>>(
+        &self,
+        section: &S,
+        encoding: gimli::Encoding,
+        cfa: u64,
+        rule: &RegisterRule<usize>,
+    ) -> Result<Option<u64>, LocationError> {
+        Ok(match rule {
+            RegisterRule::Offset(n) => Some(self.memory.read_u64(cfa.wrapping_add(*n as u64))?),
+            RegisterRule::ValOffset(n) => Some(cfa.wrapping_add(*n as u64)),
+            RegisterRule::Register(r) => self.registers.get(r.0),
+            RegisterRule::Expression(e) => {
+                let at = self.expression(section, encoding, e, Some(cfa))?;
+                Some(self.memory.read_u64(at)?)
+            }
+            RegisterRule::ValExpression(e) => {
+                Some(self.expression(section, encoding, e, Some(cfa))?)
+            }
+            RegisterRule::Constant(v) => Some(*v),
+            _ => None,
+        })
+    }
+
+    fn expression<S: UnwindSection<R>>(
+        &self,
+        section: &S,
+        encoding: gimli::Encoding,
+        expression: &UnwindExpression<usize>,
+        initial: Option<u64>,
+    ) -> Result<u64, LocationError> {
+        let expression: Expression<R> = expression.get(section)?;
+        let mut evaluation = expression.evaluation(encoding);
+        evaluation.set_max_iterations(10_000);
+        if let Some(value) = initial {
+            evaluation.set_initial_value(value);
+        }
+        let mut state = evaluation.evaluate()?;
+        loop {
+            state = match state {
+                E::Complete => break,
+                E::RequiresMemory { address, size, .. } => {
+                    let mut word = [0; 8];
+                    self.memory
+                        .read(address, &mut word[..usize::from(size).min(8)])?;
+                    evaluation.resume_with_memory(Value::Generic(u64::from_le_bytes(word)))?
+                }
+                E::RequiresRegister { register, .. } => {
+                    let value = Value::Generic(self.register(register.0)?);
+                    evaluation.resume_with_register(value)?
+                }
+                E::RequiresRelocatedAddress(a) => {
+                    evaluation.resume_with_relocated_address(a.wrapping_add(self.bias))?
+                }
+                _ => return Err(LocationError::Dwarf("strange unwind expression".into())),
+            };
+        }
+        match evaluation.result().first().map(|p| p.location) {
+            Some(Location::Address { address }) => Ok(address),
+            Some(Location::Value { value }) => Ok(value.to_u64(u64::MAX)?),
+            _ => Err(LocationError::Dwarf("unwind expression without result".into())),
+        }
+    }
+}
+
+/// Which module is loaded where.
+pub trait Modules {
+    /// The module whose image contains a run-time address, and its bias.
+    fn module_at(&self, addr: u64) -> Option<(Arc<Module>, u64)>;
+}
+
+/// A frame of code (source frames inlined into it are one with it).
+#[derive(Clone)]
+pub struct Frame {
+    /// Registers, as far as they are known.
+    pub registers: Registers,
+    /// Where it runs.
+    pub pc: u64,
+    /// The canonical frame address, when it could be computed.
+    pub cfa: Option<u64>,
+    /// The pc is the instruction to run next, not the one after a call.
+    pub is_exact: bool,
+    /// The frame of a signal trampoline: `<signal handler called>`.
+    pub is_signal: bool,
+    /// How this frame was found from the one inside; `None` for the innermost.
+    pub method: Option<Method>,
+    /// The module it runs in, and its bias.
+    pub module: Option<(Arc<Module>, u64)>,
+}
+
+impl Frame {
+    /// The address to look symbols up by: inside the call, not after it.
+    pub fn lookup(&self) -> u64 {
+        if self.is_exact { self.pc } else { self.pc.wrapping_sub(1) }
+    }
+
+    /// The same in the module's own count.
+    pub fn file_addr(&self) -> Option<FileAddr> {
+        let (_, bias) = self.module.as_ref()?;
+        Some(FileAddr::of(self.lookup(), *bias))
+    }
+}
+
+/// Why a backtrace ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// At the outermost frame.
+    Outermost,
+    /// There are more frames than were asked for.
+    Limit,
+    /// The next frame lies inside this one, or was there before.
+    Corrupt,
+    /// Memory of the next frame cannot be read, or nothing tells where it is.
+    Lost,
+}
+
+/// Frames of a thread, innermost first, and why there are no more.
+pub fn backtrace(
+    modules: &dyn Modules,
+    memory: &dyn Memory,
+    registers: Registers,
+    limit: usize,
+) -> (Vec<Frame>, End) {
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut next = Some((registers, true, None));
+    while let Some((registers, is_exact, method)) = next.take() {
+        if frames.len() >= limit {
+            return (frames, End::Limit);
+        }
+        let Some(pc) = registers.pc() else {
+            return (frames, End::Lost);
+        };
+        let mut frame = Frame {
+            module: modules.module_at(if is_exact { pc } else { pc.wrapping_sub(1) }),
+            registers,
+            pc,
+            cfa: None,
+            is_exact,
+            is_signal: false,
+            method,
+        };
+        let caller = unwind(modules, memory, &frame);
+        frame.cfa = caller.as_ref().map(|c| c.cfa);
+        frame.is_signal = caller.as_ref().is_some_and(|c| c.is_signal);
+        // After a signal trampoline, and below a trampoline found by pc - 1, the pc is exact.
+        if frame.is_signal && !frame.is_exact {
+            frame.is_exact = true;
+        }
+        let fresh = seen.insert((frame.pc, frame.cfa));
+        let inner = frames.last();
+        // Stacks grow down; only a signal handler may run on another one.
+        let inside = match (inner.and_then(|f| f.cfa), frame.cfa) {
+            (Some(before), Some(now)) => now <= before && !frame.is_signal,
+            _ => false,
+        };
+        let corrupt = !fresh || (inside && !inner.is_some_and(|f| f.is_signal));
+        if corrupt && !frames.is_empty() {
+            return (frames, End::Corrupt);
+        }
+        frames.push(frame);
+        match caller {
+            None => return (frames, End::Lost),
+            Some(caller) => match caller.registers {
+                None => return (frames, End::Outermost),
+                Some(registers) => next = Some((registers, caller.is_signal, Some(caller.method))),
+            },
+        }
+    }
+    (frames, End::Outermost)
+}
+
+/// The caller of a frame by any means.
+pub fn unwind(modules: &dyn Modules, memory: &dyn Memory, frame: &Frame) -> Option<Caller> {
+    if let Some((module, bias)) = &frame.module {
+        // A signal trampoline's entry starts one byte early, for those who look at pc - 1.
+        let at = FileAddr::of(frame.lookup(), *bias);
+        match module.unwind_frame(*bias, at, &frame.registers, memory) {
+            Some(Ok(caller)) => return Some(caller),
+            Some(Err(_)) => return None,
+            None => {}
+        }
+        return by_frame_pointer(modules, memory, &frame.registers)
+            .or_else(|| by_stack_top(modules, memory, &frame.registers));
+    }
+    // Nowhere: a call through a bad pointer left its return address on top of the stack.
+    by_stack_top(modules, memory, &frame.registers)
+        .or_else(|| by_frame_pointer(modules, memory, &frame.registers))
+}
+
+fn by_frame_pointer(modules: &dyn Modules, memory: &dyn Memory, regs: &Registers) -> Option<Caller> {
+    let (bp, sp) = (regs.get(RBP)?, regs.sp()?);
+    if bp < sp || bp % 8 != 0 {
+        return None;
+    }
+    let saved = memory.read_u64(bp).ok()?;
+    let pc = memory.read_u64(bp.checked_add(8)?).ok()?;
+    let caller = caller_at(modules, regs, pc, bp.checked_add(16)?, Method::FramePointer)?;
+    let mut registers = caller.registers?;
+    registers.general[RBP as usize] = Some(saved);
+    Some(Caller {
+        registers: Some(registers),
+        ..caller
+    })
+}
+
+fn by_stack_top(modules: &dyn Modules, memory: &dyn Memory, regs: &Registers) -> Option<Caller> {
+    let sp = regs.sp()?;
+    let pc = memory.read_u64(sp).ok()?;
+    caller_at(modules, regs, pc, sp.checked_add(8)?, Method::StackTop)
+}
+
+fn caller_at(
+    modules: &dyn Modules,
+    regs: &Registers,
+    pc: u64,
+    cfa: u64,
+    method: Method,
+) -> Option<Caller> {
+    let (module, bias) = modules.module_at(pc.wrapping_sub(1))?;
+    let at = FileAddr::of(pc.wrapping_sub(1), bias);
+    let executable = module.segments().iter().any(|s| {
+        s.flags.2 && at.0 >= s.addr.0 && at.0 - s.addr.0 < s.size
+    });
+    if !executable {
+        return None;
+    }
+    let mut registers = regs.clone();
+    registers.general[RIP as usize] = Some(pc);
+    registers.general[RSP as usize] = Some(cfa);
+    Some(Caller {
+        cfa,
+        registers: Some(registers),
+        is_signal: false,
+        method,
+    })
+}
