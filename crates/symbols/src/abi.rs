@@ -158,6 +158,21 @@ impl Module {
     }
 }
 
+/// Where arguments of these types go when a function is called; `by_address` when its result is
+/// written where the first integer register points. `None` for a type that cannot be passed.
+pub fn argument_places(types: &[Type], language: Language, by_address: bool) -> Vec<Option<AbiPlace>> {
+    let mut state = Assign {
+        integers: usize::from(by_address),
+        ..Assign::default()
+    };
+    types.iter().map(|t| state.argument(t, language)).collect()
+}
+
+/// Whether a result of this type is written to memory that the caller provides.
+pub fn is_returned_in_memory(ty: &Type, language: Language) -> bool {
+    is_returned_by_address(ty, language)
+}
+
 /// Where a result of a type is just after the return.
 pub fn return_place(ty: &Type, language: Language) -> Option<AbiPlace> {
     if matches!(ty.strip().kind(), Kind::Void) {

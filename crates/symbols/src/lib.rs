@@ -10,6 +10,7 @@ mod abi;
 mod addr;
 mod breakpoints;
 mod bytes;
+mod call_sites;
 mod debug_files;
 mod elf;
 mod error;
@@ -28,9 +29,13 @@ mod units;
 mod unwind;
 mod variables;
 
-pub use abi::{AbiPlace, EntryArgument, float_argument, integer_argument, return_place};
+pub use abi::{
+    AbiPlace, EntryArgument, INTEGER as INTEGER_ARGUMENTS, XMM0, argument_places, float_argument,
+    integer_argument, is_returned_in_memory, return_place,
+};
 pub use addr::FileAddr;
 pub use breakpoints::LineMatch;
+pub use call_sites::{CallSiteValues, call_site_values};
 pub use debug_files::default_debug_dirs;
 pub use elf::{Kind as FileKind, Segment, Symbol, TlsImage};
 pub use error::{Error, LocationError};

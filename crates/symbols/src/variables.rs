@@ -94,6 +94,17 @@ impl Variable {
         }
     }
 
+    /// Whether it is declared in a file of this name.
+    pub fn is_in_file(&self, name: &str) -> bool {
+        let entry = self.unit.entry(self.die.offset);
+        let index = entry.and_then(|e| match e.attr_value(dw::DW_AT_decl_file)? {
+            gimli::AttributeValue::FileIndex(i) => Some(i),
+            other => other.udata_value(),
+        });
+        let file = index.and_then(|i| self.unit.file(i));
+        file.is_some_and(|f| crate::lines::file_matches(&f, name))
+    }
+
     /// Whether it is in static storage, so that its place needs no frame.
     pub fn is_static(&self) -> bool {
         let expression = self.location.and_then(|l| l.exprloc_value());

@@ -94,10 +94,16 @@ fn gdb(dir: &Path, program: &Path, core: Option<&Path>, commands: &[String]) -> 
     if let Some(core) = core {
         command.arg(core);
     }
-    let output = command.output().expect("gdb starts");
-    // Errors go in place: gdb writes them to stderr between answers, `echo` marks answers below.
-    String::from_utf8_lossy(&output.stdout).into_owned()
-        + &String::from_utf8_lossy(&output.stderr)
+    // One file for both streams: errors stay between the answers.
+    let mut log = tempfile::tempfile_in(dir).expect("log");
+    let clone = || log.try_clone().expect("log");
+    let status = command.stdin(std::process::Stdio::null()).stdout(clone()).stderr(clone()).status();
+    assert!(status.is_ok(), "gdb starts");
+    use std::io::{Read, Seek};
+    let mut bytes = Vec::new();
+    log.rewind().expect("log");
+    log.read_to_end(&mut bytes).expect("log");
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The line with this marker in a fixture.

@@ -1,0 +1,412 @@
+//! Containers by their meaning. Layouts are read from DWARF by the names of members; only which
+//! member means what is known here.
+
+use crate::text::Width;
+use crate::value::{Data, Value, extend};
+use verde_symbols::{Kind, Language, LocationError, Member, Memory, Type};
+
+/// What a container holds.
+#[derive(Clone, Debug)]
+pub(crate) enum Pretty {
+    /// Text; whether it was cut.
+    Text(Vec<u8>, Width, bool),
+    /// A heading and elements; whether there are more.
+    Items(String, Vec<Value>, bool),
+    /// A heading and pairs; whether there are more.
+    Pairs(String, Vec<(Value, Value)>, bool),
+    /// A heading and named parts.
+    Fields(String, Vec<(String, Value)>),
+    /// Not readable, and why.
+    Missing(LocationError),
+}
+
+/// The meaning of a value, when its type is a known container that looks sane.
+pub(crate) fn pretty(value: &Value, memory: &dyn Memory, limit: usize) -> Option<Pretty> {
+    let ty = value.ty.strip();
+    if !matches!(ty.kind(), Kind::Record(_)) || !matches!(value.data, Data::Bytes(_)) {
+        return None;
+    }
+    let reader = Reader {
+        value,
+        memory,
+        limit,
+    };
+    match ty.language() {
+        Language::Rust => rust(&reader, &ty),
+        Language::Cpp => cpp(&reader, &ty),
+        _ => None,
+    }
+}
+
+struct Reader<'a> {
+    value: &'a Value,
+    memory: &'a dyn Memory,
+    limit: usize,
+}
+
+/// A member reached by a path of names, through bases.
+fn path(value: &Value, names: &[&str], memory: &dyn Memory) -> Option<Value> {
+    let mut at = value.clone();
+    for name in names {
+        let member = at.ty.strip().find_member(name)?;
+        at = at.part(member.ty, member.offset, memory);
+    }
+    Some(at)
+}
+
+/// The first pointer in a value, through wrappers.
+fn first_pointer(value: &Value, memory: &dyn Memory, depth: usize) -> Option<Value> {
+    let ty = value.ty.strip();
+    if depth > 8 {
+        return None;
+    }
+    match ty.kind() {
+        Kind::Pointer(_) => Some(value.clone()),
+        Kind::Record(_) => ty.members().iter().filter(|m| !m.is_static).find_map(|m| {
+            first_pointer(&value.part(m.ty.clone(), m.offset, memory), memory, depth + 1)
+        }),
+        _ => None,
+    }
+}
+
+/// Where the pointer to the elements of a slice or vector lies, and what they are.
+pub(crate) fn data_pointer(ty: &Type) -> Option<(u64, Type)> {
+    let name = ty.qualified_name()?;
+    if ty.language() == Language::Rust {
+        if name.starts_with("&[") || name.starts_with("&mut [") {
+            let member = ty.find_member("data_ptr")?;
+            return Some((member.offset, member.ty.strip().target()?));
+        }
+        if name.starts_with("alloc::vec::Vec<") {
+            let element = ty.arguments().into_iter().next()?.ty;
+            let buffer = ty.find_member("buf")?;
+            return Some((buffer.offset + pointer_offset(&buffer.ty, 0)?, element));
+        }
+        return None;
+    }
+    if name.starts_with("std::vector<") {
+        let members = ["_M_impl", "_M_start"];
+        let mut offset = 0;
+        let mut at = ty.clone();
+        for name in members {
+            let member = at.find_member(name)?;
+            offset += member.offset;
+            at = member.ty.strip();
+        }
+        return Some((offset, at.target()?));
+    }
+    None
+}
+
+fn pointer_offset(ty: &Type, depth: usize) -> Option<u64> {
+    let ty = ty.strip();
+    if depth > 8 {
+        return None;
+    }
+    match ty.kind() {
+        Kind::Pointer(_) => Some(0),
+        Kind::Record(_) => ty
+            .members()
+            .iter()
+            .find_map(|m| Some(m.offset + pointer_offset(&m.ty, depth + 1)?)),
+        _ => None,
+    }
+}
+
+impl Reader<'_> {
+    fn path(&self, names: &[&str]) -> Option<Value> {
+        path(self.value, names, self.memory)
+    }
+
+    fn number(&self, names: &[&str]) -> Option<u64> {
+        Some(self.path(names)?.to_integer().ok()? as u64)
+    }
+
+    fn word(&self, addr: u64) -> Option<u64> {
+        self.memory.read_u64(addr).ok()
+    }
+
+    fn items(&self, head: String, element: &Type, start: u64, count: u64) -> Pretty {
+        let size = element.size().unwrap_or(1);
+        // Without equal neighbours one more than is shown is enough; runs are looked for further.
+        let read = count.min(self.limit as u64 * 64);
+        let mut items = Vec::new();
+        for i in 0..read {
+            let value = Value::at(element.clone(), start.wrapping_add(i * size), self.memory);
+            if let Data::Missing(why) = &value.data {
+                if i == 0 {
+                    return Pretty::Missing(why.clone());
+                }
+                break;
+            }
+            items.push(value);
+        }
+        let more = (items.len() as u64) < count;
+        Pretty::Items(head, items, more)
+    }
+
+    fn text(&self, start: u64, bytes: u64, width: Width) -> Pretty {
+        let shown = bytes.min((self.limit as u64 + 1) * width.bytes() as u64);
+        let mut text = vec![0; shown as usize];
+        match self.memory.read(start, &mut text) {
+            Ok(()) => Pretty::Text(text, width, shown < bytes),
+            Err(LocationError::Memory(_)) => Pretty::Missing(LocationError::Memory(start)),
+            Err(why) => Pretty::Missing(why),
+        }
+    }
+}
+
+/// How long a container may claim to be before it is taken for uninitialised.
+const SANE: u64 = 1 << 40;
+
+fn rust(reader: &Reader, ty: &Type) -> Option<Pretty> {
+    let name = ty.qualified_name()?;
+    if name == "&str" || name == "&mut str" {
+        let start = reader.path(&["data_ptr"])?.to_address().ok()?;
+        let length = reader.number(&["length"])?;
+        return Some(reader.text(start, length, Width::Byte));
+    }
+    if name == "alloc::string::String" {
+        let vec = reader.path(&["vec"])?;
+        let start = first_pointer(&path(&vec, &["buf"], reader.memory)?, reader.memory, 0)?;
+        let length = path(&vec, &["len"], reader.memory)?.to_integer().ok()? as u64;
+        return Some(reader.text(start.to_address().ok()?, length, Width::Byte));
+    }
+    if name.starts_with("&[") || name.starts_with("&mut [") {
+        let data = reader.path(&["data_ptr"])?;
+        let element = data.ty.strip().target()?;
+        let length = reader.number(&["length"]).filter(|&n| n < SANE)?;
+        let head = format!("{name}(size={length})");
+        return Some(reader.items(head, &element, data.to_address().ok()?, length));
+    }
+    if name.starts_with("alloc::vec::Vec<") {
+        let element = ty.arguments().into_iter().next()?.ty;
+        let start = first_pointer(&reader.path(&["buf"])?, reader.memory, 0)?;
+        let length = reader.number(&["len"]).filter(|&n| n < SANE)?;
+        let head = format!("Vec(size={length})");
+        return Some(reader.items(head, &element, start.to_address().ok()?, length));
+    }
+    for (prefix, label) in [("alloc::rc::Rc<", "Rc"), ("alloc::sync::Arc<", "Arc")] {
+        if name.starts_with(prefix) {
+            return counted(reader, label);
+        }
+    }
+    if name.starts_with("core::cell::Cell<") || name.starts_with("core::cell::UnsafeCell<") {
+        return None;
+    }
+    None
+}
+
+/// A counted pointer: what it points to, and how many do.
+fn counted(reader: &Reader, label: &str) -> Option<Pretty> {
+    let pointer = first_pointer(reader.value, reader.memory, 0)?;
+    let target = pointer.ty.strip().target()?;
+    let inner = Value::at(target, pointer.to_address().ok()?, reader.memory);
+    let count = |name: &str| {
+        let value = path(&inner, &[name], reader.memory)?;
+        // Through the cell or the atomic around the number.
+        let bytes = value.bytes().ok()?.get(..8)?.to_vec();
+        Some(extend(&bytes, false))
+    };
+    let (strong, weak) = (count("strong")?, count("weak")?);
+    let inside = path(&inner, &["value"], reader.memory).or_else(|| path(&inner, &["data"], reader.memory))?;
+    // All strong pointers together hold one weak one.
+    let head = format!("{label}(strong={strong}, weak={})", weak - 1);
+    Some(Pretty::Fields(head, vec![("value".to_owned(), inside)]))
+}
+
+fn cpp(reader: &Reader, ty: &Type) -> Option<Pretty> {
+    let name = ty.qualified_name()?;
+    let rest = name.strip_prefix("std::")?;
+    let rest = rest.strip_prefix("__cxx11::").unwrap_or(rest);
+    let kind = rest.split('<').next()?;
+    match kind {
+        "basic_string" => {
+            let data = reader.path(&["_M_dataplus", "_M_p"])?;
+            let length = reader.number(&["_M_string_length"])?;
+            let unit = data.ty.strip().target()?.size().unwrap_or(1);
+            Some(reader.text(data.to_address().ok()?, length.checked_mul(unit)?, Width::of(unit)))
+        }
+        "basic_string_view" => {
+            let data = reader.path(&["_M_str"])?;
+            let length = reader.number(&["_M_len"])?;
+            let unit = data.ty.strip().target()?.size().unwrap_or(1);
+            Some(reader.text(data.to_address().ok()?, length.checked_mul(unit)?, Width::of(unit)))
+        }
+        "vector" => vector(reader),
+        "map" | "multimap" => tree(reader, kind, true),
+        "set" | "multiset" => tree(reader, kind, false),
+        "unordered_map" | "unordered_multimap" => hash(reader, kind, true),
+        "unordered_set" | "unordered_multiset" => hash(reader, kind, false),
+        "list" => list(reader, &name),
+        "unique_ptr" => {
+            let pointer = first_pointer(&reader.path(&["_M_t"])?, reader.memory, 0)?;
+            let inner = crate::type_text::name_of(&pointer.ty.strip().target()?);
+            let head = format!("std::unique_ptr<{inner}>");
+            Some(Pretty::Fields(head, vec![("get()".to_owned(), pointer)]))
+        }
+        "shared_ptr" | "weak_ptr" => shared(reader, ty, kind),
+        "optional" => optional(reader, ty),
+        _ => None,
+    }
+}
+
+fn vector(reader: &Reader) -> Option<Pretty> {
+    let start = reader.path(&["_M_impl", "_M_start"])?;
+    let Kind::Pointer(_) = start.ty.strip().kind() else {
+        // vector<bool> counts bits.
+        return None;
+    };
+    let element = start.ty.strip().target()?;
+    let size = element.size().filter(|&s| s > 0)?;
+    let start = start.to_address().ok()?;
+    let end = reader.number(&["_M_impl", "_M_finish"])?;
+    let limit = reader.number(&["_M_impl", "_M_end_of_storage"])?;
+    let length = end.checked_sub(start)? / size;
+    let capacity = limit.checked_sub(start)? / size;
+    if length > SANE || capacity < length {
+        return None;
+    }
+    let head = format!("std::vector of length {length}, capacity {capacity}");
+    Some(reader.items(head, &element, start, length))
+}
+
+fn tree(reader: &Reader, kind: &str, pairs: bool) -> Option<Pretty> {
+    let tree = reader.path(&["_M_t"])?;
+    let held = tree.ty.strip().arguments().into_iter().nth(1)?.ty;
+    let header = path(&tree, &["_M_impl", "_M_header"], reader.memory)?;
+    let base = header.ty.strip();
+    let offset = |name: &str| base.find_member(name).map(|m| m.offset);
+    let (left, right, parent) = (offset("_M_left")?, offset("_M_right")?, offset("_M_parent")?);
+    let count = path(&tree, &["_M_impl", "_M_node_count"], reader.memory)?;
+    let count = count.to_integer().ok().filter(|&n| (n as u64) < SANE)? as u64;
+    let plural = if count == 1 { "" } else { "s" };
+    let head = format!("std::{kind} with {count} element{plural}");
+    let first = base.size()?.next_multiple_of(held.stated_align().unwrap_or(8).max(1));
+    let end = header.address()?;
+    let mut node = path(&header, &["_M_left"], reader.memory)?.to_address().ok()?;
+    let mut values = Vec::new();
+    while values.len() < count.min(reader.limit as u64) as usize && node != end {
+        values.push(Value::at(held.clone(), node + first, reader.memory));
+        // The next in order: leftmost of the right side, else up to the first parent from the left.
+        let mut next = reader.word(node + right)?;
+        if next != 0 {
+            let mut steps = 0;
+            while let Some(down) = reader.word(next + left).filter(|&a| a != 0) {
+                next = down;
+                steps += 1;
+                if steps > 128 {
+                    return None;
+                }
+            }
+        } else {
+            let mut child = node;
+            next = reader.word(child + parent)?;
+            let mut steps = 0;
+            while next != end && reader.word(next + right)? == child {
+                child = next;
+                next = reader.word(child + parent)?;
+                steps += 1;
+                if steps > 128 {
+                    return None;
+                }
+            }
+        }
+        node = next;
+    }
+    let more = (values.len() as u64) < count;
+    Some(held_values(head, values, pairs, more, reader.memory))
+}
+
+fn held_values(head: String, values: Vec<Value>, pairs: bool, more: bool, memory: &dyn Memory) -> Pretty {
+    if !pairs {
+        return Pretty::Items(head, values, more);
+    }
+    let split = |value: Value| {
+        let key = path(&value, &["first"], memory)?;
+        Some((key, path(&value, &["second"], memory)?))
+    };
+    Pretty::Pairs(head, values.into_iter().filter_map(split).collect(), more)
+}
+
+fn hash(reader: &Reader, kind: &str, pairs: bool) -> Option<Pretty> {
+    let table = reader.path(&["_M_h"])?;
+    let held = table.ty.strip().arguments().into_iter().nth(1)?.ty;
+    let count = path(&table, &["_M_element_count"], reader.memory)?.to_integer().ok()? as u64;
+    let plural = if count == 1 { "" } else { "s" };
+    let head = format!("std::{kind} with {count} element{plural}");
+    let before = path(&table, &["_M_before_begin"], reader.memory)?;
+    let base = before.ty.strip().size()?;
+    let first = base.next_multiple_of(held.stated_align().unwrap_or(8).max(1));
+    let mut node = path(&before, &["_M_nxt"], reader.memory)?.to_address().ok()?;
+    let mut values = Vec::new();
+    while node != 0 && (values.len() as u64) < count.min(reader.limit as u64) {
+        values.push(Value::at(held.clone(), node + first, reader.memory));
+        node = reader.word(node)?;
+    }
+    let more = (values.len() as u64) < count;
+    Some(held_values(head, values, pairs, more, reader.memory))
+}
+
+fn list(reader: &Reader, name: &str) -> Option<Pretty> {
+    let held = reader.value.ty.strip().arguments().into_iter().next()?.ty;
+    let header = reader.path(&["_M_impl", "_M_node"])?;
+    let end = header.address()?;
+    // Links first, then the value.
+    let first = 16u64.next_multiple_of(held.stated_align().unwrap_or(8).max(1));
+    let mut node = reader.word(end)?;
+    let mut items = Vec::new();
+    while node != end && node != 0 && items.len() < reader.limit {
+        let value = Value::at(held.clone(), node + first, reader.memory);
+        items.push((format!("[{}]", items.len()), value));
+        node = reader.word(node)?;
+    }
+    let head = name.split('<').next()?.to_owned();
+    let head = if items.is_empty() { format!("empty {head}") } else { head };
+    Some(Pretty::Fields(head, items))
+}
+
+fn shared(reader: &Reader, ty: &Type, kind: &str) -> Option<Pretty> {
+    let pointer = reader.path(&["_M_ptr"])?;
+    let inner = crate::type_text::name_of(&ty.arguments().into_iter().next()?.ty);
+    let control = reader.path(&["_M_refcount", "_M_pi"])?;
+    let at = control.to_address().ok()?;
+    let state = if at == 0 {
+        "(empty)".to_owned()
+    } else {
+        let block = Value::at(control.ty.strip().target()?, at, reader.memory);
+        let count = |name| path(&block, &[name], reader.memory)?.to_integer().ok();
+        let (used, weak) = (count("_M_use_count")?, count("_M_weak_count")?);
+        match used {
+            0 => format!("(expired, weak count {weak})"),
+            n => format!("(use count {n}, weak count {})", weak - 1),
+        }
+    };
+    let head = format!("std::{kind}<{inner}> {state}");
+    Some(Pretty::Fields(head, vec![("get()".to_owned(), pointer)]))
+}
+
+fn optional(reader: &Reader, ty: &Type) -> Option<Pretty> {
+    let held = ty.arguments().into_iter().next()?.ty;
+    let payload = reader.path(&["_M_payload"])?;
+    let engaged = path(&payload, &["_M_engaged"], reader.memory)?.to_bool().ok()?;
+    let name = crate::type_text::name_of(&held);
+    if !engaged {
+        let head = format!("std::optional<{name}> [no contained value]");
+        return Some(Pretty::Fields(head, Vec::new()));
+    }
+    let head = format!("std::optional<{name}>");
+    let value = payload.part(held, 0, reader.memory);
+    Some(Pretty::Fields(head, vec![("[contained value]".to_owned(), value)]))
+}
+
+/// Where a virtual base lies in an object: the virtual table says, below its start.
+pub(crate) fn virtual_base_offset(object: &Value, member: &Member, memory: &dyn Memory) -> Option<u64> {
+    let class = object.ty.strip();
+    let bases: Vec<Member> = class.members().into_iter().filter(|m| m.is_virtual).collect();
+    let index = bases.iter().position(|m| m.die == member.die)? as u64;
+    let table = extend(object.bytes().ok()?.get(..8)?, false) as u64;
+    // Offsets of virtual bases stand before the offset to the top and the type information.
+    let at = table.checked_sub(24 + 8 * index)?;
+    memory.read_u64(at).ok()
+}
