@@ -40,8 +40,13 @@ impl Binder<'_> {
     fn node(&self, ast: &Ast) -> Result<Node, EvalError> {
         match ast {
             Ast::Integer(value, suffix, decimal) => self.integer(*value, suffix, *decimal),
-            Ast::Float(value, suffix) => Ok(constant(Value::float(self.float_type(suffix), *value))),
-            Ast::Char(code) => Ok(constant(Value::integer(self.char_type(), i128::from(*code)))),
+            Ast::Float(value, suffix) => {
+                Ok(constant(Value::float(self.float_type(suffix), *value)))
+            }
+            Ast::Char(code) => Ok(constant(Value::integer(
+                self.char_type(),
+                i128::from(*code),
+            ))),
             Ast::Text(bytes) => Ok(self.text(bytes)),
             Ast::Name(name) => self.name(name),
             Ast::In(place, name) => self.in_place(place, name),
@@ -54,7 +59,10 @@ impl Binder<'_> {
             Ast::At(ty, address) => self.at(ty, address),
             Ast::SizeOf(operand) => self.size_of(&self.node(operand)?.ty),
             Ast::SizeOfType(name) => self.size_of(&self.lookup.type_name(name)?),
-            Ast::Type(name) => bad(format!("Attempt to use a type ({}) as an expression", name.name)),
+            Ast::Type(name) => bad(format!(
+                "Attempt to use a type ({}) as an expression",
+                name.name
+            )),
             Ast::Member(base, name, _) => self.member(base, name),
             Ast::Index(base, index) => self.index(base, index),
             Ast::Slice(base, low, high) => self.slice(base, low.as_deref(), high.as_deref()),
@@ -118,7 +126,10 @@ impl Binder<'_> {
     fn text(&self, bytes: &[u8]) -> Node {
         let mut bytes = bytes.to_vec();
         bytes.push(0);
-        constant(Value::of(builtin::char().array_of(bytes.len() as u64), bytes))
+        constant(Value::of(
+            builtin::char().array_of(bytes.len() as u64),
+            bytes,
+        ))
     }
 
     fn name(&self, name: &str) -> Result<Node, EvalError> {
@@ -128,7 +139,9 @@ impl Binder<'_> {
             (Language::C | Language::Asm, _) => found,
             (_, "true") => Ok(truth(1)),
             (_, "false") => Ok(truth(0)),
-            (Language::Cpp, "nullptr") => Ok(constant(Value::integer(Type::void().pointer_to(), 0))),
+            (Language::Cpp, "nullptr") => {
+                Ok(constant(Value::integer(Type::void().pointer_to(), 0)))
+            }
             _ => found,
         }
     }
@@ -160,7 +173,10 @@ impl Binder<'_> {
         match operator {
             Unary::Address => return self.address(self.node(operand)?),
             Unary::Deref => return deref(self.operand(operand)?),
-            Unary::PreIncrement | Unary::PreDecrement | Unary::PostIncrement | Unary::PostDecrement => {
+            Unary::PreIncrement
+            | Unary::PreDecrement
+            | Unary::PostIncrement
+            | Unary::PostDecrement => {
                 return self.step(operator, operand);
             }
             _ => {}
@@ -171,7 +187,10 @@ impl Binder<'_> {
                 let ty = node.ty.clone();
                 return Ok(Node::new(ty, Op::Complement(node.boxed())));
             }
-            return Ok(Node::new(builtin::truth(self.language), Op::Not(node.boxed())));
+            return Ok(Node::new(
+                builtin::truth(self.language),
+                Op::Not(node.boxed()),
+            ));
         }
         if !is_number(&node.ty) {
             return bad("Argument to arithmetic operation not a number or boolean.");
@@ -179,7 +198,9 @@ impl Binder<'_> {
         let ty = self.promoted(&node.ty);
         Ok(match operator {
             Unary::Minus => Node::new(ty, Op::Negate(node.boxed())),
-            Unary::Complement if node.ty.is_float() => return bad("Argument to complement operation not an integer, boolean."),
+            Unary::Complement if node.ty.is_float() => {
+                return bad("Argument to complement operation not an integer, boolean.");
+            }
             Unary::Complement => Node::new(ty, Op::Complement(node.boxed())),
             _ => Node::new(ty, Op::Convert(node.boxed())),
         })
@@ -213,7 +234,10 @@ impl Binder<'_> {
         match operator {
             Binary::Comma => {
                 let (left, right) = (self.node(left)?, self.node(right)?);
-                return Ok(Node::new(right.ty.clone(), Op::Comma(left.boxed(), right.boxed())));
+                return Ok(Node::new(
+                    right.ty.clone(),
+                    Op::Comma(left.boxed(), right.boxed()),
+                ));
             }
             Binary::Repeat => return self.repeat(left, right),
             Binary::LogicalAnd | Binary::LogicalOr => {
@@ -290,7 +314,9 @@ impl Binder<'_> {
             _ => self.common(&left.ty, &right.ty),
         };
         let ty = match operator {
-            And | Or | Xor if is_bool(&left.ty) && is_bool(&right.ty) && self.language != Language::C => {
+            And | Or | Xor
+                if is_bool(&left.ty) && is_bool(&right.ty) && self.language != Language::C =>
+            {
                 builtin::truth(self.language)
             }
             _ => ty,
@@ -322,7 +348,13 @@ impl Binder<'_> {
         match (left.is_float(), right.is_float()) {
             (true, false) => return left,
             (false, true) => return right,
-            (true, true) => return if right.size() > left.size() { right } else { left },
+            (true, true) => {
+                return if right.size() > left.size() {
+                    right
+                } else {
+                    left
+                };
+            }
             _ => {}
         }
         if self.language == Language::Rust {
@@ -353,7 +385,9 @@ impl Binder<'_> {
     fn assign(&self, operator: Option<Binary>, left: &Ast, right: &Ast) -> Result<Node, EvalError> {
         let target = self.value(left)?;
         let source = match operator {
-            Some(operator) => self.combine(operator, decay(target.clone()), self.operand(right)?)?,
+            Some(operator) => {
+                self.combine(operator, decay(target.clone()), self.operand(right)?)?
+            }
             None => self.value(right)?,
         };
         // A convenience variable takes the type of what it is given.
@@ -399,7 +433,10 @@ impl Binder<'_> {
         let to = ty.strip();
         if let Kind::Reference(_) | Kind::RvalueReference(_) = to.kind() {
             let target = to.target().unwrap_or_else(Type::void);
-            return Ok(Node::new(target, Op::Reinterpret(follow_reference(node).boxed())));
+            return Ok(Node::new(
+                target,
+                Op::Reinterpret(follow_reference(node).boxed()),
+            ));
         }
         let node = follow_reference(node);
         let scalar = |t: &Type| is_number(t) || is_pointer(t);
@@ -419,13 +456,17 @@ impl Binder<'_> {
             return Ok(Node::new(ty, Op::Convert(node.boxed())));
         }
         if matches!(to.kind(), Kind::Void) {
-            return Ok(Node::new(ty, Op::Constant(Value::of(Type::void(), Vec::new()))));
+            return Ok(Node::new(
+                ty,
+                Op::Constant(Value::of(Type::void(), Vec::new())),
+            ));
         }
         if to == node.ty.strip() || to.size() == node.ty.size() {
             return Ok(Node::new(ty, Op::Reinterpret(node.boxed())));
         }
         // A derived object seen as its base.
-        if let (Kind::Record(_), Some(offset)) = (to.kind(), base_offset(&node.ty.strip(), &to, 0)) {
+        if let (Kind::Record(_), Some(offset)) = (to.kind(), base_offset(&node.ty.strip(), &to, 0))
+        {
             return Ok(Node::new(ty, Op::Member(node.boxed(), offset, None)));
         }
         bad("Invalid cast.")
@@ -446,7 +487,10 @@ impl Binder<'_> {
         };
         // GNU C: void and functions have size 1.
         let size = target.unwrap_or(plain).size().unwrap_or(1);
-        Ok(constant(Value::integer(builtin::unsigned_long(), size.into())))
+        Ok(constant(Value::integer(
+            builtin::unsigned_long(),
+            size.into(),
+        )))
     }
 
     fn member(&self, base: &Ast, name: &str) -> Result<Node, EvalError> {
@@ -456,13 +500,21 @@ impl Binder<'_> {
             let plain = node.ty.strip();
             match plain.kind() {
                 Kind::Pointer(_) => node = follow_reference(deref(node)?),
+                // `u->x`, and Rust's automatic dereference.
+                Kind::Record(_) if plain.find_member(name).is_none() => match smart(&node) {
+                    Some(target) => node = target,
+                    None => break,
+                },
                 _ => break,
             }
         }
         let plain = node.ty.strip();
         let class = plain.definition().unwrap_or(plain);
         if !matches!(class.kind(), Kind::Record(_)) {
-            return bad(format!("Attempt to extract a component of a value that is not a structure{}.", pointer_note(&node)));
+            return bad(format!(
+                "Attempt to extract a component of a value that is not a structure{}.",
+                pointer_note(&node)
+            ));
         }
         let simple = name.rsplit("::").next().unwrap_or(name);
         if let Some(member) = class.find_member(simple) {
@@ -476,11 +528,15 @@ impl Binder<'_> {
             let op = Op::Member(node.boxed(), inner.offset, inner.bits);
             return Ok(Node::new(inner.ty, op));
         }
-        Err(EvalError::NoMember(simple.trim_start_matches("__").to_owned()))
+        Err(EvalError::NoMember(
+            simple.trim_start_matches("__").to_owned(),
+        ))
     }
 
     fn static_member(&self, member: &verde_symbols::Member, name: &str) -> Result<Node, EvalError> {
-        let die = member.die.ok_or_else(|| EvalError::NoMember(name.to_owned()))?;
+        let die = member
+            .die
+            .ok_or_else(|| EvalError::NoMember(name.to_owned()))?;
         for loaded in self.lookup.modules() {
             if let Some(variable) = loaded.module.static_member(die) {
                 if Some(variable.name.as_str()) == member.name.as_deref() {
@@ -492,7 +548,7 @@ impl Binder<'_> {
     }
 
     fn index(&self, base: &Ast, index: &Ast) -> Result<Node, EvalError> {
-        let (base, index) = (self.value(base)?, self.operand(index)?);
+        let (base, index) = (self.indexable(base)?, self.operand(index)?);
         if !index.ty.is_integral() {
             return bad("Argument to subscript not an integer.");
         }
@@ -511,6 +567,20 @@ impl Binder<'_> {
         }
     }
 
+    /// What an index applies to: in Rust what a reference refers to.
+    fn indexable(&self, base: &Ast) -> Result<Node, EvalError> {
+        let node = self.value(base)?;
+        let plain = node.ty.strip();
+        if self.language == Language::Rust && is_pointer(&plain) {
+            let target = plain.target().unwrap_or_else(Type::void).strip();
+            let sequence = crate::containers::data_pointer(&target).is_some();
+            if sequence || matches!(target.kind(), Kind::Array(..)) {
+                return deref(node);
+            }
+        }
+        Ok(node)
+    }
+
     /// The pointer inside a Rust slice or vector, or a C++ vector.
     fn sequence(&self, base: &Node) -> Result<Node, EvalError> {
         let plain = base.ty.strip();
@@ -520,11 +590,14 @@ impl Binder<'_> {
             return bad(format!("cannot subscript something of type `{name}'"));
         };
         let pointer = element.pointer_to();
-        Ok(Node::new(pointer, Op::Member(base.clone().boxed(), offset, None)))
+        Ok(Node::new(
+            pointer,
+            Op::Member(base.clone().boxed(), offset, None),
+        ))
     }
 
     fn slice(&self, base: &Ast, low: Option<&Ast>, high: Option<&Ast>) -> Result<Node, EvalError> {
-        let base = self.value(base)?;
+        let base = self.indexable(base)?;
         let plain = base.ty.strip();
         let base = match plain.kind() {
             Kind::Array(..) | Kind::Pointer(_) => base,
@@ -540,7 +613,12 @@ impl Binder<'_> {
         self.call_as(function, arguments, None)
     }
 
-    fn call_as(&self, function: &Ast, arguments: &[Ast], cast: Option<Type>) -> Result<Node, EvalError> {
+    fn call_as(
+        &self,
+        function: &Ast,
+        arguments: &[Ast],
+        cast: Option<Type>,
+    ) -> Result<Node, EvalError> {
         let mut bound = Vec::new();
         let callee = match function {
             Ast::Member(object, name, _) => match self.method(object, name)? {
@@ -658,7 +736,12 @@ fn history_number(name: &str) -> Option<i64> {
 fn register(name: &str) -> Option<(u16, u64, u64, Type)> {
     let code = || Type::void().function_returning().pointer_to();
     let data = || Type::void().pointer_to();
-    let number = |n: &str| REGISTER_NAMES.iter().position(|r| *r == n).map(|i| i as u16);
+    let number = |n: &str| {
+        REGISTER_NAMES
+            .iter()
+            .position(|r| *r == n)
+            .map(|i| i as u16)
+    };
     match name {
         "pc" | "rip" => return Some((RIP, 0, 8, code())),
         "sp" | "rsp" => return Some((7, 0, 8, data())),
@@ -691,7 +774,12 @@ fn register(name: &str) -> Option<(u16, u64, u64, Type)> {
 
 /// `eax`, `ax`, `al`, `ah`, `r8d`, `sil`.
 fn narrow_register(name: &str) -> Option<(u16, u64, u64)> {
-    let number = |n: &str| REGISTER_NAMES.iter().position(|r| *r == n).map(|i| i as u16);
+    let number = |n: &str| {
+        REGISTER_NAMES
+            .iter()
+            .position(|r| *r == n)
+            .map(|i| i as u16)
+    };
     if let Some(rest) = name.strip_prefix('e') {
         return Some((number(&format!("r{rest}"))?, 0, 4));
     }
@@ -764,12 +852,33 @@ fn deref(node: Node) -> Result<Node, EvalError> {
             let pointer = Node::new(ty.pointer_to(), Op::Convert(node.boxed()));
             Ok(Node::new(ty, Op::Deref(pointer.boxed())))
         }
-        _ => bad("Attempt to take contents of a non-pointer value."),
+        _ => match smart(&node) {
+            Some(target) => Ok(target),
+            None => bad("Attempt to take contents of a non-pointer value."),
+        },
+    }
+}
+
+/// What a smart pointer points to.
+fn smart(node: &Node) -> Option<Node> {
+    let (offset, pointer, inner) = crate::containers::smart_pointer(&node.ty.strip())?;
+    let target = pointer.strip().target()?;
+    let raw = Node::new(pointer, Op::Member(node.clone().boxed(), offset, None));
+    let whole = Node::new(target.clone(), Op::Deref(raw.boxed()));
+    match inner {
+        None => Some(whole),
+        Some(member) => {
+            let op = Op::Member(whole.boxed(), member.offset, None);
+            Some(Node::new(member.ty, op))
+        }
     }
 }
 
 fn is_pointer(ty: &Type) -> bool {
-    matches!(ty.strip().kind(), Kind::Pointer(_) | Kind::MemberPointer(..))
+    matches!(
+        ty.strip().kind(),
+        Kind::Pointer(_) | Kind::MemberPointer(..)
+    )
 }
 
 fn is_number(ty: &Type) -> bool {
@@ -811,7 +920,10 @@ fn base_offset(class: &Type, base: &Type, depth: usize) -> Option<u64> {
     if depth > 16 {
         return None;
     }
-    let bases = class.members().into_iter().filter(|m| m.is_base && !m.is_virtual);
+    let bases = class
+        .members()
+        .into_iter()
+        .filter(|m| m.is_base && !m.is_virtual);
     for member in bases {
         let ty = member.ty.strip();
         if ty == *base || (ty.name().is_some() && ty.name() == base.name() && depth < 16) {

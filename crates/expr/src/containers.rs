@@ -14,8 +14,8 @@ pub(crate) enum Pretty {
     Items(String, Vec<Value>, bool),
     /// A heading and pairs; whether there are more.
     Pairs(String, Vec<(Value, Value)>, bool),
-    /// A heading and named parts.
-    Fields(String, Vec<(String, Value)>),
+    /// A heading and named parts; whether there are more.
+    Fields(String, Vec<(String, Value)>, bool),
     /// Not readable, and why.
     Missing(LocationError),
 }
@@ -57,13 +57,17 @@ fn path(value: &Value, names: &[&str], memory: &dyn Memory) -> Option<Value> {
 /// The first pointer in a value, through wrappers.
 fn first_pointer(value: &Value, memory: &dyn Memory, depth: usize) -> Option<Value> {
     let ty = value.ty.strip();
-    if depth > 8 {
+    if depth > 12 {
         return None;
     }
     match ty.kind() {
         Kind::Pointer(_) => Some(value.clone()),
         Kind::Record(_) => ty.members().iter().filter(|m| !m.is_static).find_map(|m| {
-            first_pointer(&value.part(m.ty.clone(), m.offset, memory), memory, depth + 1)
+            first_pointer(
+                &value.part(m.ty.clone(), m.offset, memory),
+                memory,
+                depth + 1,
+            )
         }),
         _ => None,
     }
@@ -80,7 +84,7 @@ pub(crate) fn data_pointer(ty: &Type) -> Option<(u64, Type)> {
         if name.starts_with("alloc::vec::Vec<") {
             let element = ty.arguments().into_iter().next()?.ty;
             let buffer = ty.find_member("buf")?;
-            return Some((buffer.offset + pointer_offset(&buffer.ty, 0)?, element));
+            return Some((buffer.offset + pointer_member(&buffer.ty, 0)?.0, element));
         }
         return None;
     }
@@ -98,17 +102,47 @@ pub(crate) fn data_pointer(ty: &Type) -> Option<(u64, Type)> {
     None
 }
 
-fn pointer_offset(ty: &Type, depth: usize) -> Option<u64> {
-    let ty = ty.strip();
-    if depth > 8 {
+/// A smart pointer: where its pointer lies, the pointer's type, and the member it leads to when that
+/// is not the whole.
+pub(crate) fn smart_pointer(ty: &Type) -> Option<(u64, Type, Option<Member>)> {
+    if !matches!(ty.kind(), Kind::Record(_)) {
         return None;
     }
-    match ty.kind() {
-        Kind::Pointer(_) => Some(0),
-        Kind::Record(_) => ty
+    let name = ty.qualified_name()?;
+    let counted = ["alloc::rc::Rc<", "alloc::sync::Arc<"];
+    let owners = ["std::unique_ptr<", "std::shared_ptr<", "alloc::boxed::Box<"];
+    let is = |list: &[&str]| list.iter().any(|p| name.starts_with(p));
+    if !is(&counted) && !is(&owners) {
+        return None;
+    }
+    let (offset, pointer) = pointer_member(ty, 0)?;
+    let inner = pointer
+        .strip()
+        .target()
+        .filter(|_| is(&counted))
+        .and_then(|t| {
+            let t = t.strip();
+            t.find_member("value").or_else(|| t.find_member("data"))
+        });
+    Some((offset, pointer, inner))
+}
+
+/// The first pointer in a type, through wrappers.
+fn pointer_member(ty: &Type, depth: usize) -> Option<(u64, Type)> {
+    let plain = ty.strip();
+    if depth > 12 {
+        return None;
+    }
+    match plain.kind() {
+        Kind::Pointer(_) => Some((0, plain)),
+        Kind::Record(_) => plain
             .members()
             .iter()
-            .find_map(|m| Some(m.offset + pointer_offset(&m.ty, depth + 1)?)),
+            .filter(|m| !m.is_static)
+            .find_map(|m| {
+                let (offset, pointer) = pointer_member(&m.ty, depth + 1)?;
+                Some((m.offset + offset, pointer))
+            }),
         _ => None,
     }
 }
@@ -128,8 +162,7 @@ impl Reader<'_> {
 
     fn items(&self, head: String, element: &Type, start: u64, count: u64) -> Pretty {
         let size = element.size().unwrap_or(1);
-        // Without equal neighbours one more than is shown is enough; runs are looked for further.
-        let read = count.min(self.limit as u64 * 64);
+        let read = count.min(self.limit as u64);
         let mut items = Vec::new();
         for i in 0..read {
             let value = Value::at(element.clone(), start.wrapping_add(i * size), self.memory);
@@ -146,7 +179,7 @@ impl Reader<'_> {
     }
 
     fn text(&self, start: u64, bytes: u64, width: Width) -> Pretty {
-        let shown = bytes.min((self.limit as u64 + 1) * width.bytes() as u64);
+        let shown = bytes.min(self.limit as u64 * width.bytes() as u64);
         let mut text = vec![0; shown as usize];
         match self.memory.read(start, &mut text) {
             Ok(()) => Pretty::Text(text, width, shown < bytes),
@@ -209,10 +242,15 @@ fn counted(reader: &Reader, label: &str) -> Option<Pretty> {
         Some(extend(&bytes, false))
     };
     let (strong, weak) = (count("strong")?, count("weak")?);
-    let inside = path(&inner, &["value"], reader.memory).or_else(|| path(&inner, &["data"], reader.memory))?;
+    let inside = path(&inner, &["value"], reader.memory)
+        .or_else(|| path(&inner, &["data"], reader.memory))?;
     // All strong pointers together hold one weak one.
     let head = format!("{label}(strong={strong}, weak={})", weak - 1);
-    Some(Pretty::Fields(head, vec![("value".to_owned(), inside)]))
+    Some(Pretty::Fields(
+        head,
+        vec![("value".to_owned(), inside)],
+        false,
+    ))
 }
 
 fn cpp(reader: &Reader, ty: &Type) -> Option<Pretty> {
@@ -225,13 +263,21 @@ fn cpp(reader: &Reader, ty: &Type) -> Option<Pretty> {
             let data = reader.path(&["_M_dataplus", "_M_p"])?;
             let length = reader.number(&["_M_string_length"])?;
             let unit = data.ty.strip().target()?.size().unwrap_or(1);
-            Some(reader.text(data.to_address().ok()?, length.checked_mul(unit)?, Width::of(unit)))
+            Some(reader.text(
+                data.to_address().ok()?,
+                length.checked_mul(unit)?,
+                Width::of(unit),
+            ))
         }
         "basic_string_view" => {
             let data = reader.path(&["_M_str"])?;
             let length = reader.number(&["_M_len"])?;
             let unit = data.ty.strip().target()?.size().unwrap_or(1);
-            Some(reader.text(data.to_address().ok()?, length.checked_mul(unit)?, Width::of(unit)))
+            Some(reader.text(
+                data.to_address().ok()?,
+                length.checked_mul(unit)?,
+                Width::of(unit),
+            ))
         }
         "vector" => vector(reader),
         "map" | "multimap" => tree(reader, kind, true),
@@ -243,10 +289,22 @@ fn cpp(reader: &Reader, ty: &Type) -> Option<Pretty> {
             let pointer = first_pointer(&reader.path(&["_M_t"])?, reader.memory, 0)?;
             let inner = crate::type_text::name_of(&pointer.ty.strip().target()?);
             let head = format!("std::unique_ptr<{inner}>");
-            Some(Pretty::Fields(head, vec![("get()".to_owned(), pointer)]))
+            Some(Pretty::Fields(
+                head,
+                vec![("get()".to_owned(), pointer)],
+                false,
+            ))
         }
         "shared_ptr" | "weak_ptr" => shared(reader, ty, kind),
         "optional" => optional(reader, ty),
+        "pair" => {
+            let part = |name: &str| Some((name.to_owned(), reader.path(&[name])?));
+            Some(Pretty::Fields(
+                String::new(),
+                vec![part("first")?, part("second")?],
+                false,
+            ))
+        }
         _ => None,
     }
 }
@@ -277,14 +335,22 @@ fn tree(reader: &Reader, kind: &str, pairs: bool) -> Option<Pretty> {
     let header = path(&tree, &["_M_impl", "_M_header"], reader.memory)?;
     let base = header.ty.strip();
     let offset = |name: &str| base.find_member(name).map(|m| m.offset);
-    let (left, right, parent) = (offset("_M_left")?, offset("_M_right")?, offset("_M_parent")?);
+    let (left, right, parent) = (
+        offset("_M_left")?,
+        offset("_M_right")?,
+        offset("_M_parent")?,
+    );
     let count = path(&tree, &["_M_impl", "_M_node_count"], reader.memory)?;
     let count = count.to_integer().ok().filter(|&n| (n as u64) < SANE)? as u64;
     let plural = if count == 1 { "" } else { "s" };
     let head = format!("std::{kind} with {count} element{plural}");
-    let first = base.size()?.next_multiple_of(held.stated_align().unwrap_or(8).max(1));
+    let first = base
+        .size()?
+        .next_multiple_of(held.stated_align().unwrap_or(8).max(1));
     let end = header.address()?;
-    let mut node = path(&header, &["_M_left"], reader.memory)?.to_address().ok()?;
+    let mut node = path(&header, &["_M_left"], reader.memory)?
+        .to_address()
+        .ok()?;
     let mut values = Vec::new();
     while values.len() < count.min(reader.limit as u64) as usize && node != end {
         values.push(Value::at(held.clone(), node + first, reader.memory));
@@ -318,9 +384,17 @@ fn tree(reader: &Reader, kind: &str, pairs: bool) -> Option<Pretty> {
     Some(held_values(head, values, pairs, more, reader.memory))
 }
 
-fn held_values(head: String, values: Vec<Value>, pairs: bool, more: bool, memory: &dyn Memory) -> Pretty {
+fn held_values(
+    head: String,
+    values: Vec<Value>,
+    pairs: bool,
+    more: bool,
+    memory: &dyn Memory,
+) -> Pretty {
     if !pairs {
-        return Pretty::Items(head, values, more);
+        let numbered = values.into_iter().enumerate();
+        let fields = numbered.map(|(i, v)| (format!("[{i}]"), v)).collect();
+        return Pretty::Fields(head, fields, more);
     }
     let split = |value: Value| {
         let key = path(&value, &["first"], memory)?;
@@ -332,13 +406,17 @@ fn held_values(head: String, values: Vec<Value>, pairs: bool, more: bool, memory
 fn hash(reader: &Reader, kind: &str, pairs: bool) -> Option<Pretty> {
     let table = reader.path(&["_M_h"])?;
     let held = table.ty.strip().arguments().into_iter().nth(1)?.ty;
-    let count = path(&table, &["_M_element_count"], reader.memory)?.to_integer().ok()? as u64;
+    let count = path(&table, &["_M_element_count"], reader.memory)?
+        .to_integer()
+        .ok()? as u64;
     let plural = if count == 1 { "" } else { "s" };
     let head = format!("std::{kind} with {count} element{plural}");
     let before = path(&table, &["_M_before_begin"], reader.memory)?;
     let base = before.ty.strip().size()?;
     let first = base.next_multiple_of(held.stated_align().unwrap_or(8).max(1));
-    let mut node = path(&before, &["_M_nxt"], reader.memory)?.to_address().ok()?;
+    let mut node = path(&before, &["_M_nxt"], reader.memory)?
+        .to_address()
+        .ok()?;
     let mut values = Vec::new();
     while node != 0 && (values.len() as u64) < count.min(reader.limit as u64) {
         values.push(Value::at(held.clone(), node + first, reader.memory));
@@ -362,8 +440,12 @@ fn list(reader: &Reader, name: &str) -> Option<Pretty> {
         node = reader.word(node)?;
     }
     let head = name.split('<').next()?.to_owned();
-    let head = if items.is_empty() { format!("empty {head}") } else { head };
-    Some(Pretty::Fields(head, items))
+    let head = if items.is_empty() {
+        format!("empty {head}")
+    } else {
+        head
+    };
+    Some(Pretty::Fields(head, items, false))
 }
 
 fn shared(reader: &Reader, ty: &Type, kind: &str) -> Option<Pretty> {
@@ -383,27 +465,45 @@ fn shared(reader: &Reader, ty: &Type, kind: &str) -> Option<Pretty> {
         }
     };
     let head = format!("std::{kind}<{inner}> {state}");
-    Some(Pretty::Fields(head, vec![("get()".to_owned(), pointer)]))
+    Some(Pretty::Fields(
+        head,
+        vec![("get()".to_owned(), pointer)],
+        false,
+    ))
 }
 
 fn optional(reader: &Reader, ty: &Type) -> Option<Pretty> {
     let held = ty.arguments().into_iter().next()?.ty;
     let payload = reader.path(&["_M_payload"])?;
-    let engaged = path(&payload, &["_M_engaged"], reader.memory)?.to_bool().ok()?;
+    let engaged = path(&payload, &["_M_engaged"], reader.memory)?
+        .to_bool()
+        .ok()?;
     let name = crate::type_text::name_of(&held);
     if !engaged {
         let head = format!("std::optional<{name}> [no contained value]");
-        return Some(Pretty::Fields(head, Vec::new()));
+        return Some(Pretty::Fields(head, Vec::new(), false));
     }
     let head = format!("std::optional<{name}>");
     let value = payload.part(held, 0, reader.memory);
-    Some(Pretty::Fields(head, vec![("[contained value]".to_owned(), value)]))
+    Some(Pretty::Fields(
+        head,
+        vec![("[contained value]".to_owned(), value)],
+        false,
+    ))
 }
 
 /// Where a virtual base lies in an object: the virtual table says, below its start.
-pub(crate) fn virtual_base_offset(object: &Value, member: &Member, memory: &dyn Memory) -> Option<u64> {
+pub(crate) fn virtual_base_offset(
+    object: &Value,
+    member: &Member,
+    memory: &dyn Memory,
+) -> Option<u64> {
     let class = object.ty.strip();
-    let bases: Vec<Member> = class.members().into_iter().filter(|m| m.is_virtual).collect();
+    let bases: Vec<Member> = class
+        .members()
+        .into_iter()
+        .filter(|m| m.is_virtual)
+        .collect();
     let index = bases.iter().position(|m| m.die == member.die)? as u64;
     let table = extend(object.bytes().ok()?.get(..8)?, false) as u64;
     // Offsets of virtual bases stand before the offset to the top and the type information.

@@ -62,7 +62,12 @@ pub(crate) fn argument_value(
 }
 
 /// A function's result, in the registers it returned with.
-pub fn returned_value(ty: &Type, language: Language, registers: &verde_symbols::Registers, memory: &dyn Memory) -> Option<Value> {
+pub fn returned_value(
+    ty: &Type,
+    language: Language,
+    registers: &verde_symbols::Registers,
+    memory: &dyn Memory,
+) -> Option<Value> {
     let place = return_place(ty, language)?;
     let env = verde_symbols::Env {
         memory,
@@ -107,7 +112,9 @@ impl Evaluator<'_> {
             }),
             Op::History(number) => match self.scope.history(*number) {
                 Some(value) => Ok(value),
-                None if *number > 0 => Err(EvalError::Program(format!("History has not yet reached ${number}."))),
+                None if *number > 0 => Err(EvalError::Program(format!(
+                    "History has not yet reached ${number}."
+                ))),
                 None => Ok(Value::of(Type::void(), Vec::new())),
             },
             Op::Deref(pointer) => {
@@ -129,7 +136,10 @@ impl Evaluator<'_> {
                 if node.ty.is_float() {
                     return Ok(Value::float(node.ty.clone(), -value.to_float()?));
                 }
-                Ok(Value::integer(node.ty.clone(), value.to_integer()?.wrapping_neg()))
+                Ok(Value::integer(
+                    node.ty.clone(),
+                    value.to_integer()?.wrapping_neg(),
+                ))
             }
             Op::Not(operand) => {
                 let truth = !self.value(operand)?.to_bool()?;
@@ -158,7 +168,10 @@ impl Evaluator<'_> {
                 let left = self.value(left)?.to_address()?;
                 let right = self.value(right)?.to_address()?;
                 let bytes = left.wrapping_sub(right) as i64;
-                Ok(Value::integer(node.ty.clone(), (bytes / (*size).max(1)).into()))
+                Ok(Value::integer(
+                    node.ty.clone(),
+                    (bytes / (*size).max(1)).into(),
+                ))
             }
             Op::And(left, right) => {
                 let truth = self.value(left)?.to_bool()? && self.value(right)?.to_bool()?;
@@ -198,7 +211,9 @@ impl Evaluator<'_> {
                     ..target
                 })
             }
-            Op::Call(function, arguments, language) => self.call(node, function, arguments, *language),
+            Op::Call(function, arguments, language) => {
+                self.call(node, function, arguments, *language)
+            }
         }
     }
 
@@ -208,7 +223,13 @@ impl Evaluator<'_> {
         found.map_or(0, |l| l.bias)
     }
 
-    fn register(&self, node: &Node, number: u16, offset: u64, size: u64) -> Result<Value, EvalError> {
+    fn register(
+        &self,
+        node: &Node,
+        number: u16,
+        offset: u64,
+        size: u64,
+    ) -> Result<Value, EvalError> {
         let frame = self.scope.frame();
         let frame = frame.ok_or(EvalError::NoProcess("No registers."))?;
         let data = match frame.frame.registers.bytes(number) {
@@ -273,7 +294,13 @@ impl Evaluator<'_> {
         }
     }
 
-    fn element(&self, node: &Node, base: &Value, index: i128, size: i128) -> Result<Value, EvalError> {
+    fn element(
+        &self,
+        node: &Node,
+        base: &Value,
+        index: i128,
+        size: i128,
+    ) -> Result<Value, EvalError> {
         let offset = index.wrapping_mul(size);
         // Outside a value in memory lies more memory, as in C.
         if let Some(addr) = base.address() {
@@ -284,10 +311,13 @@ impl Evaluator<'_> {
             }
         }
         let offset = u64::try_from(offset);
-        let offset = offset.map_err(|_| EvalError::BadType(format!("no such vector element: {index}")))?;
+        let offset =
+            offset.map_err(|_| EvalError::BadType(format!("no such vector element: {index}")))?;
         if let Data::Bytes(bytes) = &base.data {
             if offset.saturating_add(size as u64) > bytes.len() as u64 {
-                return Err(EvalError::BadType(format!("no such vector element: {index}")));
+                return Err(EvalError::BadType(format!(
+                    "no such vector element: {index}"
+                )));
             }
         }
         Ok(base.part(node.ty.clone(), offset, &self.memory()))
@@ -297,7 +327,9 @@ impl Evaluator<'_> {
         let base = self.value(base)?;
         let count = self.value(count)?.to_integer()?;
         if count <= 0 {
-            return Err(EvalError::BadType(format!("Invalid number {count} of repetitions.")));
+            return Err(EvalError::BadType(format!(
+                "Invalid number {count} of repetitions."
+            )));
         }
         let addr = base.address().ok_or(EvalError::BadType(
             "Only values in memory can be extended with '@'.".into(),
@@ -326,7 +358,9 @@ impl Evaluator<'_> {
             _ => None,
         };
         let high = bound(self, high)?.or(end);
-        let high = high.ok_or(EvalError::BadType("a range of a pointer needs an end".into()))?;
+        let high = high.ok_or(EvalError::BadType(
+            "a range of a pointer needs an end".into(),
+        ))?;
         let count = high.saturating_sub(low).max(0);
         let ty = element.array_of(u64::try_from(count).unwrap_or(0));
         let start = value.to_address()?;
@@ -346,7 +380,9 @@ impl Evaluator<'_> {
         let value = match plain.kind() {
             Kind::Record(_) | Kind::Array(..) | Kind::Vector(..) => {
                 if source.ty.size() != target.ty.size() {
-                    return Err(EvalError::BadType("Incompatible types in assignment.".into()));
+                    return Err(EvalError::BadType(
+                        "Incompatible types in assignment.".into(),
+                    ));
                 }
                 source.clone()
             }
@@ -362,7 +398,10 @@ impl Evaluator<'_> {
                 Ok(Value::at(target.ty.clone(), *addr, &self.memory()))
             }
             Some(Lvalue::Register(number, offset)) => {
-                let whole = self.scope.frame().and_then(|f| f.frame.registers.bytes(*number));
+                let whole = self
+                    .scope
+                    .frame()
+                    .and_then(|f| f.frame.registers.bytes(*number));
                 let mut whole = whole.ok_or(EvalError::NotLvalue)?;
                 let start = *offset as usize;
                 // Writing the low half of a register clears the rest, as the machine does.
@@ -382,7 +421,13 @@ impl Evaluator<'_> {
         }
     }
 
-    fn assign_bits(&mut self, target: &Value, value: &Value, bit: u64, width: u64) -> Result<Value, EvalError> {
+    fn assign_bits(
+        &mut self,
+        target: &Value,
+        value: &Value,
+        bit: u64,
+        width: u64,
+    ) -> Result<Value, EvalError> {
         let Some(Lvalue::Memory(addr)) = target.lvalue else {
             return Err(EvalError::NotLvalue);
         };
@@ -404,7 +449,13 @@ impl Evaluator<'_> {
         Ok(Value::integer(target.ty.clone(), number))
     }
 
-    fn call(&mut self, node: &Node, function: &Node, arguments: &[Node], language: Language) -> Result<Value, EvalError> {
+    fn call(
+        &mut self,
+        node: &Node,
+        function: &Node,
+        arguments: &[Node],
+        language: Language,
+    ) -> Result<Value, EvalError> {
         let function = self.pointer(function)?;
         let mut values = Vec::new();
         for argument in arguments {
@@ -422,7 +473,8 @@ impl Evaluator<'_> {
         }
         let places = argument_places(&types, language, in_memory);
         for (value, place) in values.iter().zip(places) {
-            let place = place.ok_or_else(|| EvalError::BadType("cannot pass this argument".into()))?;
+            let place =
+                place.ok_or_else(|| EvalError::BadType("cannot pass this argument".into()))?;
             self.pass(&mut call, value, &place)?;
         }
         let registers = self.scope.call(&call)?;
@@ -487,7 +539,12 @@ impl Evaluator<'_> {
 }
 
 /// A bit-field of a value.
-pub(crate) fn bit_field(base: &Value, ty: Type, (bit, width): (u64, u64), memory: &dyn Memory) -> Value {
+pub(crate) fn bit_field(
+    base: &Value,
+    ty: Type,
+    (bit, width): (u64, u64),
+    memory: &dyn Memory,
+) -> Value {
     let start = bit / 8;
     let size = (bit % 8 + width).div_ceil(8);
     let bytes = Type::base("bits", Encoding::UnsignedChar, 1).array_of(size);
@@ -495,7 +552,11 @@ pub(crate) fn bit_field(base: &Value, ty: Type, (bit, width): (u64, u64), memory
     let data = match &holder.data {
         Data::Bytes(bytes) => {
             let raw = extend(bytes, false) >> (bit % 8);
-            let mask = if width >= 127 { !0 } else { (1i128 << width) - 1 };
+            let mask = if width >= 127 {
+                !0
+            } else {
+                (1i128 << width) - 1
+            };
             let mut number = raw & mask;
             let negative = width > 0 && number >> (width - 1) & 1 == 1;
             if negative && !ty.is_unsigned() {
@@ -547,7 +608,12 @@ fn wrap(value: i128, ty: &Type) -> i128 {
     extend(&value.to_le_bytes()[..size], !ty.is_unsigned())
 }
 
-fn arithmetic(operator: Binary, left: &Value, right: &Value, common: &Type) -> Result<Value, EvalError> {
+fn arithmetic(
+    operator: Binary,
+    left: &Value,
+    right: &Value,
+    common: &Type,
+) -> Result<Value, EvalError> {
     if common.is_float() {
         let (a, b) = (left.to_float()?, right.to_float()?);
         let result = match operator {
@@ -555,7 +621,11 @@ fn arithmetic(operator: Binary, left: &Value, right: &Value, common: &Type) -> R
             Binary::Sub => a - b,
             Binary::Mul => a * b,
             Binary::Div => a / b,
-            _ => return Err(EvalError::BadType("Integer only operation on floating-point values.".into())),
+            _ => {
+                return Err(EvalError::BadType(
+                    "Integer only operation on floating-point values.".into(),
+                ));
+            }
         };
         return Ok(Value::float(common.clone(), result));
     }
@@ -564,7 +634,13 @@ fn arithmetic(operator: Binary, left: &Value, right: &Value, common: &Type) -> R
     let result = match operator {
         Binary::Shl if b < 0 || b >= bits as i128 => 0,
         Binary::Shl => a.wrapping_shl(b as u32),
-        Binary::Shr if b < 0 || b >= bits as i128 => if a < 0 { -1 } else { 0 },
+        Binary::Shr if b < 0 || b >= bits as i128 => {
+            if a < 0 {
+                -1
+            } else {
+                0
+            }
+        }
         Binary::Shr => a >> b,
         _ => {
             let b = wrap(b, common);
@@ -586,12 +662,20 @@ fn arithmetic(operator: Binary, left: &Value, right: &Value, common: &Type) -> R
     Ok(Value::integer(common.clone(), result))
 }
 
-fn compare(operator: Binary, left: &Value, right: &Value, common: &Type) -> Result<bool, EvalError> {
+fn compare(
+    operator: Binary,
+    left: &Value,
+    right: &Value,
+    common: &Type,
+) -> Result<bool, EvalError> {
     use std::cmp::Ordering::*;
     let order = if common.is_float() {
         left.to_float()?.partial_cmp(&right.to_float()?)
     } else {
-        let (a, b) = (wrap(left.to_integer()?, common), wrap(right.to_integer()?, common));
+        let (a, b) = (
+            wrap(left.to_integer()?, common),
+            wrap(right.to_integer()?, common),
+        );
         Some(a.cmp(&b))
     };
     Ok(match operator {

@@ -16,15 +16,25 @@ pub fn format_float(bytes: &[u8]) -> String {
         4 => {
             let value = f32::from_le_bytes(bytes.try_into().unwrap_or_default());
             let bits = value.to_bits();
-            special(value.is_nan(), value.is_infinite(), bits >> 31 != 0, (bits & 0x7f_ffff).into())
-                .unwrap_or_else(|| general(value.into(), 9))
+            special(
+                value.is_nan(),
+                value.is_infinite(),
+                bits >> 31 != 0,
+                (bits & 0x7f_ffff).into(),
+            )
+            .unwrap_or_else(|| general(value.into(), 9))
         }
         8 => {
             let value = f64::from_le_bytes(bytes.try_into().unwrap_or_default());
             let bits = value.to_bits();
             let mantissa = bits & 0xf_ffff_ffff_ffff;
-            special(value.is_nan(), value.is_infinite(), bits >> 63 != 0, mantissa)
-                .unwrap_or_else(|| general(value, 17))
+            special(
+                value.is_nan(),
+                value.is_infinite(),
+                bits >> 63 != 0,
+                mantissa,
+            )
+            .unwrap_or_else(|| general(value, 17))
         }
         10.. => Extended::from_bytes(bytes).format(),
         n => format!("<invalid float value of {n} bytes>"),
@@ -95,7 +105,11 @@ impl Extended {
         let sign = if self.negative { -1.0 } else { 1.0 };
         if self.exponent == 0x7fff {
             let infinite = self.mantissa << 1 == 0;
-            return if infinite { sign * f64::INFINITY } else { f64::NAN };
+            return if infinite {
+                sign * f64::INFINITY
+            } else {
+                f64::NAN
+            };
         }
         let scale = self.exponent.max(1) - 16383 - 63;
         // In two steps: one power of two may be out of range where the product is not.
@@ -278,8 +292,16 @@ mod tests {
 
     #[test]
     fn extended_numbers_keep_their_figures() {
-        for (value, text) in [(1.5, "1.5"), (-0.25, "-0.25"), (1e100, "1.00000000000000001591e+100")] {
-            let text = if text.len() > 22 { "1.00000000000000002e+100" } else { text };
+        for (value, text) in [
+            (1.5, "1.5"),
+            (-0.25, "-0.25"),
+            (1e100, "1.00000000000000001591e+100"),
+        ] {
+            let text = if text.len() > 22 {
+                "1.00000000000000002e+100"
+            } else {
+                text
+            };
             assert_eq!(format_float(&to_extended(value)), text);
             assert_eq!(from_bytes(&to_extended(value)), value);
         }

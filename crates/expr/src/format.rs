@@ -111,7 +111,9 @@ pub struct Examine {
 impl Examine {
     /// Reads `NFU` on top of what was used last: letters in any order, a number first.
     pub fn parse(text: &str, last: Examine) -> Result<Examine, EvalError> {
-        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let digits = text
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len());
         let mut out = Examine { count: 1, ..last };
         if digits > 0 {
             out.count = text[..digits].parse().map_err(|_| EvalError::TooLarge)?;
@@ -126,7 +128,11 @@ impl Examine {
                 'g' => size = Some(8),
                 other => match Format::from_letter(other) {
                     Some(f) => format = Some(f),
-                    None => return Err(EvalError::BadType(format!("Undefined output format \"{other}\"."))),
+                    None => {
+                        return Err(EvalError::BadType(format!(
+                            "Undefined output format \"{other}\"."
+                        )));
+                    }
                 },
             }
         }
@@ -143,18 +149,31 @@ impl Examine {
 }
 
 /// The lines `x` prints from an address on, and the address after them. Instructions are the caller's.
-pub fn examine(scope: &dyn Scope, start: u64, what: Examine, options: &PrintOptions) -> (Vec<String>, u64) {
+pub fn examine(
+    scope: &dyn Scope,
+    start: u64,
+    what: Examine,
+    options: &PrintOptions,
+) -> (Vec<String>, u64) {
     let mut lines = Vec::new();
     let mut at = start;
     let label = |addr: u64| {
         let symbol = symbol_text(scope, addr, true);
-        format!("{addr:#x}{}:\t", symbol.map_or(String::new(), |s| format!(" {s}")))
+        format!(
+            "{addr:#x}{}:\t",
+            symbol.map_or(String::new(), |s| format!(" {s}"))
+        )
     };
     let printer = Printer { scope, options };
     if what.format == Format::Str {
         for _ in 0..what.count {
-            lines.push(format!("{}{}", label(at), printer.string_at(at, Width::Byte, None)));
-            let read = crate::print::read_string(&printer.memory(), at, Width::Byte, options.elements);
+            lines.push(format!(
+                "{}{}",
+                label(at),
+                printer.string_at(at, Width::Byte, None)
+            ));
+            let read =
+                crate::print::read_string(&printer.memory(), at, Width::Byte, options.elements);
             match read {
                 Ok((bytes, more)) => at += bytes.len() as u64 + u64::from(!more),
                 Err(_) => break,
@@ -180,7 +199,10 @@ pub fn examine(scope: &dyn Scope, start: u64, what: Examine, options: &PrintOpti
         for column in 0..per_line.min(left) {
             let mut bytes = vec![0; what.size as usize];
             if scope.read(at, &mut bytes).is_err() {
-                lines.push(format!("{}Cannot access memory at address {at:#x}", line.trim_end_matches('\t').to_owned() + "\t"));
+                lines.push(format!(
+                    "{}Cannot access memory at address {at:#x}",
+                    line.trim_end_matches('\t').to_owned() + "\t"
+                ));
                 return (lines, at);
             }
             if column > 0 {
@@ -201,11 +223,6 @@ fn item(bytes: &[u8], what: Examine, scope: &dyn Scope) -> String {
         Format::Hex | Format::Padded => {
             let value = extend(bytes, false) as u128;
             format!("0x{value:0w$x}", w = bytes.len() * 2)
-        }
-        Format::Octal => {
-            let value = extend(bytes, false) as u128;
-            let width = (bytes.len() * 8).div_ceil(3) + 1;
-            format!("{value:0width$o}")
         }
         Format::Binary => {
             let value = extend(bytes, false) as u128;

@@ -45,7 +45,10 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, EvalError> {
         let rest = &text[at..];
         // After a value a dot starts a member, also before a digit.
         let after_value = out.last().is_some_and(|t: &Token| {
-            matches!(t.kind, TokenKind::Name(_) | TokenKind::Dollar(_) | TokenKind::Symbol(")" | "]"))
+            matches!(
+                t.kind,
+                TokenKind::Name(_) | TokenKind::Dollar(_) | TokenKind::Symbol(")" | "]")
+            )
         });
         let (kind, len) = match c == '.' && after_value && !rest.starts_with("..") {
             true => (TokenKind::Symbol("."), 1),
@@ -114,7 +117,9 @@ fn number(rest: &str) -> Result<(TokenKind, usize), EvalError> {
     let mut is_float = false;
     let after = &rest[end..];
     // `1..3` is a range and `x.0.1` a member.
-    if after.starts_with('.') && !after[1..].starts_with(|c: char| c == '.' || c.is_alphabetic() || c == '_') {
+    if after.starts_with('.')
+        && !after[1..].starts_with(|c: char| c == '.' || c.is_alphabetic() || c == '_')
+    {
         is_float = true;
         end += 1 + digits_len(&after[1..]);
     }
@@ -128,7 +133,9 @@ fn number(rest: &str) -> Result<(TokenKind, usize), EvalError> {
     }
     if is_float {
         let plain: String = rest[..end].chars().filter(|c| *c != '_').collect();
-        let value = plain.parse().map_err(|_| EvalError::Syntax(rest.to_owned()))?;
+        let value = plain
+            .parse()
+            .map_err(|_| EvalError::Syntax(rest.to_owned()))?;
         let (suffix, len) = suffix(&rest[end..]);
         return Ok((TokenKind::Float(value, suffix), end + len));
     }
@@ -148,7 +155,12 @@ fn suffix(rest: &str) -> (String, usize) {
     (rest[..len].to_ascii_lowercase(), len)
 }
 
-fn integer(rest: &str, digits: &str, len: usize, radix: u32) -> Result<(TokenKind, usize), EvalError> {
+fn integer(
+    rest: &str,
+    digits: &str,
+    len: usize,
+    radix: u32,
+) -> Result<(TokenKind, usize), EvalError> {
     let plain: String = digits.chars().filter(|c| *c != '_').collect();
     if plain.is_empty() {
         return Err(EvalError::Syntax(rest.to_owned()));
@@ -156,12 +168,17 @@ fn integer(rest: &str, digits: &str, len: usize, radix: u32) -> Result<(TokenKin
     let value = u128::from_str_radix(&plain, radix).map_err(|_| EvalError::TooLarge)?;
     let (suffix, more) = suffix(&rest[len..]);
     let known = ["", "u", "l", "ul", "lu", "ll", "ull", "llu"];
-    let rust = ["i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize"];
+    let rust = [
+        "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize",
+    ];
     if suffix == "f32" || suffix == "f64" {
         return Ok((TokenKind::Float(value as f64, suffix), len + more));
     }
     if !known.contains(&suffix.as_str()) && !rust.contains(&suffix.as_str()) {
-        return Err(EvalError::BadType(format!("Invalid number \"{}\".", &rest[..len + more])));
+        return Err(EvalError::BadType(format!(
+            "Invalid number \"{}\".",
+            &rest[..len + more]
+        )));
     }
     Ok((TokenKind::Integer(value, suffix, radix == 10), len + more))
 }
@@ -224,7 +241,11 @@ fn text_literal(rest: &str) -> Result<(Vec<u8>, usize), EvalError> {
     loop {
         match chars.peek() {
             Some((at, '"')) => return Ok((out, at + 1)),
-            None => return Err(EvalError::BadType("Unterminated string in expression.".into())),
+            None => {
+                return Err(EvalError::BadType(
+                    "Unterminated string in expression.".into(),
+                ));
+            }
             _ => {}
         }
         match escaped(&mut chars) {
@@ -233,7 +254,11 @@ fn text_literal(rest: &str) -> Result<(Vec<u8>, usize), EvalError> {
                 let c = char::from_u32(code).unwrap_or('\u{fffd}');
                 out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             }
-            None => return Err(EvalError::BadType("Unterminated string in expression.".into())),
+            None => {
+                return Err(EvalError::BadType(
+                    "Unterminated string in expression.".into(),
+                ));
+            }
         }
     }
 }

@@ -80,7 +80,10 @@ impl<'a> Lookup<'a> {
             return Ok(node);
         }
         if let Some((ty, value)) = self.enumerator(name) {
-            return Ok(Node::new(ty.clone(), Op::Constant(Value::integer(ty, value))));
+            return Ok(Node::new(
+                ty.clone(),
+                Op::Constant(Value::integer(ty, value)),
+            ));
         }
         if let Some((loaded, function)) = self.function(name) {
             return self.function_node(loaded, function);
@@ -167,7 +170,9 @@ impl<'a> Lookup<'a> {
         let (loaded, function) = self.function(function)?;
         let blocks = loaded.module.blocks(function.die?, function.entry);
         let variables = blocks.into_iter().flat_map(|b| b.variables);
-        let found = variables.into_iter().find(|v| v.name == name && v.is_static())?;
+        let found = variables
+            .into_iter()
+            .find(|v| v.name == name && v.is_static())?;
         Some(self.variable_node(loaded, found))
     }
 

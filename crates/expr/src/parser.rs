@@ -103,7 +103,11 @@ impl Parser<'_> {
     }
 
     fn expect(&mut self, symbol: &str) -> Result<(), EvalError> {
-        if self.eat(symbol) { Ok(()) } else { self.syntax() }
+        if self.eat(symbol) {
+            Ok(())
+        } else {
+            self.syntax()
+        }
     }
 
     fn comma(&mut self) -> Result<Ast, EvalError> {
@@ -168,7 +172,12 @@ impl Parser<'_> {
             &[("^", Binary::Xor)],
             &[("&", Binary::And)],
             &[("==", Binary::Eq), ("!=", Binary::Ne)],
-            &[("<", Binary::Lt), (">", Binary::Gt), ("<=", Binary::Le), (">=", Binary::Ge)],
+            &[
+                ("<", Binary::Lt),
+                (">", Binary::Gt),
+                ("<=", Binary::Le),
+                (">=", Binary::Ge),
+            ],
             &[("<<", Binary::Shl), (">>", Binary::Shr)],
             &[("@", Binary::Repeat)],
             &[("+", Binary::Add), ("-", Binary::Sub)],
@@ -360,7 +369,11 @@ impl Parser<'_> {
             (None, false) => c_name(&words).to_owned(),
             _ => return self.syntax(),
         };
-        let derived = if is_const { vec![Derive::Const] } else { Vec::new() };
+        let derived = if is_const {
+            vec![Derive::Const]
+        } else {
+            Vec::new()
+        };
         Ok(TypeName { tag, name, derived })
     }
 
@@ -408,7 +421,8 @@ impl Parser<'_> {
             self.at += 1;
             self.expect("]")?;
         }
-        ty.derived.extend(sizes.into_iter().rev().map(Derive::Array));
+        ty.derived
+            .extend(sizes.into_iter().rev().map(Derive::Array));
         ty.derived.extend((0..inner).map(|_| Derive::Pointer));
         Ok(())
     }
@@ -656,7 +670,13 @@ mod tests {
             Ast::Dollar(n) => format!("${n}"),
             Ast::Unary(op, a) => format!("({op:?} {})", show(a)),
             Ast::Binary(op, a, b) => format!("({op:?} {} {})", show(a), show(b)),
-            Ast::Cast(ty, a) => format!("(cast {:?}{} {} {})", ty.tag, ty.name, ty.derived.len(), show(a)),
+            Ast::Cast(ty, a) => format!(
+                "(cast {:?}{} {} {})",
+                ty.tag,
+                ty.name,
+                ty.derived.len(),
+                show(a)
+            ),
             Ast::Member(a, n, _) => format!("{}.{n}", show(a)),
             Ast::Index(a, b) => format!("{}[{}]", show(a), show(b)),
             other => format!("{other:?}"),
@@ -677,7 +697,10 @@ mod tests {
         assert_eq!(shape("(item_t)-1"), "(cast Noneitem_t 0 (Minus 1))");
         assert_eq!(shape("(x)-1"), "(Sub x 1)");
         assert_eq!(shape("(unsigned char *)p"), "(cast Noneunsigned char 1 p)");
-        assert_eq!(shape("(struct item **)p"), "(cast Some(\"struct\")item 2 p)");
+        assert_eq!(
+            shape("(struct item **)p"),
+            "(cast Some(\"struct\")item 2 p)"
+        );
         assert_eq!(shape("x as u32 + 1"), "(Add (cast Noneu32 0 x) 1)");
         assert_eq!(shape("(int (*)(int))p"), "(cast Noneint 2 p)");
     }
@@ -697,7 +720,10 @@ mod tests {
     fn nonsense_is_refused_in_one_line() {
         for text in ["", "1 +", "(", "a[", "f(1", "1 2", "'", "\"x", "@", "x.."] {
             let error = parse(text, &Types).expect_err(text).to_string();
-            assert!(!error.is_empty() && !error.contains('\n'), "{text}: {error}");
+            assert!(
+                !error.is_empty() && !error.contains('\n'),
+                "{text}: {error}"
+            );
         }
         let deep = "(".repeat(100_000);
         assert!(parse(&deep, &Types).is_err());

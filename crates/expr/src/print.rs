@@ -9,7 +9,9 @@ use crate::scope::Scope;
 use crate::text::{Width, character, string};
 use crate::type_text::name_of;
 use crate::value::{Data, Value, extend};
-use verde_symbols::{Encoding, FileAddr, Kind, Language, LocationError, Member, Memory, Type, demangle};
+use verde_symbols::{
+    Encoding, FileAddr, Kind, Language, LocationError, Member, Memory, Type, demangle,
+};
 
 /// How much is printed, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,9 +42,16 @@ impl Default for PrintOptions {
 
 /// A value as `print` shows it: pointers with their type in front. A value whose memory cannot be
 /// read is an error; one that was optimised out says so.
-pub fn print_value(value: &Value, scope: &dyn Scope, options: &PrintOptions) -> Result<String, EvalError> {
+pub fn print_value(
+    value: &Value,
+    scope: &dyn Scope,
+    options: &PrintOptions,
+) -> Result<String, EvalError> {
     if let Data::Missing(why) = &value.data {
-        if !matches!(why, LocationError::OptimizedOut | LocationError::NoRegister(_)) {
+        if !matches!(
+            why,
+            LocationError::OptimizedOut | LocationError::NoRegister(_)
+        ) {
             return Err(why.clone().into());
         }
     }
@@ -70,7 +79,7 @@ pub fn print_argument(value: &Value, scope: &dyn Scope, options: &PrintOptions) 
     let printer = Printer { scope, options };
     if referred.is_some_and(|t| aggregate(&t)) {
         if let Ok(bytes) = value.bytes() {
-            return format!("@{:#x}: ...", extend(bytes, false) as u64).replace(": ...", "");
+            return format!("@{:#x}: ...", extend(bytes, false) as u64);
         }
     }
     printer.value(value, 0, true)
@@ -121,6 +130,9 @@ pub(crate) fn missing(why: &LocationError) -> String {
 
 impl Printer<'_> {
     fn top(&self, value: &Value) -> String {
+        if let Data::Missing(why) = &value.data {
+            return missing(why);
+        }
         let plain = value.ty.strip();
         if value.ty.language() == Language::Rust || plain.language() == Language::Rust {
             return self.rust_top(value);
@@ -131,7 +143,8 @@ impl Printer<'_> {
         let prefix = match plain.kind() {
             Kind::Pointer(_) => {
                 let target = plain.target().unwrap_or_else(Type::void).unqualified();
-                let plain_char = target.name() == Some("char") && matches!(target.kind(), Kind::Base(_));
+                let plain_char =
+                    target.name() == Some("char") && matches!(target.kind(), Kind::Base(_));
                 let anonymous = !matches!(value.ty.kind(), Kind::Typedef(_));
                 match plain_char && anonymous {
                     true => String::new(),
@@ -213,7 +226,11 @@ impl Printer<'_> {
             Ok(bytes) => bytes,
             Err(e) => return format!("<error: {e}>"),
         };
-        if let Some(format) = self.options.format.filter(|f| *f != Format::Raw && *f != Format::Str) {
+        if let Some(format) = self
+            .options
+            .format
+            .filter(|f| *f != Format::Raw && *f != Format::Str)
+        {
             return crate::format::scalar(bytes, &plain, format, self.scope);
         }
         match plain.kind() {
@@ -247,7 +264,11 @@ impl Printer<'_> {
                     Width::Two => "u",
                     Width::Four => "U",
                 };
-                format!("{} {prefix}{}", extend(bytes, false), character(bytes, width))
+                format!(
+                    "{} {prefix}{}",
+                    extend(bytes, false),
+                    character(bytes, width)
+                )
             }
             Encoding::Float => format_float(bytes),
             Encoding::ComplexFloat => {
@@ -344,10 +365,18 @@ impl Printer<'_> {
             text = &text[..text.len() - unit];
         }
         // Trailing zeros past the limit do not count as text that was cut.
-        let zeros = text.rchunks_exact(unit).take_while(|c| c.iter().all(|b| *b == 0));
+        let zeros = text
+            .rchunks_exact(unit)
+            .take_while(|c| c.iter().all(|b| *b == 0));
         let used = text.len() / unit - zeros.count();
         if text.len() / unit > limit && used < limit {
-            let shown = string(&text[..limit * unit], width, limit, self.options.repeats, false);
+            let shown = string(
+                &text[..limit * unit],
+                width,
+                limit,
+                self.options.repeats,
+                false,
+            );
             return shown + "...";
         }
         string(text, width, limit, self.options.repeats, cut)
@@ -397,7 +426,7 @@ impl Printer<'_> {
         }
         let members = class.members();
         if members.is_empty() {
-            return "<No data fields>".to_owned().replace("<No data fields>", "{<No data fields>}");
+            return "{<No data fields>}".to_owned();
         }
         let mut parts = Vec::new();
         for member in &members {
@@ -462,28 +491,8 @@ impl Printer<'_> {
             }
             Pretty::Missing(why) => missing(why),
             Pretty::Items(head, items, more) => {
-                let mut texts: Vec<String> = Vec::new();
-                let mut printed = 0;
-                let mut at = 0;
-                let mut cut = *more;
-                while at < items.len() {
-                    if printed >= limit {
-                        cut = true;
-                        break;
-                    }
-                    let run = items[at..].iter().take_while(|v| v.data == items[at].data).count();
-                    let text = self.value(&items[at], depth + 1, false);
-                    if run > self.options.repeats {
-                        texts.push(format!("{text} <repeats {run} times>"));
-                        printed += self.options.repeats;
-                        at += run;
-                    } else {
-                        texts.push(text);
-                        printed += 1;
-                        at += 1;
-                    }
-                }
-                assemble(head, texts, cut)
+                let text = |v: &Value| self.value(v, depth + 1, false);
+                assemble(head, items.iter().map(text).collect(), *more)
             }
             Pretty::Pairs(head, pairs, more) => {
                 let text = |(key, value): &(Value, Value)| {
@@ -492,11 +501,11 @@ impl Printer<'_> {
                 };
                 assemble(head, pairs.iter().map(text).collect(), *more)
             }
-            Pretty::Fields(head, fields) => {
+            Pretty::Fields(head, fields, more) => {
                 let text = |(name, value): &(String, Value)| {
                     format!("{name} = {}", self.value(value, depth + 1, false))
                 };
-                assemble(head, fields.iter().map(text).collect(), false)
+                assemble(head, fields.iter().map(text).collect(), *more)
             }
         }
     }
@@ -507,7 +516,8 @@ fn assemble(head: &str, texts: Vec<String>, more: bool) -> String {
         return head.to_owned();
     }
     let dots = if more { "..." } else { "" };
-    format!("{head} = {{{}{dots}}}", texts.join(", "))
+    let equals = if head.is_empty() { "" } else { " = " };
+    format!("{head}{equals}{{{}{dots}}}", texts.join(", "))
 }
 
 /// Elements of an array value.
@@ -520,7 +530,8 @@ struct Elements<'a> {
 
 impl Elements<'_> {
     fn get(&self, index: u64, memory: &dyn Memory) -> Value {
-        self.value.part(self.element.clone(), index * self.size, memory)
+        self.value
+            .part(self.element.clone(), index * self.size, memory)
     }
 
     fn same(&self, a: u64, b: u64, memory: &dyn Memory) -> bool {
@@ -562,7 +573,9 @@ pub(crate) fn read_string(
                 false => Ok((out, true)),
             };
         }
-        let end = chunk.chunks_exact(unit).position(|c| c.iter().all(|b| *b == 0));
+        let end = chunk
+            .chunks_exact(unit)
+            .position(|c| c.iter().all(|b| *b == 0));
         if let Some(end) = end {
             out.extend_from_slice(&chunk[..end * unit]);
             return Ok((out, false));
@@ -575,20 +588,23 @@ pub(crate) fn read_string(
     Ok((out, !ends))
 }
 
+/// A constant's name with the scopes C++ gives it.
+pub(crate) fn enumerator_name(ty: &Type, name: &str) -> String {
+    match (ty.language(), ty.qualified_name()) {
+        (Language::C, _) | (_, None) => name.to_owned(),
+        (_, Some(scope)) if ty.is_scoped_enum() => format!("{scope}::{name}"),
+        (_, Some(scope)) => match scope.rsplit_once("::") {
+            Some((outer, _)) => format!("{outer}::{name}"),
+            None => name.to_owned(),
+        },
+    }
+}
+
 /// The name of an enumeration's value; an OR of names when it is made of flags.
 pub(crate) fn enumeration(bytes: &[u8], ty: &Type) -> String {
     let value = extend(bytes, !ty.is_unsigned());
     let list = ty.enumerators();
-    let name = |e: &verde_symbols::Enumerator| match (ty.language(), ty.qualified_name()) {
-        (Language::C, _) | (_, None) => e.name.clone(),
-        (_, Some(scope)) => match ty.is_scoped_enum() {
-            true => format!("{scope}::{}", e.name),
-            false => match scope.rsplit_once("::") {
-                Some((outer, _)) => format!("{outer}::{}", e.name),
-                None => e.name.clone(),
-            },
-        },
-    };
+    let name = |e: &verde_symbols::Enumerator| enumerator_name(ty, &e.name);
     if let Some(found) = list.iter().find(|e| e.value == value) {
         return name(found);
     }

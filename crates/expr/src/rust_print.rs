@@ -18,7 +18,9 @@ impl Printer<'_> {
                 let addr = extend(bytes, false) as u64;
                 let target = plain.target().unwrap_or_else(Type::void);
                 let name = match plain.name() {
-                    Some(name) if name.starts_with(['*', '&']) || name.starts_with("fn") => name.to_owned(),
+                    Some(name) if name.starts_with(['*', '&']) || name.starts_with("fn") => {
+                        name.to_owned()
+                    }
                     Some(name) => name.to_owned(),
                     None => format!("*mut {}", name_of(&target)),
                 };
@@ -77,7 +79,11 @@ impl Printer<'_> {
         if plain.size() == Some(0) {
             return "()".to_owned();
         }
-        if let Some(format) = self.options.format.filter(|f| *f != Format::Raw && *f != Format::Str) {
+        if let Some(format) = self
+            .options
+            .format
+            .filter(|f| *f != Format::Raw && *f != Format::Str)
+        {
             return crate::format::scalar(bytes, plain, format, self.scope);
         }
         match plain.kind() {
@@ -144,7 +150,10 @@ impl Printer<'_> {
         };
         let member = &variant.member;
         let inner = value.part(member.ty.clone(), member.offset, &self.memory());
-        let label = member.name.clone().or_else(|| inner.ty.name().map(str::to_owned));
+        let label = member
+            .name
+            .clone()
+            .or_else(|| inner.ty.name().map(str::to_owned));
         let fields = fields_of(&inner.ty.strip());
         let body = self.rust_fields(&inner, &fields, depth);
         let path = format!("{name}::{}", label.unwrap_or_default());
@@ -167,7 +176,8 @@ impl Printer<'_> {
         match (fields.is_empty(), is_tuple(&fields)) {
             (true, _) if name.is_empty() => "()".to_owned(),
             (true, _) => name,
-            (_, true) => format!("{name}({body})"),
+            (_, true) if name.is_empty() => format!("({body})"),
+            (_, true) => format!("{name} ({body})"),
             (_, false) => format!("{name} {{{body}}}"),
         }
     }
@@ -199,13 +209,18 @@ fn fields_of(ty: &Type) -> Vec<Member> {
 fn is_tuple(fields: &[Member]) -> bool {
     let positional = |m: &Member| {
         let name = m.name.as_deref().unwrap_or("");
-        name.strip_prefix("__").is_some_and(|n| n.parse::<u32>().is_ok())
+        name.strip_prefix("__")
+            .is_some_and(|n| n.parse::<u32>().is_ok())
     };
     !fields.is_empty() && fields.iter().all(positional)
 }
 
 /// The variant a Rust enum holds now.
-pub(crate) fn active_variant(value: &Value, ty: &Type, memory: &dyn verde_symbols::Memory) -> Option<Variant> {
+pub(crate) fn active_variant(
+    value: &Value,
+    ty: &Type,
+    memory: &dyn verde_symbols::Memory,
+) -> Option<Variant> {
     let part = ty.variant_part()?;
     let Some(discriminant) = &part.discriminant else {
         return part.variants.into_iter().next();
@@ -214,7 +229,8 @@ pub(crate) fn active_variant(value: &Value, ty: &Type, memory: &dyn verde_symbol
     let bytes = tag.bytes().ok()?;
     let size = bytes.len().min(16);
     let found = part.variants.iter().find(|v| {
-        v.value.is_some_and(|wanted| wanted.to_le_bytes()[..size] == bytes[..size])
+        v.value
+            .is_some_and(|wanted| wanted.to_le_bytes()[..size] == bytes[..size])
     });
     let default = || part.variants.iter().find(|v| v.value.is_none());
     found.or_else(default).cloned()
@@ -257,7 +273,11 @@ pub(crate) fn type_body(ty: &Type) -> String {
         return out + ")";
     }
     for m in &fields {
-        out.push_str(&format!("    {}: {},\n", m.name.as_deref().unwrap_or(""), name_of(&m.ty)));
+        out.push_str(&format!(
+            "    {}: {},\n",
+            m.name.as_deref().unwrap_or(""),
+            name_of(&m.ty)
+        ));
     }
     out + "}"
 }

@@ -103,11 +103,7 @@ pub trait Scope: Memory {
 }
 
 /// The environment of a module's locations in a scope.
-pub(crate) fn env<'a>(
-    scope: &'a dyn Scope,
-    memory: &'a dyn Memory,
-    module: &Module,
-) -> Env<'a> {
+pub(crate) fn env<'a>(scope: &'a dyn Scope, memory: &'a dyn Memory, module: &Module) -> Env<'a> {
     let loaded = scope
         .modules()
         .iter()

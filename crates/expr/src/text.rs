@@ -46,7 +46,9 @@ fn units(bytes: &[u8], width: Width) -> Vec<Unit> {
             }
         }
         Width::Two => {
-            let words = bytes.chunks_exact(2).map(|c| u16::from_le_bytes([c[0], c[1]]));
+            let words = bytes
+                .chunks_exact(2)
+                .map(|c| u16::from_le_bytes([c[0], c[1]]));
             out.extend(char::decode_utf16(words).map(|r| match r {
                 Ok(c) => Unit::Char(c),
                 Err(e) => Unit::Bytes(e.unpaired_surrogate().to_le_bytes().to_vec()),
@@ -125,7 +127,13 @@ pub(crate) fn character(bytes: &[u8], width: Width) -> String {
 }
 
 /// A string, cut after `limit` characters, with long runs of one character counted.
-pub(crate) fn string(bytes: &[u8], width: Width, limit: usize, repeats: usize, more: bool) -> String {
+pub(crate) fn string(
+    bytes: &[u8],
+    width: Width,
+    limit: usize,
+    repeats: usize,
+    more: bool,
+) -> String {
     let units = units(bytes, width);
     if units.is_empty() {
         return if more { "\"\"..." } else { "\"\"" }.to_owned();
@@ -174,7 +182,10 @@ mod tests {
         assert_eq!(show(b"\x011"), "\"\\001\\061\"");
         assert_eq!(show(b"\xff\x1b["), "\"\\377\\033[\"");
         assert_eq!(show(&[b'z'; 20]), "'z' <repeats 20 times>");
-        assert_eq!(show(b"abzzzzzzzzzzzzc"), "\"ab\", 'z' <repeats 12 times>, \"c\"");
+        assert_eq!(
+            show(b"abzzzzzzzzzzzzc"),
+            "\"ab\", 'z' <repeats 12 times>, \"c\""
+        );
         assert_eq!(show("h\u{e9}".as_bytes()), "\"h\u{e9}\"");
     }
 

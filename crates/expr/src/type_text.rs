@@ -30,7 +30,10 @@ fn declare_with(ty: &Type, inner: &str, depth: usize, base: &dyn Fn(&Type) -> St
         Kind::RvalueReference(_) => next(&target(), &pointer("&&", &target(), inner)),
         Kind::MemberPointer(_, class) => {
             let class = name_of(&ty.follow(class));
-            next(&target(), &pointer(&format!("{class}::*"), &target(), inner))
+            next(
+                &target(),
+                &pointer(&format!("{class}::*"), &target(), inner),
+            )
         }
         Kind::Array(_, count) => {
             if ty.language() == Language::Rust {
@@ -64,7 +67,13 @@ fn declare_with(ty: &Type, inner: &str, depth: usize, base: &dyn Fn(&Type) -> St
 }
 
 /// `const` goes before a plain type and after a pointer's star.
-fn qualified(ty: &Type, word: &str, inner: &str, depth: usize, base: &dyn Fn(&Type) -> String) -> String {
+fn qualified(
+    ty: &Type,
+    word: &str,
+    inner: &str,
+    depth: usize,
+    base: &dyn Fn(&Type) -> String,
+) -> String {
     let target = ty.target().unwrap_or_else(Type::void);
     let is_pointer = matches!(
         target.unqualified().kind(),
@@ -221,15 +230,18 @@ fn body_of(ty: &Type, indent: usize, nested: bool) -> String {
             };
             let class = if ty.is_scoped_enum() { "class " } else { "" };
             let under = match ty.language() {
-                Language::Cpp => ty.underlying().map_or(String::new(), |u| format!(": {} ", name_of(&u))),
+                Language::Cpp => ty
+                    .underlying()
+                    .map_or(String::new(), |u| format!(": {} ", name_of(&u))),
                 _ => String::new(),
             };
             let mut next = 0;
             let mut list = Vec::new();
             for e in ty.enumerators() {
+                let name = crate::print::enumerator_name(ty, &e.name);
                 list.push(match e.value == next {
-                    true => e.name,
-                    false => format!("{} = {}", e.name, e.value),
+                    true => name,
+                    false => format!("{name} = {}", e.value),
                 });
                 next = e.value + 1;
             }
@@ -241,7 +253,9 @@ fn body_of(ty: &Type, indent: usize, nested: bool) -> String {
 
 fn record(ty: &Type, kind: RecordKind, indent: usize, nested: bool) -> String {
     let pad = " ".repeat(indent);
-    let name = ty.qualified_name().map_or(String::new(), |n| format!("{n} "));
+    let name = ty
+        .qualified_name()
+        .map_or(String::new(), |n| format!("{n} "));
     if nested && !name.is_empty() {
         return format!("{} {}{{...}}", keyword(kind), name);
     }
@@ -268,7 +282,11 @@ fn record(ty: &Type, kind: RecordKind, indent: usize, nested: bool) -> String {
         .iter()
         .filter(|m| !m.is_base && !(m.is_artificial && is_vptr(m)))
         .collect();
-    let methods: Vec<_> = ty.methods().into_iter().filter(|m| !m.is_artificial).collect();
+    let methods: Vec<_> = ty
+        .methods()
+        .into_iter()
+        .filter(|m| !m.is_artificial)
+        .collect();
     if ty.is_declaration() {
         out.push_str(&format!("{pad}    <incomplete type>\n"));
     } else if fields.is_empty() && methods.is_empty() {
@@ -280,9 +298,17 @@ fn record(ty: &Type, kind: RecordKind, indent: usize, nested: bool) -> String {
         && (fields.iter().any(|m| access_of(m.access) != default)
             || methods.iter().any(|m| access_of(m.access) != default)
             || (kind == RecordKind::Class && access_of(0) != default));
-    let all_private = fields.iter().map(|m| access_of(m.access)).chain(methods.iter().map(|m| access_of(m.access)));
-    let show_access = show_access || (kind == RecordKind::Class && all_private.into_iter().any(|a| a != 3));
-    let mut section = if show_access && kind == RecordKind::Class { 3 } else { 1 };
+    let all_private = fields
+        .iter()
+        .map(|m| access_of(m.access))
+        .chain(methods.iter().map(|m| access_of(m.access)));
+    let show_access =
+        show_access || (kind == RecordKind::Class && all_private.into_iter().any(|a| a != 3));
+    let mut section = if show_access && kind == RecordKind::Class {
+        3
+    } else {
+        1
+    };
     let label = |out: &mut String, access: u8, section: &mut u8| {
         if show_access && access != *section {
             let word = ["public", "public", "protected", "private"][access.min(3) as usize];
@@ -308,7 +334,10 @@ fn record(ty: &Type, kind: RecordKind, indent: usize, nested: bool) -> String {
 }
 
 fn is_vptr(member: &Member) -> bool {
-    member.name.as_deref().is_some_and(|n| n.starts_with("_vptr"))
+    member
+        .name
+        .as_deref()
+        .is_some_and(|n| n.starts_with("_vptr"))
 }
 
 fn field(member: &Member, indent: usize) -> String {
@@ -319,8 +348,13 @@ fn field(member: &Member, indent: usize) -> String {
         _ => base_name(t),
     };
     let prefix = if member.is_static { "static " } else { "" };
-    let bits = member.bits.map_or(String::new(), |(_, w)| format!(" : {w}"));
-    format!("{prefix}{}{bits};", declare_with(&member.ty, &name, 0, &base))
+    let bits = member
+        .bits
+        .map_or(String::new(), |(_, w)| format!(" : {w}"));
+    format!(
+        "{prefix}{}{bits};",
+        declare_with(&member.ty, &name, 0, &base)
+    )
 }
 
 fn method_text(class: &Type, method: &verde_symbols::MemberFunction) -> String {
@@ -340,12 +374,19 @@ fn method_text(class: &Type, method: &verde_symbols::MemberFunction) -> String {
         true => "void".to_owned(),
         false => list.join(", "),
     };
-    let base = class.name().map_or("", |n| n.split('<').next().unwrap_or(n));
+    let base = class
+        .name()
+        .map_or("", |n| n.split('<').next().unwrap_or(n));
     let is_maker = method.name == base || method.name == format!("~{base}");
-    let list = if method.name.starts_with('~') { String::new() } else { list };
+    let list = if method.name.starts_with('~') {
+        String::new()
+    } else {
+        list
+    };
     let this_const = parameters.first().filter(|_| skip == 1).is_some_and(|p| {
         let this = method.ty.follow(p).unqualified();
-        this.target().is_some_and(|t| matches!(t.kind(), Kind::Const(_)))
+        this.target()
+            .is_some_and(|t| matches!(t.kind(), Kind::Const(_)))
     });
     let suffix = if this_const { " const" } else { "" };
     let prefix = match (method.is_virtual, method.is_static && !is_maker) {
@@ -356,6 +397,9 @@ fn method_text(class: &Type, method: &verde_symbols::MemberFunction) -> String {
     let call = format!("{}({list})", method.name);
     match is_maker {
         true => format!("{prefix}{call}{suffix};"),
-        false => format!("{prefix}{}{suffix};", declare(&method.ty.follow(result), &call)),
+        false => format!(
+            "{prefix}{}{suffix};",
+            declare(&method.ty.follow(result), &call)
+        ),
     }
 }

@@ -189,13 +189,15 @@ impl Value {
                 self.address().map(i128::from).ok_or(EvalError::NoAddress)
             }
             Kind::Base(Encoding::Float) => Ok(self.to_float()? as i128),
-            Kind::Record(_) | Kind::Void | Kind::Unspecified | Kind::Vector(..) => {
-                Err(EvalError::BadType("Value can't be converted to integer.".into()))
-            }
+            Kind::Record(_) | Kind::Void | Kind::Unspecified | Kind::Vector(..) => Err(
+                EvalError::BadType("Value can't be converted to integer.".into()),
+            ),
             _ => {
                 let bytes = self.bytes()?;
                 if bytes.len() > 16 {
-                    return Err(EvalError::BadType("Value can't be converted to integer.".into()));
+                    return Err(EvalError::BadType(
+                        "Value can't be converted to integer.".into(),
+                    ));
                 }
                 Ok(extend(bytes, !ty.is_unsigned()))
             }

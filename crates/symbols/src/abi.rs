@@ -160,7 +160,11 @@ impl Module {
 
 /// Where arguments of these types go when a function is called; `by_address` when its result is
 /// written where the first integer register points. `None` for a type that cannot be passed.
-pub fn argument_places(types: &[Type], language: Language, by_address: bool) -> Vec<Option<AbiPlace>> {
+pub fn argument_places(
+    types: &[Type],
+    language: Language,
+    by_address: bool,
+) -> Vec<Option<AbiPlace>> {
     let mut state = Assign {
         integers: usize::from(by_address),
         ..Assign::default()
@@ -249,7 +253,10 @@ impl Assign {
         match classify(ty) {
             Some(Classes::Eightbytes(classes)) => {
                 let parts = eightbytes(&classes, size);
-                Some(self.in_registers(&parts).unwrap_or_else(|| self.on_stack(ty, size)))
+                Some(
+                    self.in_registers(&parts)
+                        .unwrap_or_else(|| self.on_stack(ty, size)),
+                )
             }
             _ => Some(self.on_stack(ty, size)),
         }
@@ -318,7 +325,11 @@ fn eightbytes(classes: &[Class], size: u64) -> Vec<(Class, u64, u64)> {
     let part = |(i, &class): (usize, &Class)| {
         let offset = 8 * i as u64;
         let whole_vector = class == Class::Sse && classes.len() == 1 && size > 8;
-        let bytes = if whole_vector { size } else { (size - offset).min(8) };
+        let bytes = if whole_vector {
+            size
+        } else {
+            (size - offset).min(8)
+        };
         (class, offset, bytes)
     };
     classes.iter().enumerate().map(part).collect()
@@ -372,7 +383,9 @@ fn merge(ty: &Type, at: u64, classes: &mut [Option<Class>], depth: usize) -> Opt
     };
     match ty.kind() {
         Kind::Base(Encoding::Float) if size > 8 => None,
-        Kind::Base(Encoding::Float | Encoding::ComplexFloat) if size <= 16 => put(at, size, Class::Sse),
+        Kind::Base(Encoding::Float | Encoding::ComplexFloat) if size <= 16 => {
+            put(at, size, Class::Sse)
+        }
         Kind::Array(_, Some(count)) => {
             let element = ty.target()?;
             let step = element.size()?;
@@ -446,7 +459,10 @@ fn is_by_reference(ty: &Type) -> bool {
     ty.methods()
         .iter()
         .any(|m| m.is_virtual || (m.name == destructor && !m.is_artificial))
-        || ty.members().iter().any(|m| !m.is_static && is_by_reference(&m.ty))
+        || ty
+            .members()
+            .iter()
+            .any(|m| !m.is_static && is_by_reference(&m.ty))
 }
 
 /// The scalars rustc passes one by one; `None` when the value is passed by address.
@@ -469,7 +485,10 @@ fn rust_parts(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
     if size > 16 {
         return None;
     }
-    Some(eightbytes(&vec![Class::Integer; size.div_ceil(8) as usize], size))
+    Some(eightbytes(
+        &vec![Class::Integer; size.div_ceil(8) as usize],
+        size,
+    ))
 }
 
 /// The scalars in a type; `None` when it has arrays or overlaps of different shapes.

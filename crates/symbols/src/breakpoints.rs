@@ -151,7 +151,13 @@ impl Module {
         if pc.0 >= end.0 { entry } else { pc }
     }
 
-    fn skip_prologue(&self, unit: &Unit, function: &Function, entry: FileAddr, end: FileAddr) -> FileAddr {
+    fn skip_prologue(
+        &self,
+        unit: &Unit,
+        function: &Function,
+        entry: FileAddr,
+        end: FileAddr,
+    ) -> FileAddr {
         let gcc = unit.producer.is_some_and(|p| p.starts_with("GNU "));
         // With location lists every variable can be found from the first instruction on.
         if gcc && has_location_lists(unit) {
@@ -208,7 +214,10 @@ impl Module {
                 break;
             }
             let inlined = blocks_at(unit, die.offset, prologue.end, true);
-            if inlined.iter().any(|b| b.tag() == dw::DW_TAG_inlined_subroutine) {
+            if inlined
+                .iter()
+                .any(|b| b.tag() == dw::DW_TAG_inlined_subroutine)
+            {
                 break;
             }
             prologue = next;
@@ -254,7 +263,8 @@ fn stack_realignment(code: &[u8]) -> Option<usize> {
         [0x48, 0x81, 0xe4, _, _, _, _, rest @ ..] => (7, rest),
         _ => return None,
     };
-    rest.starts_with(&[0x41, 0xff, 0x72, 0xf8]).then_some(5 + and + 4)
+    rest.starts_with(&[0x41, 0xff, 0x72, 0xf8])
+        .then_some(5 + and + 4)
 }
 
 /// Whether any variable of the unit has a location list: optimised code of a compiler that keeps

@@ -39,7 +39,9 @@ fn by_build_id(id: &[u8], dirs: &[PathBuf], suffix: &str) -> Option<Elf> {
 
 fn by_debuglink(elf: &Elf, dirs: &[PathBuf]) -> Option<Elf> {
     let (name, crc) = elf.file.gnu_debuglink().ok()??;
-    let name = std::str::from_utf8(name).ok().filter(|n| !n.contains('/'))?;
+    let name = std::str::from_utf8(name)
+        .ok()
+        .filter(|n| !n.contains('/'))?;
     let real = std::fs::canonicalize(&elf.path).ok()?;
     let dir = real.parent()?;
     let mut places = vec![dir.join(name), dir.join(".debug").join(name)];

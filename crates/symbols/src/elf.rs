@@ -176,9 +176,9 @@ impl Elf {
 
     /// Whether the section exists and holds bytes in this file (a debug file keeps `.text` as NOBITS).
     pub fn has_section(&self, name: &str) -> bool {
-        self.file.section_by_name(name).is_some_and(|s| {
-            s.size() > 0 && s.elf_section_header().sh_type(LE) != elf::SHT_NOBITS
-        })
+        self.file
+            .section_by_name(name)
+            .is_some_and(|s| s.size() > 0 && s.elf_section_header().sh_type(LE) != elf::SHT_NOBITS)
     }
 
     /// A section's bytes, decompressed when needed; empty when missing or unreadable.
@@ -206,7 +206,9 @@ impl Elf {
         match data.format {
             Format::None => Some(packed),
             Format::Zlib => read_all(flate2::read::ZlibDecoder::new(packed), size),
-            Format::Zstandard => read_all(ruzstd::decoding::StreamingDecoder::new(packed).ok()?, size),
+            Format::Zstandard => {
+                read_all(ruzstd::decoding::StreamingDecoder::new(packed).ok()?, size)
+            }
             _ => None,
         }
     }

@@ -79,7 +79,12 @@ impl Unit {
         files.get(usize::try_from(index).ok()?)?.clone()
     }
 
-    fn place(&self, entry: &Entry, file: gimli::DwAt, line: gimli::DwAt) -> Option<(Arc<SourceFile>, u32)> {
+    fn place(
+        &self,
+        entry: &Entry,
+        file: gimli::DwAt,
+        line: gimli::DwAt,
+    ) -> Option<(Arc<SourceFile>, u32)> {
         let file = match entry.attr_value(file)? {
             gimli::AttributeValue::FileIndex(i) => i,
             other => other.udata_value()?,
@@ -207,7 +212,11 @@ impl Module {
             let readable = n.linkage.filter(|_| needed).and_then(demangle);
             n.entry.kind == kind && query.matches(n.name, &n.scopes, readable.as_deref())
         };
-        found.iter().filter(|n| matches(n)).map(|n| n.entry.id()).collect()
+        found
+            .iter()
+            .filter(|n| matches(n))
+            .map(|n| n.entry.id())
+            .collect()
     }
 
     fn functions_of_symbols(&self, query: &FunctionQuery) -> Vec<Function> {
@@ -230,7 +239,11 @@ impl Module {
         out
     }
 
-    fn function_of_symbol(&self, symbol: &crate::elf::Symbol, readable: Option<String>) -> Function {
+    fn function_of_symbol(
+        &self,
+        symbol: &crate::elf::Symbol,
+        readable: Option<String>,
+    ) -> Function {
         let described = self.function_die_at(symbol.addr);
         if let Some(mut function) = described.filter(|f| f.entry == symbol.addr) {
             function.is_ifunc = symbol.is_ifunc;
@@ -241,7 +254,9 @@ impl Module {
             n => n,
         };
         let language = match readable {
-            Some(_) if symbol.name.starts_with("_R") || symbol.name.contains("17h") => Language::Rust,
+            Some(_) if symbol.name.starts_with("_R") || symbol.name.contains("17h") => {
+                Language::Rust
+            }
             Some(_) => Language::Cpp,
             None => Language::C,
         };
@@ -400,7 +415,11 @@ impl Module {
         // The concrete instance of an inline function has its types in the abstract one.
         let typed = entry.attr_value(dw::DW_AT_abstract_origin).is_none()
             && entry.attr_value(dw::DW_AT_specification).is_none();
-        let id = if typed { id } else { paths::declaration(info, id) };
+        let id = if typed {
+            id
+        } else {
+            paths::declaration(info, id)
+        };
         Some(Type::from_die(info, id))
     }
 
@@ -426,7 +445,10 @@ impl Module {
                 out.push(function);
             }
         }
-        let code = self.symbols().iter().filter(|s| s.is_code && s.name.contains(text));
+        let code = self
+            .symbols()
+            .iter()
+            .filter(|s| s.is_code && s.name.contains(text));
         for symbol in code {
             if out.len() >= limit {
                 break;
@@ -483,7 +505,9 @@ fn entry_of_inlined(unit: &Unit, entry: &Entry, ranges: &[(u64, u64)]) -> Option
         value => unit.address(value),
     };
     let inside = |a: &u64| ranges.iter().any(|r| r.0 <= *a && *a < r.1);
-    stated.filter(inside).or_else(|| ranges.first().map(|r| r.0))
+    stated
+        .filter(inside)
+        .or_else(|| ranges.first().map(|r| r.0))
 }
 
 /// The innermost function around an address.

@@ -5,7 +5,7 @@
 //! stops, follows from that, so the same is done here.
 
 use crate::units::{R, Unit};
-use gimli::{LineRow, LineProgramHeader};
+use gimli::{LineProgramHeader, LineRow};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -51,9 +51,7 @@ const MAX_ROWS: usize = 1 << 26;
 
 impl UnitLines {
     fn empty() -> UnitLines {
-        UnitLines {
-            files: Vec::new(),
-        }
+        UnitLines { files: Vec::new() }
     }
 
     /// The run of instructions around a pc.
@@ -113,11 +111,18 @@ fn prefer_stmt(items: &[Item], at: usize) -> Item {
     {
         back -= 1;
     }
-    if items[back].is_stmt { items[back] } else { items[at] }
+    if items[back].is_stmt {
+        items[back]
+    } else {
+        items[at]
+    }
 }
 
 /// What happens to a file named by the line table's header.
-pub(crate) fn file_names(unit: &gimli::Unit<R>, dwarf: &gimli::Dwarf<R>) -> Vec<Option<SourceFile>> {
+pub(crate) fn file_names(
+    unit: &gimli::Unit<R>,
+    dwarf: &gimli::Dwarf<R>,
+) -> Vec<Option<SourceFile>> {
     let Some(program) = &unit.line_program else {
         return Vec::new();
     };

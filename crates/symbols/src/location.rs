@@ -75,7 +75,9 @@ impl Place {
                     .bytes(*number)
                     .ok_or(LocationError::NoRegister(*number))?;
                 if bytes.len() < size {
-                    return Err(LocationError::Dwarf("value larger than its register".into()));
+                    return Err(LocationError::Dwarf(
+                        "value larger than its register".into(),
+                    ));
                 }
                 bytes.truncate(size);
                 Ok(bytes)
@@ -291,9 +293,9 @@ impl Evaluator<'_> {
         let pieces = evaluation.result();
         match pieces.as_slice() {
             [] => Err(LocationError::OptimizedOut),
-            [one] if one.size_in_bits.is_none() => {
-                self.convert(&one.location)?.ok_or(LocationError::OptimizedOut)
-            }
+            [one] if one.size_in_bits.is_none() => self
+                .convert(&one.location)?
+                .ok_or(LocationError::OptimizedOut),
             many => {
                 let mut out = Vec::new();
                 for piece in many {
@@ -347,7 +349,9 @@ impl Evaluator<'_> {
         };
         drop::<Arc<Unit>>(unit);
         let location = entry.attr_value(gimli::DW_AT_location);
-        Ok(location.and_then(|v| v.exprloc_value()).map_or(empty, |e| e.0))
+        Ok(location
+            .and_then(|v| v.exprloc_value())
+            .map_or(empty, |e| e.0))
     }
 
     /// What the inner expression, a register, was at the function's entry.

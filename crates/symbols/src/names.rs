@@ -76,7 +76,25 @@ pub fn demangle(name: &str) -> Option<String> {
     let options = cpp_demangle::DemangleOptions::new().recursion_limit(128);
     let parse = cpp_demangle::ParseOptions::default().recursion_limit(128);
     let symbol = cpp_demangle::Symbol::new_with_options(plain, &parse).ok()?;
-    symbol.demangle_with_options(&options).ok()
+    symbol.demangle_with_options(&options).ok().map(familiar)
+}
+
+/// `{vtable(C)}` in the words of every other tool.
+fn familiar(name: String) -> String {
+    let words = [
+        ("{vtable(", "vtable for "),
+        ("{vtt(", "VTT for "),
+        ("{typeinfo(", "typeinfo for "),
+        ("{typeinfo name(", "typeinfo name for "),
+        ("{static initialization guard(", "guard variable for "),
+    ];
+    for (ours, theirs) in words {
+        let inner = name.strip_prefix(ours).and_then(|n| n.strip_suffix(")}"));
+        if let Some(inner) = inner {
+            return format!("{theirs}{inner}");
+        }
+    }
+    name
 }
 
 /// The paths under which a readable name can be asked for, parameters removed. A trait method
@@ -123,15 +141,24 @@ fn last_word(path: &str) -> &str {
 
 /// Separates `f(int, char)` into `f` and the text between the parentheses.
 pub(crate) fn split_parameters(name: &str) -> (&str, Option<&str>) {
-    let open = Brackets::new(name).find(|&(at, c, depth)| {
-        c == '(' && depth == 1 && at > 0 && !name[at..].starts_with("(anonymous namespace)")
-    });
-    let Some((open, ..)) = open else {
-        return (name, None);
-    };
-    match name.rfind(')') {
-        Some(close) if close > open => (&name[..open], Some(&name[open + 1..close])),
-        _ => (name, None),
+    // The last list that no further scope follows: `f(int)::{lambda()#1}::operator()(int) const`.
+    let mut open = None;
+    let mut found = None;
+    for (at, c, depth) in Brackets::new(name) {
+        match c {
+            '(' if depth == 1 && at > 0 && !name[..at].ends_with("operator") => open = Some(at),
+            ')' if depth == 0 => {
+                if let Some(start) = open.take() {
+                    found = Some((start, at));
+                }
+            }
+            ':' if depth == 0 => found = None,
+            _ => {}
+        }
+    }
+    match found {
+        Some((open, close)) => (&name[..open], Some(&name[open + 1..close])),
+        None => (name, None),
     }
 }
 
@@ -159,7 +186,11 @@ fn normal_type(text: &str) -> String {
     let head = text.find(['*', '&']).unwrap_or(text.len());
     let mut words: Vec<&str> = text[..head].split_whitespace().collect();
     // `long int` and `long` are one type; so are `unsigned int` and `unsigned`.
-    if words.len() > 1 && words.iter().any(|w| ["long", "short", "unsigned"].contains(w)) {
+    if words.len() > 1
+        && words
+            .iter()
+            .any(|w| ["long", "short", "unsigned"].contains(w))
+    {
         words.retain(|w| *w != "int");
     }
     words.sort_unstable();
@@ -229,8 +260,21 @@ mod tests {
         let paths = readable_paths("<a::S<X> as a::T>::go");
         assert_eq!(paths[0], ["a", "T", "go"]);
         assert_eq!(paths[1], ["a", "S<X>", "go"]);
-        assert_eq!(readable_paths("<a::S<i32>>::push")[0], ["a", "S<i32>", "push"]);
-        assert_eq!(readable_paths("int ns::max<int>(int, int)")[0], ["ns", "max<int>"]);
+        assert_eq!(
+            readable_paths("<a::S<i32>>::push")[0],
+            ["a", "S<i32>", "push"]
+        );
+        assert_eq!(
+            readable_paths("int ns::max<int>(int, int)")[0],
+            ["ns", "max<int>"]
+        );
+        let lambda = "f(int)::{lambda(int)#1}::operator()(int) const";
+        assert_eq!(readable_paths(lambda)[0].last().unwrap(), "operator()");
+        let hidden = "(anonymous namespace)::hidden(int)";
+        assert_eq!(
+            readable_paths(hidden)[0],
+            ["(anonymous namespace)", "hidden"]
+        );
     }
 
     #[test]

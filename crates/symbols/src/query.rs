@@ -49,7 +49,10 @@ impl FunctionQuery {
         let path: Vec<String> = if name.starts_with('<') {
             readable_paths(name).swap_remove(0)
         } else {
-            split_path(name).iter().map(|s| s.trim().to_owned()).collect()
+            split_path(name)
+                .iter()
+                .map(|s| s.trim().to_owned())
+                .collect()
         };
         FunctionQuery {
             module,
@@ -75,7 +78,9 @@ impl FunctionQuery {
         let Some(readable) = readable.filter(|r| r.starts_with('<')) else {
             return false;
         };
-        readable_paths(readable).iter().any(|path| self.matches_readable(path))
+        readable_paths(readable)
+            .iter()
+            .any(|path| self.matches_readable(path))
     }
 
     /// Whether a symbol without debug information is what was asked for.
@@ -89,7 +94,9 @@ impl FunctionQuery {
         let Some(readable) = readable else {
             return false;
         };
-        readable_paths(readable).iter().any(|path| self.matches_readable(path))
+        readable_paths(readable)
+            .iter()
+            .any(|path| self.matches_readable(path))
             && self.matches_parameters(Some(readable))
     }
 
@@ -196,7 +203,10 @@ mod tests {
         let scopes = steps(&["m", "{impl#0}"]);
         let readable = Some("<m::S as m::T>::go");
         for query in ["m::T::go", "T::go", "m::S::go", "go", "m::go"] {
-            assert!(FunctionQuery::parse(query).matches("go", &scopes, readable), "{query}");
+            assert!(
+                FunctionQuery::parse(query).matches("go", &scopes, readable),
+                "{query}"
+            );
         }
         assert!(!FunctionQuery::parse("m::U::go").matches("go", &scopes, readable));
     }

@@ -116,10 +116,7 @@ fn fixed_size(form: u16, sizes: Sizes) -> Option<u32> {
         | dw::DW_FORM_ref_sup4
         | dw::DW_FORM_strx4
         | dw::DW_FORM_addrx4 => 4,
-        dw::DW_FORM_data8
-        | dw::DW_FORM_ref8
-        | dw::DW_FORM_ref_sup8
-        | dw::DW_FORM_ref_sig8 => 8,
+        dw::DW_FORM_data8 | dw::DW_FORM_ref8 | dw::DW_FORM_ref_sup8 | dw::DW_FORM_ref_sig8 => 8,
         dw::DW_FORM_data16 => 16,
         dw::DW_FORM_strp
         | dw::DW_FORM_line_strp
@@ -267,9 +264,7 @@ impl Walker {
     pub fn is_skeleton(&self) -> bool {
         let mut data = self.dies;
         let root = uleb(&mut data).and_then(|code| self.abbrevs.get(code));
-        let named = |a: &Attr| {
-            a.name == dw::DW_AT_dwo_name.0 || a.name == dw::DW_AT_GNU_dwo_name.0
-        };
+        let named = |a: &Attr| a.name == dw::DW_AT_dwo_name.0 || a.name == dw::DW_AT_GNU_dwo_name.0;
         self.dwarf.file_type != gimli::DwarfFileType::Dwo
             && root.is_some_and(|r| r.attrs.iter().any(named))
     }
@@ -334,9 +329,10 @@ impl Walker {
                 return std::str::from_utf8(text).ok();
             }
             dw::DW_FORM_strp => (self.dwarf.debug_str.reader(), fixed_uint(take(data, word)?)),
-            dw::DW_FORM_line_strp => {
-                (self.dwarf.debug_line_str.reader(), fixed_uint(take(data, word)?))
-            }
+            dw::DW_FORM_line_strp => (
+                self.dwarf.debug_line_str.reader(),
+                fixed_uint(take(data, word)?),
+            ),
             dw::DW_FORM_GNU_strp_alt | dw::DW_FORM_strp_sup => {
                 let at = fixed_uint(take(data, word)?);
                 (self.dwarf.sup()?.debug_str.reader(), at)
@@ -389,7 +385,12 @@ impl Walker {
     }
 
     /// Reads the attributes of a DIE whose code was read.
-    fn attributes(&self, data: &mut &'static [u8], abbrev: &Abbrev, die: &mut RawDie) -> Option<()> {
+    fn attributes(
+        &self,
+        data: &mut &'static [u8],
+        abbrev: &Abbrev,
+        die: &mut RawDie,
+    ) -> Option<()> {
         for attr in &abbrev.attrs {
             match dw::DwAt(attr.name) {
                 dw::DW_AT_name => die.name = self.string(data, attr.form),

@@ -551,7 +551,8 @@ impl Type {
     pub fn arguments(&self) -> Vec<Argument> {
         self.children(|info, unit, child| {
             let tag = child.tag();
-            if tag != dw::DW_TAG_template_type_parameter && tag != dw::DW_TAG_template_value_parameter
+            if tag != dw::DW_TAG_template_type_parameter
+                && tag != dw::DW_TAG_template_value_parameter
             {
                 return None;
             }
@@ -669,7 +670,8 @@ pub(crate) fn children(unit: &Unit, offset: u32) -> Vec<Entry> {
     let Ok(mut cursor) = unit.unit.entries_at_offset(offset) else {
         return out;
     };
-    if !matches!(cursor.next_entry(), Ok(true)) || !cursor.current().is_some_and(|e| e.has_children())
+    if !matches!(cursor.next_entry(), Ok(true))
+        || !cursor.current().is_some_and(|e| e.has_children())
     {
         return out;
     }
@@ -727,7 +729,10 @@ fn read_member(info: &Arc<Info>, unit: &Unit, entry: &Entry) -> Option<Member> {
     };
     let is_base = entry.tag() == dw::DW_TAG_inheritance;
     let place = attr(dw::DW_AT_data_member_location);
-    let offset = place.and_then(|v| v.udata_value().or_else(|| v.sdata_value().map(|s| s as u64)));
+    let offset = place.and_then(|v| {
+        v.udata_value()
+            .or_else(|| v.sdata_value().map(|s| s as u64))
+    });
     let computed = offset.is_none() && place.is_some();
     let bits = attr(dw::DW_AT_bit_size).and_then(|v| v.udata_value());
     let bits = bits.map(|width| {

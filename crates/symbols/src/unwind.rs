@@ -108,7 +108,10 @@ impl UnwindTables {
             let offset = usize::try_from(at.checked_sub(self.eh_frame_addr)?).ok()?;
             return (offset < section.reader().len()).then_some(offset);
         }
-        find_in(self.eh_index.get_or_init(|| index(section, &self.bases)), pc)
+        find_in(
+            self.eh_index.get_or_init(|| index(section, &self.bases)),
+            pc,
+        )
     }
 
     /// Calls `each` with the entry that covers a pc.
@@ -219,7 +222,9 @@ impl Module {
                 bias,
             };
             match found {
-                Found::Eh(section, fde) => frame.by_entry(section, &fde, tables, &mut context, lookup),
+                Found::Eh(section, fde) => {
+                    frame.by_entry(section, &fde, tables, &mut context, lookup)
+                }
                 Found::Debug(section, fde) => {
                     frame.by_entry(section, &fde, tables, &mut context, lookup)
                 }
@@ -360,7 +365,9 @@ impl Step<'_> {
         match evaluation.result().first().map(|p| p.location) {
             Some(Location::Address { address }) => Ok(address),
             Some(Location::Value { value }) => Ok(value.to_u64(u64::MAX)?),
-            _ => Err(LocationError::Dwarf("unwind expression without result".into())),
+            _ => Err(LocationError::Dwarf(
+                "unwind expression without result".into(),
+            )),
         }
     }
 }
@@ -393,7 +400,11 @@ pub struct Frame {
 impl Frame {
     /// The address to look symbols up by: inside the call, not after it.
     pub fn lookup(&self) -> u64 {
-        if self.is_exact { self.pc } else { self.pc.wrapping_sub(1) }
+        if self.is_exact {
+            self.pc
+        } else {
+            self.pc.wrapping_sub(1)
+        }
     }
 
     /// The same in the module's own count.
@@ -490,7 +501,11 @@ pub fn unwind(modules: &dyn Modules, memory: &dyn Memory, frame: &Frame) -> Opti
         .or_else(|| by_frame_pointer(modules, memory, &frame.registers))
 }
 
-fn by_frame_pointer(modules: &dyn Modules, memory: &dyn Memory, regs: &Registers) -> Option<Caller> {
+fn by_frame_pointer(
+    modules: &dyn Modules,
+    memory: &dyn Memory,
+    regs: &Registers,
+) -> Option<Caller> {
     let (bp, sp) = (regs.get(RBP)?, regs.sp()?);
     if bp < sp || bp % 8 != 0 {
         return None;
@@ -521,9 +536,10 @@ fn caller_at(
 ) -> Option<Caller> {
     let (module, bias) = modules.module_at(pc.wrapping_sub(1))?;
     let at = FileAddr::of(pc.wrapping_sub(1), bias);
-    let executable = module.segments().iter().any(|s| {
-        s.flags.2 && at.0 >= s.addr.0 && at.0 - s.addr.0 < s.size
-    });
+    let executable = module
+        .segments()
+        .iter()
+        .any(|s| s.flags.2 && at.0 >= s.addr.0 && at.0 - s.addr.0 < s.size);
     if !executable {
         return None;
     }

@@ -156,7 +156,11 @@ impl Module {
         let Some(unit) = info.unit(frame.unit) else {
             return Vec::new();
         };
-        let base = frame_base(info, &unit, frame.offset);
+        let base = frame_base(info, &unit, frame.offset).or_else(|| {
+            // An inlined call lives in the frame of the function around it.
+            let (begin, _) = unit.ranges(&unit.entry(frame.offset)?).first().copied()?;
+            frame_base(info, &unit, code_at(&unit, FileAddr(begin))?)
+        });
         let mut all = variables_in(info, &unit, frame.offset, base);
         all.retain(|v| v.is_parameter);
         all
@@ -330,7 +334,12 @@ fn is_variable(entry: &Entry) -> bool {
 
 /// Variables declared directly in a function or block. Those of the abstract instance that this
 /// copy no longer mentions are there too: they were optimised out.
-fn variables_in(info: &Arc<Info>, unit: &Arc<Unit>, offset: u32, base: Option<Value>) -> Vec<Variable> {
+fn variables_in(
+    info: &Arc<Info>,
+    unit: &Arc<Unit>,
+    offset: u32,
+    base: Option<Value>,
+) -> Vec<Variable> {
     let mut out = Vec::new();
     let mut mentioned = Vec::new();
     for child in children(unit, offset) {
@@ -382,7 +391,11 @@ fn read_variable(
     frame_base: Option<Value>,
 ) -> Option<Variable> {
     let chain = origins(info, unit, entry);
-    let attr = |name| chain.iter().find_map(|(u, e)| Some((u, e.attr_value(name)?)));
+    let attr = |name| {
+        chain
+            .iter()
+            .find_map(|(u, e)| Some((u, e.attr_value(name)?)))
+    };
     // An external declaration inside a function is the global of that name.
     if is_set(entry.attr_value(dw::DW_AT_declaration)) && entry.tag() == dw::DW_TAG_variable {
         let has_value = attr(dw::DW_AT_const_value).is_some();

@@ -36,14 +36,21 @@ fn ours(module: &Module, location: &str) -> BTreeSet<u64> {
     if let Some((file, line)) = location.split_once(':') {
         if let Ok(line) = line.parse() {
             let found = module.line_addresses(file, line);
-            return found.iter().flat_map(|m| &m.addresses).map(|a| a.0).collect();
+            return found
+                .iter()
+                .flat_map(|m| &m.addresses)
+                .map(|a| a.0)
+                .collect();
         }
     }
     let query = FunctionQuery::parse(location);
     let functions = module.functions(&query);
     let outer = functions.iter().map(|f| module.breakpoint_address(f).0);
     let inlined = module.inlined_calls(&query);
-    outer.chain(inlined.iter().map(|c| c.entry.0)).collect()
+    // gdb takes the first range of an inlined body, which need not be where it is entered.
+    outer
+        .chain(inlined.iter().map(|c| c.ranges[0].0.0))
+        .collect()
 }
 
 fn compare(lab: &Lab, source: &str, flags: &str, functions: &[&str]) {
@@ -52,7 +59,10 @@ fn compare(lab: &Lab, source: &str, flags: &str, functions: &[&str]) {
 }
 
 fn compare_program(lab: &Lab, program: &Path, source: &str, flags: &str, functions: &[&str]) {
-    let count = std::fs::read_to_string(fixture(source)).unwrap().lines().count();
+    let count = std::fs::read_to_string(fixture(source))
+        .unwrap()
+        .lines()
+        .count();
     let mut locations: Vec<String> = functions.iter().map(|f| f.to_string()).collect();
     locations.extend((1..=count).map(|line| format!("{source}:{line}")));
     let expected = gdb_addresses(lab, program, &locations);
@@ -67,10 +77,27 @@ fn compare_program(lab: &Lab, program: &Path, source: &str, flags: &str, functio
     assert!(wrong.is_empty(), "{source} {flags}:\n{}", wrong.join("\n"));
 }
 
-const C_NAMES: [&str; 6] = ["main", "stop_here", "middle", "add", "sym_values.c:done", "nosuch"];
+const C_NAMES: [&str; 6] = [
+    "main",
+    "stop_here",
+    "middle",
+    "add",
+    "sym_values.c:done",
+    "nosuch",
+];
 const CPP_NAMES: [&str; 12] = [
-    "main", "ns::f", "f", "ns::C::m", "ns::C::s", "hidden", "Stack<int>::push", "largest<int>",
-    "Square::area", "ns::f(int)", "squeezed", "ns::C::C",
+    "main",
+    "ns::f",
+    "f",
+    "ns::C::m",
+    "ns::C::s",
+    "hidden",
+    "Stack<int>::push",
+    "largest<int>",
+    "Square::area",
+    "ns::f(int)",
+    "squeezed",
+    "ns::C::C",
 ];
 
 #[test]
@@ -85,7 +112,12 @@ fn c_optimised() {
 
 #[test]
 fn c_in_dwarf_4() {
-    compare(&Lab::new(), "sym_values.c", "-gdwarf-4 -O0 -no-pie", &C_NAMES);
+    compare(
+        &Lab::new(),
+        "sym_values.c",
+        "-gdwarf-4 -O0 -no-pie",
+        &C_NAMES,
+    );
 }
 
 #[test]

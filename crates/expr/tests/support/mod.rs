@@ -32,10 +32,13 @@ pub struct Core {
 
 /// Runs a program in gdb to a location and saves it there.
 pub fn make_core(lab: &Lab, program: &Path, location: &str) -> PathBuf {
-    let core = lab.path(&format!("{}.core", program.file_name().unwrap().to_string_lossy()));
+    let core = lab.path(&format!(
+        "{}.core",
+        program.file_name().unwrap().to_string_lossy()
+    ));
     let commands = [
         "set breakpoint pending off".to_owned(),
-        "set disable-randomization on".to_owned(),
+        "handle SIGUSR1 nostop noprint pass".to_owned(),
         format!("break {location}"),
         "run > /dev/null".to_owned(),
         format!("generate-core-file {}", core.display()),
@@ -137,7 +140,10 @@ impl Core {
             let at = 16 + i * 24;
             let (start, offset) = (word(desc, at), word(desc, at + 16));
             let path = String::from_utf8_lossy(names.next().unwrap()).into_owned();
-            let known = self.modules.iter().any(|l| l.module.path() == Path::new(&path));
+            let known = self
+                .modules
+                .iter()
+                .any(|l| l.module.path() == Path::new(&path));
             if offset == 0 && !known {
                 if let Ok(module) = Module::open(&path) {
                     let first = module.segments().first().map_or(0, |s| s.addr.0 & !4095);
@@ -185,9 +191,10 @@ impl Core {
                 return Some(*byte);
             }
         }
-        let loaded = self.modules.iter().find_map(|l| {
-            l.module.bytes_at(FileAddr::of(addr, l.bias), 1)
-        });
+        let loaded = self
+            .modules
+            .iter()
+            .find_map(|l| l.module.bytes_at(FileAddr::of(addr, l.bias), 1));
         loaded.map(|b| b[0])
     }
 }
@@ -254,11 +261,15 @@ impl Scope for Core {
     }
 
     fn call(&mut self, _: &Call) -> Result<Registers, EvalError> {
-        Err(EvalError::NoProcess("You can't do that without a process to debug."))
+        Err(EvalError::NoProcess(
+            "You can't do that without a process to debug.",
+        ))
     }
 
     fn allocate(&mut self, _: u64) -> Result<u64, EvalError> {
-        Err(EvalError::NoProcess("evaluation of this expression requires the target to exist"))
+        Err(EvalError::NoProcess(
+            "evaluation of this expression requires the target to exist",
+        ))
     }
 
     fn convenience(&self, name: &str) -> Option<Value> {
@@ -273,7 +284,9 @@ impl Scope for Core {
         let at = if number > 0 {
             usize::try_from(number - 1).ok()?
         } else {
-            self.values.len().checked_sub(1 + number.unsigned_abs() as usize)?
+            self.values
+                .len()
+                .checked_sub(1 + number.unsigned_abs() as usize)?
         };
         self.values.get(at).cloned()
     }
@@ -288,7 +301,11 @@ pub fn gdb_answers(lab: &Lab, program: &Path, core: &Path, commands: &[String]) 
     }
     all.push("echo \\n==\\n".to_owned());
     let text = lab.gdb_core(program, core, &all);
-    let mut parts: Vec<String> = text.split("\n==\n").skip(1).map(|p| p.trim_end().to_owned()).collect();
+    let mut parts: Vec<String> = text
+        .split("\n==\n")
+        .skip(1)
+        .map(|p| p.trim_end().to_owned())
+        .collect();
     parts.pop();
     assert_eq!(parts.len(), commands.len(), "{text}");
     parts
@@ -305,11 +322,19 @@ pub fn answer(core: &mut Core, command: &str) -> String {
                 ("whatis", true, verde_symbols::Kind::Typedef(_)) => ty.target().unwrap(),
                 _ => ty,
             };
-            let text = if verb == "whatis" { whatis(&ty) } else { ptype(&ty) };
+            let text = if verb == "whatis" {
+                whatis(&ty)
+            } else {
+                ptype(&ty)
+            };
             format!("type = {text}")
         }),
         "x" => evaluate(rest, core).and_then(|value| {
-            let last = Examine { count: 1, format: Format::Hex, size: 4 };
+            let last = Examine {
+                count: 1,
+                format: Format::Hex,
+                size: 4,
+            };
             let what = Examine::parse(letters, last)?;
             let start = value.to_address()?;
             let (lines, _) = examine(core, start, what, &PrintOptions::default());
@@ -342,7 +367,13 @@ pub fn compare(lab: &Lab, program: &Path, core_path: &Path, frame: usize, comman
             wrong.push(format!("{command}\n   gdb: {expected}\n  here: {got}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), commands.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} differ:\n{}",
+        wrong.len(),
+        commands.len(),
+        wrong.join("\n")
+    );
 }
 
 fn strip(answer: &str) -> &str {

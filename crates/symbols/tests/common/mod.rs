@@ -85,8 +85,21 @@ fn gdb(dir: &Path, program: &Path, core: Option<&Path>, commands: &[String]) -> 
         .current_dir(dir)
         .env("DEBUGINFOD_URLS", "")
         .env("LC_ALL", "C.UTF-8")
-        .args(["-nx", "-batch", "-q", "-iex", "set auto-load python-scripts on"])
-        .args(["-iex", "set width 0", "-iex", "set height 0", "-iex", "set style enabled off"]);
+        .args([
+            "-nx",
+            "-batch",
+            "-q",
+            "-iex",
+            "set auto-load python-scripts on",
+        ])
+        .args([
+            "-iex",
+            "set width 0",
+            "-iex",
+            "set height 0",
+            "-iex",
+            "set style enabled off",
+        ]);
     for one in commands {
         command.arg("-ex").arg(one);
     }
@@ -97,7 +110,11 @@ fn gdb(dir: &Path, program: &Path, core: Option<&Path>, commands: &[String]) -> 
     // One file for both streams: errors stay between the answers.
     let mut log = tempfile::tempfile_in(dir).expect("log");
     let clone = || log.try_clone().expect("log");
-    let status = command.stdin(std::process::Stdio::null()).stdout(clone()).stderr(clone()).status();
+    let status = command
+        .stdin(std::process::Stdio::null())
+        .stdout(clone())
+        .stderr(clone())
+        .status();
     assert!(status.is_ok(), "gdb starts");
     use std::io::{Read, Seek};
     let mut bytes = Vec::new();
