@@ -417,10 +417,10 @@ impl Binder<'_> {
         let ty = self.lookup.type_name(name)?;
         if let Ast::Name(symbol) = operand {
             // A linker's symbol has no type but the one it is cast to.
-            if let Err(EvalError::UnknownSymbolType(_)) = self.lookup.name(symbol) {
-                if let Some(at) = self.lookup.data_symbol(symbol) {
-                    return Ok(Node::new(ty, Op::Symbol(at, None)));
-                }
+            if let Err(EvalError::UnknownSymbolType(_)) = self.lookup.name(symbol)
+                && let Some(at) = self.lookup.data_symbol(symbol)
+            {
+                return Ok(Node::new(ty, Op::Symbol(at, None)));
             }
         }
         if let Ast::Call(function, arguments) = operand {
@@ -538,10 +538,10 @@ impl Binder<'_> {
             .die
             .ok_or_else(|| EvalError::NoMember(name.to_owned()))?;
         for loaded in self.lookup.modules() {
-            if let Some(variable) = loaded.module.static_member(die) {
-                if Some(variable.name.as_str()) == member.name.as_deref() {
-                    return Ok(self.lookup.variable_node(loaded, variable));
-                }
+            if let Some(variable) = loaded.module.static_member(die)
+                && Some(variable.name.as_str()) == member.name.as_deref()
+            {
+                return Ok(self.lookup.variable_node(loaded, variable));
             }
         }
         bad(format!("static field {name} has been optimized out"))

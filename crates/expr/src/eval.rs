@@ -313,12 +313,12 @@ impl Evaluator<'_> {
         let offset = u64::try_from(offset);
         let offset =
             offset.map_err(|_| EvalError::BadType(format!("no such vector element: {index}")))?;
-        if let Data::Bytes(bytes) = &base.data {
-            if offset.saturating_add(size as u64) > bytes.len() as u64 {
-                return Err(EvalError::BadType(format!(
-                    "no such vector element: {index}"
-                )));
-            }
+        if let Data::Bytes(bytes) = &base.data
+            && offset.saturating_add(size as u64) > bytes.len() as u64
+        {
+            return Err(EvalError::BadType(format!(
+                "no such vector element: {index}"
+            )));
         }
         Ok(base.part(node.ty.clone(), offset, &self.memory()))
     }

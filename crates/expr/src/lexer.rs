@@ -267,14 +267,14 @@ fn text_literal(rest: &str) -> Result<(Vec<u8>, usize), EvalError> {
 fn quoted(rest: &str) -> Result<(TokenKind, usize), EvalError> {
     let mut chars = rest.char_indices().peekable();
     chars.next();
-    if let Some(value) = escaped(&mut chars) {
-        if let Some((at, '\'')) = chars.next() {
-            let code = match value {
-                Ok(code) => code,
-                Err(byte) => byte.into(),
-            };
-            return Ok((TokenKind::Char(code), at + 1));
-        }
+    if let Some(value) = escaped(&mut chars)
+        && let Some((at, '\'')) = chars.next()
+    {
+        let code = match value {
+            Ok(code) => code,
+            Err(byte) => byte.into(),
+        };
+        return Ok((TokenKind::Char(code), at + 1));
     }
     match rest[1..].find('\'') {
         Some(0) => Err(EvalError::BadType("Empty character constant.".into())),

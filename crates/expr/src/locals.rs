@@ -22,15 +22,15 @@ pub fn arguments(scope: &dyn Scope) -> Vec<Named> {
     let (Some((module, _)), Some(die)) = (&frame.frame.module, frame.die()) else {
         return Vec::new();
     };
-    if let (true, Some(addr)) = (frame.at_entry, frame.file_addr()) {
-        if let Some(function) = module.function_at(addr).filter(|f| f.entry == addr) {
-            let arguments = module.entry_arguments(&function);
-            let named = arguments.iter().map(|a| Named {
-                name: a.variable.name.clone(),
-                value: argument_value(scope, module, a, function.entry),
-            });
-            return named.collect();
-        }
+    if let (true, Some(addr)) = (frame.at_entry, frame.file_addr())
+        && let Some(function) = module.function_at(addr).filter(|f| f.entry == addr)
+    {
+        let arguments = module.entry_arguments(&function);
+        let named = arguments.iter().map(|a| Named {
+            name: a.variable.name.clone(),
+            value: argument_value(scope, module, a, function.entry),
+        });
+        return named.collect();
     }
     let parameters = module.parameters(die);
     let parameters = parameters.iter().map(|v| Named {

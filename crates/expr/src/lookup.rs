@@ -193,10 +193,10 @@ impl<'a> Lookup<'a> {
     pub fn find_type(&self, tag: Option<&str>, name: &str) -> Option<Type> {
         let language = self.scope.language();
         if tag.is_none() {
-            if language == Language::Rust {
-                if let Some(ty) = builtin::rust_type(name) {
-                    return Some(ty);
-                }
+            if language == Language::Rust
+                && let Some(ty) = builtin::rust_type(name)
+            {
+                return Some(ty);
             }
             if let Some(ty) = builtin::c_type(name) {
                 return Some(ty);
@@ -211,14 +211,13 @@ impl<'a> Lookup<'a> {
             (None, Kind::Record(_) | Kind::Enum) => ty.language() != Language::C,
             (None, _) => true,
         };
-        if let Some(frame) = self.scope.frame() {
-            if let (Some((module, _)), Some(die), Some(addr)) =
+        if let Some(frame) = self.scope.frame()
+            && let (Some((module, _)), Some(die), Some(addr)) =
                 (&frame.frame.module, frame.die(), frame.file_addr())
-            {
-                let local = module.local_types(die, addr, name);
-                if let Some(ty) = local.into_iter().find(|t| fits(t)) {
-                    return Some(ty);
-                }
+        {
+            let local = module.local_types(die, addr, name);
+            if let Some(ty) = local.into_iter().find(|t| fits(t)) {
+                return Some(ty);
             }
         }
         let mut modules = self.modules().into_iter();

@@ -54,10 +54,10 @@ pub fn parse_type_or_expression(text: &str, oracle: &dyn TypeOracle) -> Result<A
     };
     if parser.starts_type() {
         let before = parser.at;
-        if let Ok(ty) = parser.type_name() {
-            if parser.at == parser.tokens.len() {
-                return Ok(Ast::Type(ty));
-            }
+        if let Ok(ty) = parser.type_name()
+            && parser.at == parser.tokens.len()
+        {
+            return Ok(Ast::Type(ty));
         }
         parser.at = before;
     }
@@ -247,11 +247,11 @@ impl Parser<'_> {
         if self.eat_word("sizeof") {
             return self.size_of();
         }
-        if self.is("(") {
-            if let Some(ty) = self.cast_type() {
-                let operand = self.unary()?;
-                return Ok(Ast::Cast(ty, operand.into()));
-            }
+        if self.is("(")
+            && let Some(ty) = self.cast_type()
+        {
+            let operand = self.unary()?;
+            return Ok(Ast::Cast(ty, operand.into()));
         }
         if self.eat("{") {
             let ty = self.type_name()?;
@@ -263,10 +263,10 @@ impl Parser<'_> {
     }
 
     fn size_of(&mut self) -> Result<Ast, EvalError> {
-        if self.is("(") {
-            if let Some(ty) = self.cast_type() {
-                return Ok(Ast::SizeOfType(ty));
-            }
+        if self.is("(")
+            && let Some(ty) = self.cast_type()
+        {
+            return Ok(Ast::SizeOfType(ty));
         }
         Ok(Ast::SizeOf(self.unary()?.into()))
     }
@@ -275,12 +275,11 @@ impl Parser<'_> {
     fn cast_type(&mut self) -> Option<TypeName> {
         let before = self.at;
         self.at += 1;
-        if self.starts_type() {
-            if let Ok(ty) = self.type_name() {
-                if self.eat(")") {
-                    return Some(ty);
-                }
-            }
+        if self.starts_type()
+            && let Ok(ty) = self.type_name()
+            && self.eat(")")
+        {
+            return Some(ty);
         }
         self.at = before;
         None
@@ -316,9 +315,7 @@ impl Parser<'_> {
         // Rust writes what is made of a type before it.
         let mut before = Vec::new();
         loop {
-            if self.eat("*") {
-                before.push(Derive::Pointer);
-            } else if self.eat("&") {
+            if self.eat("*") || self.eat("&") {
                 before.push(Derive::Pointer);
             } else if !before.is_empty() && (self.eat_word("const") || self.eat_word("mut")) {
                 continue;
@@ -442,10 +439,10 @@ impl Parser<'_> {
                 _ => return None,
             }
             self.at += 1;
-            if self.is("<") {
-                if let Some(arguments) = self.arguments(&out) {
-                    out.push_str(&arguments);
-                }
+            if self.is("<")
+                && let Some(arguments) = self.arguments(&out)
+            {
+                out.push_str(&arguments);
             }
             if self.is("::") && self.tokens.len() > self.at + 1 {
                 self.at += 1;

@@ -47,13 +47,13 @@ pub fn print_value(
     scope: &dyn Scope,
     options: &PrintOptions,
 ) -> Result<String, EvalError> {
-    if let Data::Missing(why) = &value.data {
-        if !matches!(
+    if let Data::Missing(why) = &value.data
+        && !matches!(
             why,
             LocationError::OptimizedOut | LocationError::NoRegister(_)
-        ) {
-            return Err(why.clone().into());
-        }
+        )
+    {
+        return Err(why.clone().into());
     }
     let printer = Printer { scope, options };
     Ok(printer.top(value))
@@ -77,10 +77,10 @@ pub fn print_argument(value: &Value, scope: &dyn Scope, options: &PrintOptions) 
         return "...".to_owned();
     }
     let printer = Printer { scope, options };
-    if referred.is_some_and(|t| aggregate(&t)) {
-        if let Ok(bytes) = value.bytes() {
-            return format!("@{:#x}: ...", extend(bytes, false) as u64);
-        }
+    if referred.is_some_and(|t| aggregate(&t))
+        && let Ok(bytes) = value.bytes()
+    {
+        return format!("@{:#x}: ...", extend(bytes, false) as u64);
     }
     printer.value(value, 0, true)
 }
@@ -415,10 +415,11 @@ impl Printer<'_> {
     fn record(&self, value: &Value, depth: usize) -> String {
         let plain = value.ty.strip();
         let raw = self.options.format == Some(Format::Raw);
-        if self.options.pretty && !raw {
-            if let Some(pretty) = containers::pretty(value, &self.memory(), self.options.elements) {
-                return self.pretty(&pretty, depth);
-            }
+        if self.options.pretty
+            && !raw
+            && let Some(pretty) = containers::pretty(value, &self.memory(), self.options.elements)
+        {
+            return self.pretty(&pretty, depth);
         }
         let class = plain.definition().unwrap_or(plain);
         if class.is_declaration() {

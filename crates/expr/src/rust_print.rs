@@ -13,19 +13,19 @@ use verde_symbols::{Encoding, Kind, Member, RecordKind, Type, Variant};
 impl Printer<'_> {
     pub(crate) fn rust_top(&self, value: &Value) -> String {
         let plain = value.ty.strip();
-        if let (Kind::Pointer(_), Ok(bytes)) = (plain.kind(), value.bytes()) {
-            if self.options.format.is_none() {
-                let addr = extend(bytes, false) as u64;
-                let target = plain.target().unwrap_or_else(Type::void);
-                let name = match plain.name() {
-                    Some(name) if name.starts_with(['*', '&']) || name.starts_with("fn") => {
-                        name.to_owned()
-                    }
-                    Some(name) => name.to_owned(),
-                    None => format!("*mut {}", name_of(&target)),
-                };
-                return format!("({name}) {}", self.rust_address(addr));
-            }
+        if let (Kind::Pointer(_), Ok(bytes)) = (plain.kind(), value.bytes())
+            && self.options.format.is_none()
+        {
+            let addr = extend(bytes, false) as u64;
+            let target = plain.target().unwrap_or_else(Type::void);
+            let name = match plain.name() {
+                Some(name) if name.starts_with(['*', '&']) || name.starts_with("fn") => {
+                    name.to_owned()
+                }
+                Some(name) => name.to_owned(),
+                None => format!("*mut {}", name_of(&target)),
+            };
+            return format!("({name}) {}", self.rust_address(addr));
         }
         self.value(value, 0, true)
     }

@@ -280,7 +280,7 @@ fn record(ty: &Type, kind: RecordKind, indent: usize, nested: bool) -> String {
     let mut out = format!("{} {name}{bases}{{\n", keyword(kind));
     let fields: Vec<&Member> = members
         .iter()
-        .filter(|m| !m.is_base && !(m.is_artificial && is_vptr(m)))
+        .filter(|m| !m.is_base && !is_vptr(m))
         .collect();
     let methods: Vec<_> = ty
         .methods()

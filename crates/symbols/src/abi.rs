@@ -339,14 +339,14 @@ fn eightbytes(classes: &[Class], size: u64) -> Vec<(Class, u64, u64)> {
 fn classify(ty: &Type) -> Option<Classes> {
     let ty = ty.strip();
     let size = ty.size()?;
-    if let Kind::Base(Encoding::Float) = ty.kind() {
-        if size > 8 {
-            return (size == 16).then_some(if is_quad(&ty) {
-                Classes::Eightbytes(vec![Class::Sse])
-            } else {
-                Classes::X87
-            });
-        }
+    if let Kind::Base(Encoding::Float) = ty.kind()
+        && size > 8
+    {
+        return (size == 16).then_some(if is_quad(&ty) {
+            Classes::Eightbytes(vec![Class::Sse])
+        } else {
+            Classes::X87
+        });
     }
     if let Kind::Vector(..) = ty.kind() {
         return (size <= 16).then(|| Classes::Eightbytes(vec![Class::Sse]));

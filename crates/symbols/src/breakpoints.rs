@@ -174,10 +174,12 @@ impl Module {
             false => self.after_frame_setup(entry),
         };
         // In the middle of a line: the next line, if it is still this function's.
-        if let Some(span) = lines.find(pc.0) {
-            if span.begin != pc.0 && span.begin >= entry.0 && span.end < end.0 {
-                pc = FileAddr(span.end);
-            }
+        if let Some(span) = lines.find(pc.0)
+            && span.begin != pc.0
+            && span.begin >= entry.0
+            && span.end < end.0
+        {
+            pc = FileAddr(span.end);
         }
         pc
     }
@@ -196,10 +198,11 @@ impl Module {
             let mut items = lines.items_from(&prologue.file, prologue.begin).iter();
             let first = items.by_ref().find(|i| i.line != 0);
             let second = items.next();
-            if let (Some(_), Some(second)) = (first, second) {
-                if second.line != 0 && second.pc == entry.0 {
-                    return Some(entry);
-                }
+            if let (Some(_), Some(second)) = (first, second)
+                && second.line != 0
+                && second.pc == entry.0
+            {
+                return Some(entry);
             }
         }
         if prologue.end >= end.0 {
@@ -277,13 +280,13 @@ fn has_location_lists(unit: &Unit) -> bool {
             if tag != dw::DW_TAG_variable && tag != dw::DW_TAG_formal_parameter {
                 continue;
             }
-            match entry.attr_value(dw::DW_AT_location) {
-                Some(
-                    gimli::AttributeValue::LocationListsRef(_)
-                    | gimli::AttributeValue::DebugLocListsIndex(_)
-                    | gimli::AttributeValue::SecOffset(_),
-                ) => return true,
-                _ => {}
+            if let Some(
+                gimli::AttributeValue::LocationListsRef(_)
+                | gimli::AttributeValue::DebugLocListsIndex(_)
+                | gimli::AttributeValue::SecOffset(_),
+            ) = entry.attr_value(dw::DW_AT_location)
+            {
+                return true;
             }
         }
         false

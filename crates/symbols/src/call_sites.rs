@@ -8,6 +8,7 @@ use crate::types::{children, offset_of};
 use crate::units::{Entry, Unit};
 use crate::unwind::Frame;
 use gimli::constants as dw;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// Registers at the entry of a frame's function, as its caller's code tells.
@@ -22,12 +23,54 @@ impl EntryValues for CallSiteValues {
     }
 }
 
-/// Values of the registers that the caller says it set before calling the frame's function.
-pub fn call_site_values(frame: &Frame, caller: &Frame, memory: &dyn Memory) -> CallSiteValues {
-    read(frame, caller, memory).unwrap_or_default()
+/// How many callers are asked in turn: a caller may only pass on what it was given itself.
+const MAX_CALLERS: usize = 8;
+
+/// Values of the registers that the callers say were set before the function of a frame was called.
+/// `frames` is a backtrace, innermost first, and `level` the frame in it.
+pub fn call_site_values(frames: &[Frame], level: usize, memory: &dyn Memory) -> CallSiteValues {
+    chain(frames, level, memory, MAX_CALLERS)
 }
 
-fn read(frame: &Frame, caller: &Frame, memory: &dyn Memory) -> Option<CallSiteValues> {
+fn chain(frames: &[Frame], level: usize, memory: &dyn Memory, left: usize) -> CallSiteValues {
+    let (Some(frame), Some(caller)) = (frames.get(level), frames.get(level + 1)) else {
+        return CallSiteValues::default();
+    };
+    if left == 0 {
+        return CallSiteValues::default();
+    }
+    let outer = Outer {
+        frames,
+        level: level + 1,
+        memory,
+        left: left - 1,
+        values: OnceCell::new(),
+    };
+    read(frame, caller, memory, &outer).unwrap_or_default()
+}
+
+/// The caller's own entry values, found only when its call site needs them.
+struct Outer<'a> {
+    frames: &'a [Frame],
+    level: usize,
+    memory: &'a dyn Memory,
+    left: usize,
+    values: OnceCell<CallSiteValues>,
+}
+
+impl EntryValues for Outer<'_> {
+    fn entry_register(&self, register: u16) -> Option<u64> {
+        let find = || chain(self.frames, self.level, self.memory, self.left);
+        self.values.get_or_init(find).entry_register(register)
+    }
+}
+
+fn read(
+    frame: &Frame,
+    caller: &Frame,
+    memory: &dyn Memory,
+    outer: &dyn EntryValues,
+) -> Option<CallSiteValues> {
     // A signal handler was not called, and a frame without CFI is a guess.
     if caller.is_exact || frame.is_signal {
         return None;
@@ -43,7 +86,7 @@ fn read(frame: &Frame, caller: &Frame, memory: &dyn Memory) -> Option<CallSiteVa
         cfa: caller.cfa,
         bias: *bias,
         tls: None,
-        entry: None,
+        entry: Some(outer),
     };
     let base = unit.entry(function)?.attr_value(dw::DW_AT_frame_base);
     let evaluator = Evaluator {

@@ -185,10 +185,10 @@ impl Module {
         for id in self.matching(query, EntryKind::Function) {
             let function = self.info().and_then(|info| read_function(info, id));
             let function = function.filter(|f| in_file(query, f.declared.as_ref()));
-            if let Some(function) = function {
-                if seen.insert(function.entry) {
-                    out.push(function);
-                }
+            if let Some(function) = function
+                && seen.insert(function.entry)
+            {
+                out.push(function);
             }
         }
         if query.file.is_none() {

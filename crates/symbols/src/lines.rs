@@ -71,10 +71,11 @@ impl UnitLines {
                     best_end = 0;
                 }
             }
-            if let (Some((b, _)), Some(item)) = (best, items.get(next)) {
-                if item.pc > b.pc && (best_end == 0 || best_end > item.pc) {
-                    best_end = item.pc;
-                }
+            if let (Some((b, _)), Some(item)) = (best, items.get(next))
+                && item.pc > b.pc
+                && (best_end == 0 || best_end > item.pc)
+            {
+                best_end = item.pc;
             }
         }
         let (item, file) = best.filter(|(b, _)| b.line != 0)?;

@@ -113,7 +113,7 @@ fn read_pieces(pieces: &[Piece], env: &Env, size: usize) -> Result<Vec<u8>, Loca
         }
         let place = piece.place.as_ref().ok_or(LocationError::OptimizedOut)?;
         let bytes = place.read(env, (piece.skip + bits).div_ceil(8) as usize)?;
-        if at % 8 == 0 && bits % 8 == 0 && piece.skip == 0 {
+        if at.is_multiple_of(8) && bits % 8 == 0 && piece.skip == 0 {
             let start = (at / 8) as usize;
             out[start..start + bytes.len()].copy_from_slice(&bytes);
         } else {

@@ -209,12 +209,11 @@ fn unit_ranges(info: &Arc<Info>) -> Vec<UnitRange> {
     let count = info.unit_count();
     let mut starts = std::collections::HashMap::new();
     for unit in 0..count {
-        if let Some((dwarf, header)) = info.header(unit) {
-            if dwarf.file_type == gimli::DwarfFileType::Main {
-                if let Some(offset) = header.debug_info_offset() {
-                    starts.entry(offset.0).or_insert(unit);
-                }
-            }
+        if let Some((dwarf, header)) = info.header(unit)
+            && dwarf.file_type == gimli::DwarfFileType::Main
+            && let Some(offset) = header.debug_info_offset()
+        {
+            starts.entry(offset.0).or_insert(unit);
         }
     }
     let mut out = Vec::new();

@@ -625,11 +625,10 @@ impl Type {
     /// Whether it is an integer, a character or a boolean.
     pub fn is_integral(&self) -> bool {
         use Encoding::*;
-        match self.strip().kind() {
-            Kind::Base(Bool | Signed | Unsigned | SignedChar | UnsignedChar | Utf) => true,
-            Kind::Enum => true,
-            _ => false,
-        }
+        matches!(
+            self.strip().kind(),
+            Kind::Base(Bool | Signed | Unsigned | SignedChar | UnsignedChar | Utf) | Kind::Enum
+        )
     }
 
     /// Whether it has no sign. Pointers have none.

@@ -128,10 +128,11 @@ impl Unit {
                 }
             }
         }
-        if out.is_empty() && self.skeleton.is_some() {
-            if let Some(root) = self.entry(self.unit.header.root_offset().0 as u32) {
-                out = self.ranges(&root);
-            }
+        if out.is_empty()
+            && self.skeleton.is_some()
+            && let Some(root) = self.entry(self.unit.header.root_offset().0 as u32)
+        {
+            out = self.ranges(&root);
         }
         out
     }

@@ -148,10 +148,11 @@ fn index<S: UnwindSection<R>>(section: &S, bases: &BaseAddresses) -> Vec<(u64, u
         let CieOrFde::Fde(partial) = entry else {
             continue;
         };
-        if let Ok(fde) = partial.parse(S::cie_from_offset) {
-            if fde.len() > 0 && fde.initial_address() > 1 {
-                out.push((fde.initial_address(), fde.end_address(), fde.offset()));
-            }
+        if let Ok(fde) = partial.parse(S::cie_from_offset)
+            && fde.len() > 0
+            && fde.initial_address() > 1
+        {
+            out.push((fde.initial_address(), fde.end_address(), fde.offset()));
         }
     }
     out.sort_unstable();

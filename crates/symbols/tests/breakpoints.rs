@@ -11,7 +11,7 @@ use verde_symbols::{FunctionQuery, Module};
 fn gdb_addresses(lab: &Lab, program: &Path, locations: &[String]) -> Vec<BTreeSet<u64>> {
     let mut commands = vec!["set breakpoint pending off".to_owned()];
     for location in locations {
-        commands.push(format!("echo ==\\n"));
+        commands.push("echo ==\\n".to_string());
         commands.push(format!("break {location}"));
         commands.push("info breakpoints".to_owned());
         commands.push("delete".to_owned());
@@ -33,15 +33,15 @@ fn addresses_in(part: &str) -> BTreeSet<u64> {
 }
 
 fn ours(module: &Module, location: &str) -> BTreeSet<u64> {
-    if let Some((file, line)) = location.split_once(':') {
-        if let Ok(line) = line.parse() {
-            let found = module.line_addresses(file, line);
-            return found
-                .iter()
-                .flat_map(|m| &m.addresses)
-                .map(|a| a.0)
-                .collect();
-        }
+    if let Some((file, line)) = location.split_once(':')
+        && let Ok(line) = line.parse()
+    {
+        let found = module.line_addresses(file, line);
+        return found
+            .iter()
+            .flat_map(|m| &m.addresses)
+            .map(|a| a.0)
+            .collect();
     }
     let query = FunctionQuery::parse(location);
     let functions = module.functions(&query);

@@ -144,12 +144,13 @@ impl Core {
                 .modules
                 .iter()
                 .any(|l| l.module.path() == Path::new(&path));
-            if offset == 0 && !known {
-                if let Ok(module) = Module::open(&path) {
-                    let first = module.segments().first().map_or(0, |s| s.addr.0 & !4095);
-                    let bias = start.wrapping_sub(first);
-                    self.modules.push(Loaded { module, bias });
-                }
+            if offset == 0
+                && !known
+                && let Ok(module) = Module::open(&path)
+            {
+                let first = module.segments().first().map_or(0, |s| s.addr.0 & !4095);
+                let bias = start.wrapping_sub(first);
+                self.modules.push(Loaded { module, bias });
             }
         }
     }
@@ -164,15 +165,12 @@ impl Core {
             };
             let count = sources.len().max(1);
             if number < at + count {
-                let entry = self.frames.get(level + 1).map(|caller| {
-                    let values = verde_symbols::call_site_values(frame, caller, self);
-                    Arc::new(values) as Arc<dyn verde_symbols::EntryValues + Send + Sync>
-                });
+                let entry = verde_symbols::call_site_values(&self.frames, level, self);
                 self.selected = Some(FrameScope {
                     frame: frame.clone(),
                     source: sources.get(number - at).cloned(),
                     at_entry: false,
-                    entry,
+                    entry: Some(Arc::new(entry)),
                 });
                 return;
             }
