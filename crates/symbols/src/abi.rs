@@ -45,18 +45,62 @@ pub enum AbiPlace {
 pub struct EntryArgument {
     /// The parameter's name, type and general location.
     pub variable: Variable,
-    /// Where it is at the first instruction; `None` when only its own location list knows, or nobody.
-    pub place: Option<AbiPlace>,
+    /// Its location list speaks of the first instruction.
+    listed: bool,
+    /// Where the calling convention puts it; `None` where the compiler made its own convention.
+    place: Option<AbiPlace>,
 }
 
 impl EntryArgument {
     /// Where it is in a thread that stands at the function's first instruction.
     pub fn locate(&self, env: &Env, entry: FileAddr) -> Result<Place, LocationError> {
-        match &self.place {
-            Some(place) => place.locate(env),
-            None => self.variable.place(env, Some(entry)),
+        if !self.listed {
+            let place = self.place.as_ref().ok_or(LocationError::OptimizedOut)?;
+            return place.locate(env);
+        }
+        let described = self.variable.place(env, Some(entry))?;
+        // GCC lists what holds later at the same address: memory of the function's own frame, to
+        // which nothing has been stored yet. And it lists only the parts the body uses: where it
+        // agrees with the convention, the rest is there as well.
+        let partial = matches!(&described, Place::Pieces(p) if p.iter().any(|p| p.place.is_none()));
+        let sp = env.registers.and_then(|r| r.sp()).unwrap_or(0);
+        let unborn = in_own_frame(&described, sp);
+        let wanted = self.place.as_ref().filter(|_| partial || unborn);
+        match wanted.map(|p| p.locate(env)) {
+            Some(Ok(whole)) if unborn || agree(&described, &whole) => Ok(whole),
+            _ => Ok(described),
         }
     }
+}
+
+/// Whether any part lies below the stack pointer of the entry.
+fn in_own_frame(place: &Place, sp: u64) -> bool {
+    match place {
+        Place::Memory(addr) => *addr < sp && sp - *addr < 1 << 24,
+        Place::Pieces(pieces) => {
+            let mut places = pieces.iter().filter_map(|p| p.place.as_ref());
+            places.any(|p| in_own_frame(p, sp))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the parts that a description has are where the whole has them.
+fn agree(described: &Place, whole: &Place) -> bool {
+    let registers = |place: &Place| match place {
+        Place::Register(n) => vec![*n],
+        Place::Pieces(pieces) => pieces
+            .iter()
+            .filter_map(|p| match p.place {
+                Some(Place::Register(n)) => Some(n),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let whole = registers(whole);
+    let described = registers(described);
+    !described.is_empty() && described.iter().all(|n| whole.contains(n))
 }
 
 impl AbiPlace {
@@ -139,15 +183,33 @@ impl Module {
             .iter()
             .map(|v| state.argument(&v.ty, function.language))
             .collect();
+        let own_convention = self.has_own_convention(function, &parameters);
         let choose = |(variable, abi): (Variable, Option<AbiPlace>)| {
             let place = match variable.constant_bytes() {
                 Some(bytes) => Some(AbiPlace::Constant(bytes)),
-                None if variable.listed_at(function.entry) => None,
-                None => abi,
+                None => abi.filter(|_| !own_convention),
             };
-            EntryArgument { variable, place }
+            EntryArgument {
+                listed: variable.listed_at(function.entry),
+                variable,
+                place,
+            }
         };
         parameters.into_iter().zip(assigned).map(choose).collect()
+    }
+
+    /// Whether the optimiser may have changed how the function is called: GCC marks such clones in
+    /// their names; LLVM changes any local function, and its location lists say all there is.
+    fn has_own_convention(&self, function: &Function, parameters: &[Variable]) -> bool {
+        let clone = self.symbol_at(function.entry).is_some_and(|(symbol, _)| {
+            let marks = [".isra.", ".constprop.", ".part."];
+            marks.iter().any(|m| symbol.name.contains(m))
+        });
+        let unit = function.die.and_then(|id| self.unit_of(id));
+        let llvm = unit.is_some_and(|u| u.producer.is_some_and(|p| p.contains("clang ")));
+        let local = function.language == Language::Rust || !self.is_external(function);
+        // Unoptimised code keeps every parameter in one place.
+        clone || (llvm && local && !parameters.iter().all(Variable::has_one_place))
     }
 
     /// Where a function's result is just after it returned; `None` when it has none.

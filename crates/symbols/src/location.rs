@@ -74,6 +74,10 @@ impl Place {
                 let mut bytes = registers
                     .bytes(*number)
                     .ok_or(LocationError::NoRegister(*number))?;
+                // A `long double` is 10 bytes in its register and 16 in memory.
+                if (33..=40).contains(number) && size <= 16 {
+                    bytes.resize(16, 0);
+                }
                 if bytes.len() < size {
                     return Err(LocationError::Dwarf(
                         "value larger than its register".into(),

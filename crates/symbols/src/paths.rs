@@ -73,7 +73,8 @@ fn step(walker: &Walker, die: &RawDie) -> Option<Step> {
             optional: true,
         });
     };
-    let optional = is_namespace && (name.starts_with("{impl#") || name == "__cxx11");
+    let optional =
+        is_namespace && (name.starts_with("{impl#") || name == "__cxx11" || die.exported);
     Some(Step {
         name: name.to_owned(),
         optional,

@@ -20,6 +20,8 @@ pub struct FunctionQuery {
     pub path: Vec<String>,
     /// Parameter types, when written.
     pub parameters: Option<Vec<String>>,
+    /// `<Type as Trait>::method`: one implementation, spelled out.
+    exact: Option<String>,
 }
 
 impl FunctionQuery {
@@ -60,6 +62,7 @@ impl FunctionQuery {
             global,
             path,
             parameters: parameters.map(normal_parameters),
+            exact: name.starts_with('<').then(|| squeeze(name)),
         }
     }
 
@@ -70,6 +73,9 @@ impl FunctionQuery {
 
     /// Whether a function's own name and scopes are what was asked for.
     pub(crate) fn matches(&self, name: &str, scopes: &[Step], readable: Option<&str>) -> bool {
+        if let Some(exact) = &self.exact {
+            return readable.is_some_and(|r| squeeze(split_parameters(r).0) == *exact);
+        }
         let refs: Vec<&Step> = scopes.iter().collect();
         if self.matches_path(name, &refs) {
             return self.matches_parameters(readable);
@@ -94,6 +100,9 @@ impl FunctionQuery {
         let Some(readable) = readable else {
             return false;
         };
+        if let Some(exact) = &self.exact {
+            return squeeze(split_parameters(readable).0) == *exact;
+        }
         readable_paths(readable)
             .iter()
             .any(|path| self.matches_readable(path))

@@ -193,6 +193,8 @@ pub(crate) struct RawDie {
     pub has_code: bool,
     pub inline: bool,
     pub declaration: bool,
+    /// An inline namespace.
+    pub exported: bool,
     /// `DW_AT_location` or `DW_AT_const_value`.
     pub has_value: bool,
     sibling: Option<u32>,
@@ -415,6 +417,10 @@ impl Walker {
                 }
                 dw::DW_AT_declaration => {
                     die.declaration = true;
+                    self.skip(data, attr.form)?;
+                }
+                dw::DW_AT_export_symbols => {
+                    die.exported = true;
                     self.skip(data, attr.form)?;
                 }
                 dw::DW_AT_inline => {

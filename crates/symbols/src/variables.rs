@@ -86,6 +86,11 @@ impl Variable {
         false
     }
 
+    /// Whether it is in one place from the beginning to the end of its scope.
+    pub(crate) fn has_one_place(&self) -> bool {
+        self.location.is_some_and(|l| l.exprloc_value().is_some())
+    }
+
     /// The value itself, when the compiler knows it.
     pub(crate) fn constant_bytes(&self) -> Option<Vec<u8>> {
         match self.constant_place(self.constant?) {
