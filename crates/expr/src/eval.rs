@@ -39,9 +39,10 @@ pub(crate) fn variable_value(
     let memory = ScopeMemory(scope);
     let env = env(scope, &memory, module);
     let pc = scope.frame().and_then(|f| f.file_addr());
+    let ty = variable.type_at(&env, pc);
     match variable.place(&env, pc) {
-        Ok(place) => Value::at_place(variable.ty.clone(), &place, &env),
-        Err(why) => Value::missing(variable.ty.clone(), why),
+        Ok(place) => Value::at_place(ty, &place, &env),
+        Err(why) => Value::missing(ty, why),
     }
 }
 
@@ -126,8 +127,9 @@ impl Evaluator<'_> {
             Op::Element(base, index) => {
                 let base = self.value(base)?;
                 let index = self.value(index)?.to_integer()?;
-                let size = node.ty.size().unwrap_or(1) as i128;
-                self.element(node, &base, index, size)
+                // The value knows bounds that the expression's type may not.
+                let element = base.ty.strip().target().unwrap_or_else(|| node.ty.clone());
+                self.element(&element, &base, index)
             }
             Op::Repeat(base, count) => self.repeat(node, base, count),
             Op::Slice(base, low, high) => self.slice(node, base, low.as_deref(), high.as_deref()),
@@ -258,6 +260,26 @@ impl Evaluator<'_> {
         }
     }
 
+    /// The address to call. An indirect function is asked which of its variants runs here.
+    fn callee(&mut self, node: &Node) -> Result<u64, EvalError> {
+        let addr = self.pointer(node)?;
+        let indirect = match &node.op {
+            Op::Address(of) => matches!(&of.op, Op::Symbol(_, Some(f)) if f.is_ifunc),
+            _ => false,
+        };
+        if !indirect {
+            return Ok(addr);
+        }
+        let resolver = Call {
+            function: addr,
+            ..Call::default()
+        };
+        let registers = self.scope.call(&resolver)?;
+        registers
+            .get(0)
+            .ok_or(EvalError::NoProcess("No registers."))
+    }
+
     fn address(&mut self, node: &Node, of: &Node) -> Result<Value, EvalError> {
         if let Some(at) = of.op.function_at() {
             let addr = at.addr.at(self.bias(&at.module));
@@ -294,20 +316,15 @@ impl Evaluator<'_> {
         }
     }
 
-    fn element(
-        &self,
-        node: &Node,
-        base: &Value,
-        index: i128,
-        size: i128,
-    ) -> Result<Value, EvalError> {
+    fn element(&self, ty: &Type, base: &Value, index: i128) -> Result<Value, EvalError> {
+        let size = ty.size().unwrap_or(1) as i128;
         let offset = index.wrapping_mul(size);
         // Outside a value in memory lies more memory, as in C.
         if let Some(addr) = base.address() {
             let inside = offset >= 0 && offset + size <= base.ty.size().unwrap_or(0) as i128;
             if !inside || !matches!(base.data, Data::Bytes(_)) {
                 let addr = addr.wrapping_add(offset as u64);
-                return Ok(Value::at(node.ty.clone(), addr, &self.memory()));
+                return Ok(Value::at(ty.clone(), addr, &self.memory()));
             }
         }
         let offset = u64::try_from(offset);
@@ -320,7 +337,7 @@ impl Evaluator<'_> {
                 "no such vector element: {index}"
             )));
         }
-        Ok(base.part(node.ty.clone(), offset, &self.memory()))
+        Ok(base.part(ty.clone(), offset, &self.memory()))
     }
 
     fn repeat(&mut self, node: &Node, base: &Node, count: &Node) -> Result<Value, EvalError> {
@@ -456,7 +473,7 @@ impl Evaluator<'_> {
         arguments: &[Node],
         language: Language,
     ) -> Result<Value, EvalError> {
-        let function = self.pointer(function)?;
+        let function = self.callee(function)?;
         let mut values = Vec::new();
         for argument in arguments {
             values.push(self.value(argument)?);

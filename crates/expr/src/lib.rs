@@ -20,6 +20,7 @@ mod parser;
 mod print;
 mod rust_print;
 mod scope;
+mod static_scope;
 mod text;
 mod type_text;
 mod value;
@@ -35,6 +36,7 @@ pub use locals::{Named, arguments, locals};
 pub use parser::{TypeOracle, parse, parse_prefix, parse_type_or_expression};
 pub use print::{PrintOptions, print_argument, print_inner, print_value, symbol_text};
 pub use scope::{Call, FrameScope, Loaded, Scope};
+pub use static_scope::StaticScope;
 pub use type_text::{declare, name_of, ptype, whatis};
 pub use value::{Data, Lvalue, Value};
 

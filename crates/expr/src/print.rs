@@ -324,10 +324,10 @@ impl Printer<'_> {
             _ => 0,
         };
         if count == 0 || size == 0 {
-            return match (text_width(&element.strip()), count) {
-                (Some(_), _) => "\"\"".to_owned(),
-                // GCC's [0]: shown by its address, as gdb does for unknown bounds.
-                (None, _) => "{}".to_owned(),
+            // Of unknown length: shown as what it decays to.
+            return match value.address() {
+                Some(addr) => self.pointer(addr, &plain),
+                None => "{}".to_owned(),
             };
         }
         let textual = text_width(&element.strip());
@@ -609,23 +609,11 @@ pub(crate) fn enumeration(bytes: &[u8], ty: &Type) -> String {
     if let Some(found) = list.iter().find(|e| e.value == value) {
         return name(found);
     }
-    let is_flags = list.iter().all(|e| {
-        let v = e.value;
-        // Several bits are one flag only when they stand together.
-        v >= 0 && (v == 0 || (v >> v.trailing_zeros()).wrapping_add(1).count_ones() == 1)
-    });
-    let disjoint = {
-        let mut seen = 0i128;
-        let mut ok = true;
-        for e in &list {
-            if seen & e.value != 0 && !list.iter().any(|o| o.value == e.value && o.name != e.name) {
-                ok = false;
-            }
-            seen |= e.value;
-        }
-        ok
-    };
-    if !is_flags || !disjoint {
+    // Flags have one bit each.
+    let is_flags = list
+        .iter()
+        .all(|e| e.value >= 0 && e.value.count_ones() <= 1);
+    if !is_flags {
         return value.to_string();
     }
     let mut rest = value;

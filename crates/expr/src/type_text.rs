@@ -82,6 +82,9 @@ fn qualified(
     if is_pointer {
         let inner = match inner.is_empty() {
             true => format!(" {word}"),
+            false if inner.trim_start().starts_with(['[', '(']) => {
+                format!(" {word}{}", inner.trim_start())
+            }
             false => format!(" {word} {}", inner.trim_start()),
         };
         return declare_with(&target, &inner, depth + 1, base);

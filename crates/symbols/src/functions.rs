@@ -220,10 +220,10 @@ impl Module {
     }
 
     fn functions_of_symbols(&self, query: &FunctionQuery) -> Vec<Function> {
-        let base = query.base();
+        let filter = MangledFilter::new(query.base());
         let mut out = Vec::new();
         for symbol in self.symbols() {
-            if !symbol.is_code || !symbol.name.contains(base) {
+            if !symbol.is_code || !filter.may_match(symbol.name) {
                 continue;
             }
             // `f.cold` and `f.part.0` are parts of f, and DWARF knows them.
@@ -244,10 +244,12 @@ impl Module {
         symbol: &crate::elf::Symbol,
         readable: Option<String>,
     ) -> Function {
-        let described = self.function_die_at(symbol.addr);
-        if let Some(mut function) = described.filter(|f| f.entry == symbol.addr) {
-            function.is_ifunc = symbol.is_ifunc;
-            return function;
+        // The code at an indirect function's symbol is its resolver's.
+        if !symbol.is_ifunc {
+            let described = self.function_die_at(symbol.addr);
+            if let Some(function) = described.filter(|f| f.entry == symbol.addr) {
+                return function;
+            }
         }
         let size = match symbol.size {
             0 => 1,
@@ -460,6 +462,24 @@ impl Module {
         out
     }
 
+    /// Names of functions, variables, types and constants that start with a text, for completion.
+    pub fn names_starting_with(&self, prefix: &str, limit: usize) -> Vec<String> {
+        let mut out = std::collections::BTreeSet::new();
+        let mut offer = |name: &str| {
+            let name = base_name(name);
+            if name.starts_with(prefix) {
+                out.insert(name.to_owned());
+            }
+        };
+        if let Some(info) = self.info() {
+            info.index().for_each(info, |_, _, name| offer(name));
+        }
+        for symbol in self.symbols() {
+            offer(symbol.name);
+        }
+        out.into_iter().take(limit).collect()
+    }
+
     /// Known names nearest to one that was not found.
     pub fn nearest_names(&self, name: &str, count: usize) -> Vec<String> {
         let wanted = FunctionQuery::parse(name);
@@ -487,6 +507,38 @@ impl Module {
         best.sort();
         best.truncate(count);
         best.into_iter().map(|(_, name)| name).collect()
+    }
+}
+
+/// Which linker's names can hold a name at all: demangling every symbol would take far longer. All
+/// manglings write an identifier after its length.
+struct MangledFilter<'a> {
+    base: &'a str,
+    counted: String,
+    counted_v0: String,
+    plain: bool,
+}
+
+impl<'a> MangledFilter<'a> {
+    fn new(base: &'a str) -> Self {
+        MangledFilter {
+            base,
+            counted: format!("{}{base}", base.len()),
+            counted_v0: format!("{}_{base}", base.len()),
+            plain: base.chars().all(|c| c.is_alphanumeric() || c == '_')
+                && !base.starts_with("operator"),
+        }
+    }
+
+    fn may_match(&self, name: &str) -> bool {
+        let mangled = name.starts_with("_Z") || name.starts_with("_R");
+        match (mangled, self.plain) {
+            (false, _) => name == self.base,
+            (true, true) => {
+                name == self.base || name.contains(&self.counted) || name.contains(&self.counted_v0)
+            }
+            (true, false) => true,
+        }
     }
 }
 

@@ -24,6 +24,7 @@ mod paths;
 mod query;
 mod registers;
 mod scan;
+mod tls;
 mod types;
 mod units;
 mod unwind;
@@ -46,6 +47,7 @@ pub use module::Module;
 pub use names::demangle;
 pub use query::FunctionQuery;
 pub use registers::{Memory, NAMES as REGISTER_NAMES, RBP, RIP, RSP, Registers};
+pub use tls::dynamic_tls;
 pub use types::{
     Argument, Encoding, Enumerator, Kind, Link, Member, Method as MemberFunction, RecordKind, Type,
     Variant, VariantPart,

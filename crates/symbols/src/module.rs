@@ -6,7 +6,6 @@ use crate::elf::{Elf, Kind, Segment, Symbol, TlsImage};
 use crate::error::Error;
 use crate::units::{DieId, Info, Unit};
 use crate::unwind::UnwindTables;
-use gimli::Section;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -115,7 +114,7 @@ impl Module {
         self.info().map(|i| i.elf.path.as_path())
     }
 
-    fn debug_elf(&self) -> Option<&Arc<Elf>> {
+    pub(crate) fn debug_elf(&self) -> Option<&Arc<Elf>> {
         let find = || {
             if debug_files::has_debug_info(&self.elf) {
                 return Some(self.elf.clone());
@@ -182,6 +181,14 @@ impl Module {
         sections.any(|s| inside(a.0, &s) && inside(b.0, &s))
     }
 
+    /// Whether an address is in a stub that jumps to another module's function.
+    pub fn is_plt(&self, addr: FileAddr) -> bool {
+        [".plt", ".plt.sec", ".plt.got"].into_iter().any(|name| {
+            let range = self.elf.section_range(name);
+            range.is_some_and(|(start, size)| addr >= start && addr.0 - start.0 < size)
+        })
+    }
+
     /// The unit whose code contains an address.
     pub(crate) fn unit_at(&self, addr: FileAddr) -> Option<Arc<Unit>> {
         let info = self.info()?;
@@ -219,7 +226,6 @@ fn unit_ranges(info: &Arc<Info>) -> Vec<UnitRange> {
     let mut out = Vec::new();
     let mut listed = vec![false; count as usize];
     if let Some((dwarf, _)) = info.header(0) {
-        let _ = dwarf.debug_aranges.reader();
         let mut headers = dwarf.debug_aranges.headers();
         while let Ok(Some(header)) = headers.next() {
             let Some(&unit) = starts.get(&header.debug_info_offset().0) else {

@@ -456,6 +456,44 @@ impl Type {
         Some((info, unit, entry))
     }
 
+    /// This array with bounds that only the running program knows, found by `bound`.
+    pub(crate) fn with_bounds(&self, bound: &dyn Fn(Value) -> Option<u64>) -> Type {
+        let plain = self.strip();
+        let Kind::Array(_, None) = plain.kind() else {
+            return self.clone();
+        };
+        let Some(element) = plain.target() else {
+            return self.clone();
+        };
+        let uppers = plain.children(|_, _, child| {
+            (child.tag() == dw::DW_TAG_subrange_type).then(|| {
+                let upper = child.attr_value(dw::DW_AT_upper_bound);
+                let count = child.attr_value(dw::DW_AT_count);
+                let known = count.and_then(constant).and_then(|c| u64::try_from(c).ok());
+                let stated = upper.and_then(|v| match constant(v) {
+                    Some(n) => u64::try_from(n + 1).ok(),
+                    None => bound(v).map(|n| n.wrapping_add(1)),
+                });
+                known.or(stated)
+            })
+        });
+        // Inner dimensions were taken apart when the node was read: start from the element.
+        let mut ty = element;
+        while let Kind::Array(..) = ty.kind() {
+            match ty.target() {
+                Some(inner) if uppers.len() > 1 => ty = inner,
+                _ => break,
+            }
+        }
+        for count in uppers.iter().rev() {
+            match count {
+                Some(count) if *count < 1 << 40 => ty = ty.array_of(*count),
+                _ => return self.clone(),
+            }
+        }
+        ty
+    }
+
     /// Calls `each` with every child DIE.
     fn children<T>(&self, mut each: impl FnMut(&Arc<Info>, &Unit, &Entry) -> Option<T>) -> Vec<T> {
         let Some((info, unit, _)) = self.entry() else {

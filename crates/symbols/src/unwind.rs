@@ -21,7 +21,7 @@ pub(crate) struct UnwindTables {
     eh_frame_addr: u64,
     header: Option<SearchTable>,
     eh_index: OnceLock<Vec<(u64, u64, usize)>>,
-    debug_frame: Option<DebugFrame<R>>,
+    debug_frame: OnceLock<Option<DebugFrame<R>>>,
     debug_index: OnceLock<Vec<(u64, u64, usize)>>,
     /// Rows are asked for again and again at the same places.
     context: Mutex<UnwindContext<usize>>,
@@ -67,7 +67,7 @@ impl SearchTable {
 }
 
 impl UnwindTables {
-    fn load(elf: &Elf, debug: Option<&Elf>) -> UnwindTables {
+    fn load(elf: &Elf) -> UnwindTables {
         let range = |name| elf.section_range(name).map_or(0, |(a, _)| a.0);
         let eh = elf.section(".eh_frame");
         let mut bases = BaseAddresses::default()
@@ -78,11 +78,6 @@ impl UnwindTables {
             bases = bases.set_eh_frame_hdr(range(".eh_frame_hdr"));
         }
         let header = SearchTable::parse(elf.section(".eh_frame_hdr"), range(".eh_frame_hdr"));
-        let frame = [Some(elf), debug]
-            .into_iter()
-            .flatten()
-            .map(|e| e.section(".debug_frame"))
-            .find(|s| !s.is_empty());
         UnwindTables {
             eh_frame: (!eh.is_empty()).then(|| {
                 let mut section = EhFrame::from(EndianSlice::new(eh, LittleEndian));
@@ -93,11 +88,7 @@ impl UnwindTables {
             eh_frame_addr: range(".eh_frame"),
             header,
             eh_index: OnceLock::new(),
-            debug_frame: frame.map(|bytes| {
-                let mut section = DebugFrame::from(EndianSlice::new(bytes, LittleEndian));
-                section.set_address_size(8);
-                section
-            }),
+            debug_frame: OnceLock::new(),
             debug_index: OnceLock::new(),
             context: Mutex::new(UnwindContext::new()),
         }
@@ -115,7 +106,12 @@ impl UnwindTables {
     }
 
     /// Calls `each` with the entry that covers a pc.
-    fn with_entry<T>(&self, pc: u64, each: &mut dyn FnMut(Found) -> Option<T>) -> Option<T> {
+    fn with_entry<T>(
+        &self,
+        module: &Module,
+        pc: u64,
+        each: &mut dyn FnMut(Found) -> Option<T>,
+    ) -> Option<T> {
         if let Some(section) = &self.eh_frame {
             let entry = self.eh_offset(section, pc).and_then(|offset| {
                 section
@@ -126,7 +122,11 @@ impl UnwindTables {
                 return each(Found::Eh(section, entry));
             }
         }
-        let section = self.debug_frame.as_ref()?;
+        // Only where .eh_frame is silent: a separate debug file may have to be found for this.
+        let section = self
+            .debug_frame
+            .get_or_init(|| load_debug_frame(module))
+            .as_ref()?;
         let sorted = self.debug_index.get_or_init(|| index(section, &self.bases));
         let offset = find_in(sorted, pc)?;
         let entry = section
@@ -134,6 +134,17 @@ impl UnwindTables {
             .ok()?;
         each(Found::Debug(section, entry))
     }
+}
+
+fn load_debug_frame(module: &Module) -> Option<DebugFrame<R>> {
+    let own = module.elf.section(".debug_frame");
+    let bytes = match own.is_empty() {
+        false => own,
+        true => module.debug_elf()?.section(".debug_frame"),
+    };
+    let mut section = DebugFrame::from(EndianSlice::new(bytes, LittleEndian));
+    section.set_address_size(8);
+    (!bytes.is_empty()).then_some(section)
 }
 
 enum Found<'a> {
@@ -191,16 +202,12 @@ pub struct Caller {
 
 impl Module {
     fn unwind_tables(&self) -> &UnwindTables {
-        self.unwind.get_or_init(|| {
-            // Only an already known debug file is asked: unwinding alone never looks for one.
-            let debug = self.info().map(|i| i.elf.clone());
-            UnwindTables::load(&self.elf, debug.as_deref())
-        })
+        self.unwind.get_or_init(|| UnwindTables::load(&self.elf))
     }
 
     /// Bounds of the function around an address by its unwind entry: all that a stripped file tells.
     pub fn unwind_bounds(&self, addr: FileAddr) -> Option<(FileAddr, FileAddr)> {
-        self.unwind_tables().with_entry(addr.0, &mut |found| {
+        self.unwind_tables().with_entry(self, addr.0, &mut |found| {
             let (Found::Eh(_, fde) | Found::Debug(_, fde)) = found;
             Some((FileAddr(fde.initial_address()), FileAddr(fde.end_address())))
         })
@@ -215,7 +222,7 @@ impl Module {
         memory: &dyn Memory,
     ) -> Option<Result<Caller, LocationError>> {
         let tables = self.unwind_tables();
-        tables.with_entry(lookup.0, &mut |found| {
+        tables.with_entry(self, lookup.0, &mut |found| {
             let mut context = tables.context.lock().unwrap_or_else(|e| e.into_inner());
             let frame = Step {
                 registers,

@@ -58,6 +58,34 @@ impl Variable {
         evaluator.place(location)
     }
 
+    /// Its type, with the bounds of a variable-length array as they are now.
+    pub fn type_at(&self, env: &Env, pc: Option<FileAddr>) -> Type {
+        let evaluator = Evaluator {
+            info: &self.info,
+            unit: &self.unit,
+            env,
+            frame_base: self.frame_base,
+            pc: pc.map(|p| p.0),
+        };
+        let bound = |value: Value| match value.exprloc_value() {
+            Some(expression) => match evaluator.evaluate(expression, None, 0).ok()? {
+                Place::Memory(number) => Some(number),
+                Place::Bytes(bytes) => Some(word(&bytes)),
+                other => Some(word(&other.read(env, 8).ok()?)),
+            },
+            // The bound is kept in a variable the compiler made.
+            None => {
+                let id = self.info.follow(&self.unit, Some(value))?;
+                let (unit, entry) = self.info.die(id)?;
+                let variable = read_variable_named(&self.info, &unit, &entry, self.frame_base)?;
+                let size = variable.ty.size().unwrap_or(8).min(8) as usize;
+                let place = variable.place(env, pc).ok()?;
+                Some(word(&place.read(env, size).ok()?))
+            }
+        };
+        self.ty.with_bounds(&bound)
+    }
+
     fn constant_place(&self, value: Value) -> Result<Place, LocationError> {
         if let gimli::AttributeValue::Block(bytes) = value {
             return Ok(Place::Bytes(bytes.slice().to_vec()));
@@ -122,6 +150,38 @@ impl Variable {
             Some(gimli::Operation::Address { .. } | gimli::Operation::AddressIndex { .. })
         )
     }
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    let len = bytes.len().min(8);
+    word[..len].copy_from_slice(&bytes[..len]);
+    u64::from_le_bytes(word)
+}
+
+/// A variable that may have no name.
+fn read_variable_named(
+    info: &Arc<Info>,
+    unit: &Arc<Unit>,
+    entry: &Entry,
+    frame_base: Option<Value>,
+) -> Option<Variable> {
+    read_variable(info, unit, entry, frame_base).or_else(|| {
+        let id = info.follow(unit, entry.attr_value(dw::DW_AT_type))?;
+        Some(Variable {
+            name: String::new(),
+            ty: Type::from_die(info, id),
+            is_parameter: false,
+            is_artificial: true,
+            line: 0,
+            die: child_id(unit, entry),
+            info: info.clone(),
+            unit: unit.clone(),
+            location: entry.attr_value(dw::DW_AT_location),
+            constant: None,
+            frame_base,
+        })
+    })
 }
 
 /// Variables of one block, and whether it is the function's own.

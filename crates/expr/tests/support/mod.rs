@@ -28,6 +28,9 @@ pub struct Core {
     conveniences: HashMap<String, Value>,
     pub values: Vec<Value>,
     written: HashMap<u64, u8>,
+    /// Calls asked for, and what each answers.
+    pub calls: Vec<Call>,
+    pub result: Option<u64>,
 }
 
 /// Runs a program in gdb to a location and saves it there.
@@ -71,6 +74,8 @@ impl Core {
             conveniences: HashMap::new(),
             values: Vec::new(),
             written: HashMap::new(),
+            calls: Vec::new(),
+            result: None,
         };
         for i in 0..count {
             let at = headers + i * 56;
@@ -258,7 +263,13 @@ impl Scope for Core {
         Ok(())
     }
 
-    fn call(&mut self, _: &Call) -> Result<Registers, EvalError> {
+    fn call(&mut self, call: &Call) -> Result<Registers, EvalError> {
+        if let Some(result) = self.result {
+            self.calls.push(call.clone());
+            let mut registers = Registers::default();
+            registers.general[0] = Some(result);
+            return Ok(registers);
+        }
         Err(EvalError::NoProcess(
             "You can't do that without a process to debug.",
         ))
