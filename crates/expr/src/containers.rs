@@ -420,7 +420,9 @@ fn hash(reader: &Reader, kind: &str, pairs: bool) -> Option<Pretty> {
     let mut values = Vec::new();
     while node != 0 && (values.len() as u64) < count.min(reader.limit as u64) {
         values.push(Value::at(held.clone(), node + first, reader.memory));
-        node = reader.word(node)?;
+        // A broken chain: what was found is shown.
+        let Some(next) = reader.word(node) else { break };
+        node = next;
     }
     let more = (values.len() as u64) < count;
     Some(held_values(head, values, pairs, more, reader.memory))

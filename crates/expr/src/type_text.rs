@@ -155,7 +155,7 @@ fn base_name(ty: &Type) -> String {
         Kind::Void => "void".to_owned(),
         Kind::Record(kind) => match name {
             Some(name) if c => format!("{} {name}", keyword(*kind)),
-            Some(name) => name,
+            Some(name) => plain_arguments(&name),
             None => format!("{} {{...}}", keyword(*kind)),
         },
         Kind::Enum => match name {
@@ -166,6 +166,24 @@ fn base_name(ty: &Type) -> String {
         Kind::Base(_) if ty.language() != Language::Rust => plain_c_name(&name.unwrap_or_default()),
         _ => name.unwrap_or_else(|| "<unknown type>".to_owned()),
     }
+}
+
+/// The same inside template arguments.
+fn plain_arguments(name: &str) -> String {
+    let mut out = name.to_owned();
+    for words in [
+        "long long unsigned int",
+        "long unsigned int",
+        "short unsigned int",
+        "long long int",
+        "long int",
+        "short int",
+    ] {
+        if out.contains(words) {
+            out = out.replace(words, &plain_c_name(words));
+        }
+    }
+    out
 }
 
 /// GCC's `long unsigned int` in the words of gdb.

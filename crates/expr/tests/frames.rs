@@ -151,6 +151,8 @@ fn cpp_at_o0_and_o2() {
         let program = lab.build("sym_values.cpp", flags);
         let core = make_core(&lab, &program, "stop_here");
         compare_frames(&lab, &program, &core);
+        // Before the body has run its locals are garbage; the caller's are not.
+        compare_locals(&lab, &program, &core, &[1]);
     }
 }
 

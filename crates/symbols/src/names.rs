@@ -73,7 +73,9 @@ pub fn demangle(name: &str) -> Option<String> {
     }
     // The suffix of a clone (`.part.0`, `.cold`) is not part of the mangling.
     let plain = name.split_once('.').map_or(name, |(n, _)| n);
-    let options = cpp_demangle::DemangleOptions::new().recursion_limit(128);
+    let options = cpp_demangle::DemangleOptions::new()
+        .no_return_type()
+        .recursion_limit(128);
     let parse = cpp_demangle::ParseOptions::default().recursion_limit(128);
     let symbol = cpp_demangle::Symbol::new_with_options(plain, &parse).ok()?;
     symbol.demangle_with_options(&options).ok().map(familiar)
@@ -94,7 +96,28 @@ fn familiar(name: String) -> String {
             return format!("{theirs}{inner}");
         }
     }
-    name
+    plain_numbers(&name)
+}
+
+/// Template arguments as other tools write them: `0ul` for `(unsigned long)0`.
+fn plain_numbers(name: &str) -> String {
+    let casts = [
+        ("(unsigned long)", "ul"),
+        ("(unsigned int)", "u"),
+        ("(long)", "l"),
+    ];
+    let mut out = name.replace("(bool)1", "true").replace("(bool)0", "false");
+    for (cast, suffix) in casts {
+        while let Some(at) = out.find(cast) {
+            let rest = &out[at + cast.len()..];
+            let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            if digits == 0 {
+                break;
+            }
+            out = format!("{}{}{suffix}{}", &out[..at], &rest[..digits], &rest[digits..]);
+        }
+    }
+    out
 }
 
 /// The paths under which a readable name can be asked for, parameters removed. A trait method
