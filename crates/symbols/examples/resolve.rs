@@ -1,5 +1,5 @@
-//! Resolves functions in a program and prints where breakpoints on them go, with time and memory:
-//! `resolve PROGRAM FUNCTION...`. The benchmark of the symbol crate runs it against gdb.
+//! Resolves functions and lines in a program and prints where breakpoints on them go, with time and
+//! memory: `resolve PROGRAM FUNCTION|FILE:LINE...`. The benchmark of the symbol crate runs it against gdb.
 
 use std::time::Instant;
 use verde_symbols::{FunctionQuery, Module};
@@ -12,6 +12,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let module = Module::open(&program)?;
     for name in arguments {
+        let line = name.rsplit_once(':').and_then(|(f, l)| Some((f, l.parse().ok()?)));
+        if let Some(found) = line.and_then(|(file, line)| module.line_addresses(file, line)) {
+            println!("{}:{} at {:x?}", found.file.name, found.line, found.addresses);
+            println!("{:.1} ms", start.elapsed().as_secs_f64() * 1e3);
+            continue;
+        }
         for function in module.functions(&FunctionQuery::parse(&name)) {
             let addr = module.breakpoint_address(&function);
             match module.line_at(addr) {
