@@ -1,5 +1,6 @@
 // Values of every kind a C++ program has, at one stop: fixture of the symbol and expression tests.
 #include <cstdio>
+#include <deque>
 #include <list>
 #include <map>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -59,6 +61,10 @@ __attribute__((noinline)) int stop_here(const std::string &s, std::vector<int> &
     std::optional<int> some = 5, nil;
     std::string_view view = "view";
     std::pair<int, char> pair{1, 'c'};
+    std::deque<int> deque{1, 2, 3};
+    std::deque<double> long_deque(100, 1.5);
+    std::tuple<int, std::string, char> tuple{1, "two", 'c'};
+    std::vector<bool> bits{true, false, true};
     geo::Buffer<int, 3> buffer{{1, 2, 3}};
     geo::Kind kind = geo::Kind::Large;
     geo::Plain plain = geo::ONE;
@@ -75,6 +81,7 @@ __attribute__((noinline)) int stop_here(const std::string &s, std::vector<int> &
     nullptr_t null = nullptr;
     auto lambda = [&ref](int a) { return a + ref; };
     int r = s.size() + v.size() + p->twice() + m.size() + lambda(1) + names.size() + same.size() + set.size();
+    r += deque.size() + long_deque.size() + std::get<0>(tuple) + bits.size();
     r += hash.size() + list.size() + *unique + *shared + *some + view.size() + pair.first + buffer.at(1) + (int)kind + plain; /* STOP */
     return r + flag + c16 + c32 + wide + alias + constant + both.*member + base->area() + base_ref.b + (null == nullptr) + longer.size() + empty.size() + none.size() + (bool)nil + other.use_count() + (bool)nothing + sizeof nil_struct;
 }

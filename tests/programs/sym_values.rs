@@ -1,4 +1,5 @@
 // Values of every kind a Rust program has, at one stop: fixture of the symbol and expression tests.
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -64,7 +65,11 @@ fn stop_here(v: &Vec<i32>, s: &String, sh: &Shape, a: &Acc, o: Option<u32>, t: (
     let strings = vec!["one".to_string(), "two".to_string()];
     let empty: Vec<u8> = Vec::new();
     let tuple = (1, "two", 3.0);
-    let n = v.len() as i64 + s.len() as i64 + helper(1) as i64; /* STOP */
+    let map: HashMap<u32, &str> = HashMap::from([(7, "seven")]);
+    let set: HashSet<i32> = HashSet::from([9]);
+    let mut ring: VecDeque<i32> = VecDeque::from([2, 3]);
+    ring.push_front(1);
+    let n = map.len() as i64 + set.len() as i64 + ring.len() as i64 + v.len() as i64 + s.len() as i64 + helper(1) as i64; /* STOP */
     drop((rc2, arc));
     println!("{:?} {:?} {:?} {:?}", sh, unit_shape, circle, (result, fine, nested, zeros, strings, empty, tuple));
     n + a.total + o.unwrap_or(0) as i64 + t.0 as i64 + none.unwrap_or(0) as i64 + *reference.unwrap() as i64 + *boxed as i64

@@ -224,10 +224,115 @@ fn rust(reader: &Reader, ty: &Type) -> Option<Pretty> {
             return counted(reader, label);
         }
     }
-    if name.starts_with("core::cell::Cell<") || name.starts_with("core::cell::UnsafeCell<") {
-        return None;
+    if name.starts_with("alloc::collections::vec_deque::VecDeque<") {
+        return ring(reader, ty);
+    }
+    if name.starts_with("std::collections::hash::map::HashMap<") {
+        return swiss(reader, "HashMap", &["base", "table"], true);
+    }
+    if name.starts_with("std::collections::hash::set::HashSet<") {
+        return swiss(reader, "HashSet", &["base", "map", "table"], false);
     }
     None
+}
+
+/// A ring buffer: elements from `head` on, around the end of the buffer.
+fn ring(reader: &Reader, ty: &Type) -> Option<Pretty> {
+    let element = ty.arguments().into_iter().next()?.ty;
+    let size = element.size()?;
+    let start = first_pointer(&reader.path(&["buf"])?, reader.memory, 0)?
+        .to_address()
+        .ok()?;
+    // The capacity is behind wrappers; it is the only number beside the pointer.
+    let buffer = reader.path(&["buf"])?;
+    let capacity = first_number(&buffer, reader.memory, 0)?;
+    let head = reader.number(&["head"])?;
+    let length = reader
+        .number(&["len"])
+        .filter(|&n| n <= capacity && n < SANE)?;
+    let mut items = Vec::new();
+    for i in 0..length.min(reader.limit as u64) {
+        let at = (head + i) % capacity.max(1);
+        items.push(Value::at(
+            element.clone(),
+            start.wrapping_add(at * size),
+            reader.memory,
+        ));
+    }
+    let more = (items.len() as u64) < length;
+    Some(Pretty::Items(
+        format!("VecDeque(size={length})"),
+        items,
+        more,
+    ))
+}
+
+/// The first integer in a value, through wrappers.
+fn first_number(value: &Value, memory: &dyn Memory, depth: usize) -> Option<u64> {
+    let ty = value.ty.strip();
+    match ty.kind() {
+        Kind::Base(_) if ty.size() == Some(8) => Some(value.to_integer().ok()? as u64),
+        Kind::Record(_) if depth < 12 => {
+            ty.members().iter().filter(|m| !m.is_static).find_map(|m| {
+                let part = value.part(m.ty.clone(), m.offset, memory);
+                first_number(&part, memory, depth + 1)
+            })
+        }
+        _ => None,
+    }
+}
+
+/// A hash table of hashbrown: control bytes say which buckets are full, and the buckets lie before
+/// them, last first.
+fn swiss(reader: &Reader, label: &str, to_table: &[&str], pairs: bool) -> Option<Pretty> {
+    let outer = reader.path(to_table)?;
+    let entry = outer.ty.strip().arguments().into_iter().next()?.ty;
+    let size = entry.size()?;
+    let inner = path(&outer, &["table"], reader.memory)?;
+    let number = |name: &str| path(&inner, &[name], reader.memory)?.to_integer().ok();
+    let count = number("items").filter(|&n| n >= 0)? as u64;
+    let buckets = (number("bucket_mask")? as u64)
+        .checked_add(1)
+        .filter(|&n| n < SANE)?;
+    let control = first_pointer(&path(&inner, &["ctrl"], reader.memory)?, reader.memory, 0)?;
+    let control = control.to_address().ok()?;
+    let mut values = Vec::new();
+    for bucket in 0..buckets.min(1 << 20) {
+        if values.len() as u64 >= count.min(reader.limit as u64) {
+            break;
+        }
+        let mut state = [0];
+        if reader
+            .memory
+            .read(control.wrapping_add(bucket), &mut state)
+            .is_err()
+        {
+            break;
+        }
+        if state[0] & 0x80 == 0 {
+            let at = control.wrapping_sub((bucket + 1).wrapping_mul(size));
+            values.push(Value::at(entry.clone(), at, reader.memory));
+        }
+    }
+    let more = (values.len() as u64) < count;
+    let head = format!("{label}(size={count})");
+    if !pairs {
+        // A set is a map to nothing.
+        let keys = values
+            .iter()
+            .filter_map(|v| path(v, &["__0"], reader.memory))
+            .collect();
+        return Some(Pretty::Items(head, keys, more));
+    }
+    let split = |v: &Value| {
+        let key = path(v, &["__0"], reader.memory)?;
+        Some((key, path(v, &["__1"], reader.memory)?))
+    };
+    Some(Pretty::Pairs(
+        head,
+        values.iter().filter_map(split).collect(),
+        more,
+    ))
 }
 
 /// A counted pointer: what it points to, and how many do.
@@ -297,6 +402,8 @@ fn cpp(reader: &Reader, ty: &Type) -> Option<Pretty> {
         }
         "shared_ptr" | "weak_ptr" => shared(reader, ty, kind),
         "optional" => optional(reader, ty),
+        "deque" => deque(reader, ty),
+        "tuple" => tuple(reader),
         "pair" => {
             let part = |name: &str| Some((name.to_owned(), reader.path(&[name])?));
             Some(Pretty::Fields(
@@ -312,8 +419,7 @@ fn cpp(reader: &Reader, ty: &Type) -> Option<Pretty> {
 fn vector(reader: &Reader) -> Option<Pretty> {
     let start = reader.path(&["_M_impl", "_M_start"])?;
     let Kind::Pointer(_) = start.ty.strip().kind() else {
-        // vector<bool> counts bits.
-        return None;
+        return bit_vector(reader);
     };
     let element = start.ty.strip().target()?;
     let size = element.size().filter(|&s| s > 0)?;
@@ -327,6 +433,96 @@ fn vector(reader: &Reader) -> Option<Pretty> {
     }
     let head = format!("std::vector of length {length}, capacity {capacity}");
     Some(reader.items(head, &element, start, length))
+}
+
+/// `std::vector<bool>`: iterators of a word and a bit.
+fn bit_vector(reader: &Reader) -> Option<Pretty> {
+    let word = |iterator: &str| reader.number(&["_M_impl", iterator, "_M_p"]);
+    let bit = |iterator: &str| reader.number(&["_M_impl", iterator, "_M_offset"]);
+    let start = word("_M_start")?;
+    let bits = |iterator| Some((word(iterator)?.checked_sub(start)?) * 8 + bit(iterator)?);
+    let length = bits("_M_finish")?
+        .checked_sub(bit("_M_start")?)
+        .filter(|&n| n < SANE)?;
+    let storage = reader.number(&["_M_impl", "_M_end_of_storage"])?;
+    let capacity = storage.checked_sub(start)? * 8;
+    let truth = Type::base_in("bool", verde_symbols::Encoding::Bool, 1, Language::Cpp);
+    let mut items = Vec::new();
+    for i in 0..length.min(reader.limit as u64) {
+        let mut byte = [0];
+        reader.memory.read(start + i / 8, &mut byte).ok()?;
+        let set = byte[0] >> (i % 8) & 1;
+        items.push(Value::integer(truth.clone(), set.into()));
+    }
+    let more = (items.len() as u64) < length;
+    let head = format!("std::vector<bool> of length {length}, capacity {capacity}");
+    Some(Pretty::Items(head, items, more))
+}
+
+/// A deque: a map of nodes of 512 bytes (or one element) each.
+fn deque(reader: &Reader, ty: &Type) -> Option<Pretty> {
+    let element = ty.arguments().into_iter().next()?.ty;
+    let size = element.size().filter(|&s| s > 0)?;
+    let per_node = (512 / size).max(1);
+    let part = |iterator: &str, field: &str| reader.number(&["_M_impl", iterator, field]);
+    let (first_node, last_node) = (part("_M_start", "_M_node")?, part("_M_finish", "_M_node")?);
+    let head = (part("_M_start", "_M_cur")?.checked_sub(part("_M_start", "_M_first")?)?) / size;
+    let tail = (part("_M_finish", "_M_cur")?.checked_sub(part("_M_finish", "_M_first")?)?) / size;
+    let nodes = last_node.checked_sub(first_node)? / 8;
+    let length = (nodes.checked_mul(per_node)?.checked_add(tail)?).checked_sub(head)?;
+    if length > SANE {
+        return None;
+    }
+    let mut items = Vec::new();
+    for i in 0..length.min(reader.limit as u64) {
+        let at = head + i;
+        let node = reader.word(first_node + 8 * (at / per_node))?;
+        items.push(Value::at(
+            element.clone(),
+            node + (at % per_node) * size,
+            reader.memory,
+        ));
+    }
+    let more = (items.len() as u64) < length;
+    let plural = if length == 1 { "" } else { "s" };
+    Some(Pretty::Items(
+        format!("std::deque with {length} element{plural}"),
+        items,
+        more,
+    ))
+}
+
+/// A tuple: every base holds one part, in `_M_head_impl`, and the rest in its own base.
+fn tuple(reader: &Reader) -> Option<Pretty> {
+    let mut parts = Vec::new();
+    let bases = reader.value.ty.strip().members();
+    let first = bases.into_iter().find(|m| m.is_base)?;
+    let mut at = Some(reader.value.part(first.ty, first.offset, reader.memory));
+    while let Some(level) = at.take() {
+        let mut next = None;
+        for base in level.ty.strip().members().into_iter().filter(|m| m.is_base) {
+            let inner = level.part(base.ty.clone(), base.offset, reader.memory);
+            let name = base.ty.strip().name().unwrap_or("").to_owned();
+            if name.starts_with("_Tuple_impl") {
+                next = Some(inner);
+            } else if name.starts_with("_Head_base") {
+                let held = base.ty.strip();
+                let member = held.members().into_iter().find(|m| !m.is_static)?;
+                let value = inner.part(member.ty, member.offset, reader.memory);
+                parts.push((format!("[{}]", parts.len()), value));
+            }
+        }
+        if parts.len() > 64 {
+            return None;
+        }
+        at = next;
+    }
+    let head = if parts.is_empty() {
+        "empty std::tuple"
+    } else {
+        "std::tuple containing"
+    };
+    Some(Pretty::Fields(head.to_owned(), parts, false))
 }
 
 fn tree(reader: &Reader, kind: &str, pairs: bool) -> Option<Pretty> {

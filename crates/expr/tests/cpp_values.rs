@@ -119,8 +119,17 @@ fn inside_a_member_function() {
     let program = lab.build("sym_values.cpp", "-g -O0 -std=c++17");
     let core = make_core(&lab, &program, "geo::Point::twice");
     let commands = [
-        "print x", "print *this", "print this", "print this->x", "print label", "print b", "print made",
-        "print x + b", "print hidden", "whatis this", "whatis *this",
+        "print x",
+        "print *this",
+        "print this",
+        "print this->x",
+        "print label",
+        "print b",
+        "print made",
+        "print x + b",
+        "print hidden",
+        "whatis this",
+        "whatis *this",
     ];
     compare(&lab, &program, &core, 0, &commands);
 }

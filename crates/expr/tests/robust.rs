@@ -2,9 +2,9 @@
 
 mod support;
 
+use std::process::Command;
 use support::common::{Lab, run};
 use support::{Core, make_core};
-use std::process::Command;
 use verde_expr::{
     PrintOptions, StaticScope, evaluate, name_of, print_inner, print_value, ptype, type_named,
 };
@@ -27,12 +27,86 @@ impl Random {
 }
 
 const WORDS: &[&str] = &[
-    "k", "p", "table", "items", "packed", "nest", "un", "op", "d", "s", "huge", "big", "letter", "add",
-    "text", "matrix", "words", "1", "0", "-1", "0xffffffffffffffff", "2.5", "'a'", "\"x\"", "$rip", "$x",
-    "$", "$$3", "+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "~", "!", "==", "<", ">=", "&&", "||",
-    "?", ":", "=", "+=", ",", ".", "->", "[", "]", "(", ")", "@", "sizeof", "struct item", "int", "char",
-    "unsigned long", "(int)", "(char *)", "(struct item *)", "(long double)", "id", "name", "next", "at",
-    "{int}", "..", "as", "::", "'sym_values.c'::counter", "RED", "nosuch", "++", "--", "(enum color)",
+    "k",
+    "p",
+    "table",
+    "items",
+    "packed",
+    "nest",
+    "un",
+    "op",
+    "d",
+    "s",
+    "huge",
+    "big",
+    "letter",
+    "add",
+    "text",
+    "matrix",
+    "words",
+    "1",
+    "0",
+    "-1",
+    "0xffffffffffffffff",
+    "2.5",
+    "'a'",
+    "\"x\"",
+    "$rip",
+    "$x",
+    "$",
+    "$$3",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "<<",
+    ">>",
+    "&",
+    "|",
+    "^",
+    "~",
+    "!",
+    "==",
+    "<",
+    ">=",
+    "&&",
+    "||",
+    "?",
+    ":",
+    "=",
+    "+=",
+    ",",
+    ".",
+    "->",
+    "[",
+    "]",
+    "(",
+    ")",
+    "@",
+    "sizeof",
+    "struct item",
+    "int",
+    "char",
+    "unsigned long",
+    "(int)",
+    "(char *)",
+    "(struct item *)",
+    "(long double)",
+    "id",
+    "name",
+    "next",
+    "at",
+    "{int}",
+    "..",
+    "as",
+    "::",
+    "'sym_values.c'::counter",
+    "RED",
+    "nosuch",
+    "++",
+    "--",
+    "(enum color)",
 ];
 
 #[test]
@@ -45,7 +119,9 @@ fn random_expressions() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut good = 0;
     for _ in 0..2500 {
-        let words: Vec<&str> = (0..1 + random.below(9)).map(|_| WORDS[random.below(WORDS.len())]).collect();
+        let words: Vec<&str> = (0..1 + random.below(9))
+            .map(|_| WORDS[random.below(WORDS.len())])
+            .collect();
         let text = words.join(if random.below(2) == 0 { " " } else { "" });
         match evaluate(&text, &mut core) {
             Ok(value) => {
@@ -88,9 +164,15 @@ fn values_of_corrupted_files() {
     for (source, names) in [
         (
             "sym_values.c",
-            &["items", "packed", "handlers", "matrix", "numbers", "words", "text", "third", "twisted"][..],
+            &[
+                "items", "packed", "handlers", "matrix", "numbers", "words", "text", "third",
+                "twisted",
+            ][..],
         ),
-        ("sym_values.cpp", &["global_counter", "geo::Point::made", "sizeof(geo::Both)"][..]),
+        (
+            "sym_values.cpp",
+            &["global_counter", "geo::Point::made", "sizeof(geo::Both)"][..],
+        ),
     ] {
         let program = lab.build(source, "-g -O0");
         let original = std::fs::read(&program).unwrap();
@@ -116,7 +198,14 @@ fn values_of_corrupted_files() {
                     let _ = (name_of(&value.ty), ptype(&value.ty));
                 }
             }
-            for name in ["struct item", "struct bits", "enum color", "operation", "geo::Point", "geo::Both"] {
+            for name in [
+                "struct item",
+                "struct bits",
+                "enum color",
+                "operation",
+                "geo::Point",
+                "geo::Both",
+            ] {
                 if let Ok((ty, _)) = type_named(name, &scope) {
                     let _ = ptype(&ty);
                 }

@@ -12,9 +12,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let module = Module::open(&program)?;
     for name in arguments {
-        let line = name.rsplit_once(':').and_then(|(f, l)| Some((f, l.parse().ok()?)));
+        let line = name
+            .rsplit_once(':')
+            .and_then(|(f, l)| Some((f, l.parse().ok()?)));
         if let Some(found) = line.and_then(|(file, line)| module.line_addresses(file, line)) {
-            println!("{}:{} at {:x?}", found.file.name, found.line, found.addresses);
+            println!(
+                "{}:{} at {:x?}",
+                found.file.name, found.line, found.addresses
+            );
             println!("{:.1} ms", start.elapsed().as_secs_f64() * 1e3);
             continue;
         }

@@ -110,11 +110,18 @@ fn plain_numbers(name: &str) -> String {
     for (cast, suffix) in casts {
         while let Some(at) = out.find(cast) {
             let rest = &out[at + cast.len()..];
-            let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            let digits = rest
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(rest.len());
             if digits == 0 {
                 break;
             }
-            out = format!("{}{}{suffix}{}", &out[..at], &rest[..digits], &rest[digits..]);
+            out = format!(
+                "{}{}{suffix}{}",
+                &out[..at],
+                &rest[..digits],
+                &rest[digits..]
+            );
         }
     }
     out
