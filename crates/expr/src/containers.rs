@@ -16,6 +16,8 @@ pub(crate) enum Pretty {
     Pairs(String, Vec<(Value, Value)>, bool),
     /// A heading and named parts; whether there are more.
     Fields(String, Vec<(String, Value)>, bool),
+    /// A Rust slice: its type and its elements as an array.
+    Slice(String, Value),
     /// Not readable, and why.
     Missing(LocationError),
 }
@@ -209,8 +211,9 @@ fn rust(reader: &Reader, ty: &Type) -> Option<Pretty> {
         let data = reader.path(&["data_ptr"])?;
         let element = data.ty.strip().target()?;
         let length = reader.number(&["length"]).filter(|&n| n < SANE)?;
-        let head = format!("{name}(size={length})");
-        return Some(reader.items(head, &element, data.to_address().ok()?, length));
+        let start = data.to_address().ok()?;
+        let array = Value::at(element.array_of(length), start, reader.memory);
+        return Some(Pretty::Slice(name, array));
     }
     if name.starts_with("alloc::vec::Vec<") {
         let element = ty.arguments().into_iter().next()?.ty;

@@ -32,7 +32,7 @@ pub use eval::{as_address, eval, int_value, place_of, returned_value};
 pub use float::format_float;
 pub use format::{Examine, Format, examine, format_value};
 pub use ir::Node;
-pub use locals::{Named, arguments, locals};
+pub use locals::{Named, arguments, frame_arguments, locals};
 pub use parser::{TypeOracle, parse, parse_prefix, parse_type_or_expression};
 pub use print::{PrintOptions, print_argument, print_inner, print_value, symbol_text};
 pub use scope::{Call, FrameScope, Loaded, Scope};

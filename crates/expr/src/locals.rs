@@ -1,6 +1,7 @@
 //! Variables of the selected frame, as `info locals`, `info args` and frame lines want them.
 
 use crate::eval::{argument_value, variable_value};
+use crate::print::{PrintOptions, print_argument};
 use crate::scope::Scope;
 use crate::value::Value;
 
@@ -58,4 +59,11 @@ pub fn locals(scope: &dyn Scope) -> Vec<Named> {
         value: variable_value(scope, module, v),
     });
     named.collect()
+}
+
+/// The arguments of the selected frame as its line shows them: `p=0x7ffe..., k=1`.
+pub fn frame_arguments(scope: &dyn Scope, options: &PrintOptions) -> String {
+    let text = |n: &Named| format!("{}={}", n.name, print_argument(&n.value, scope, options));
+    let all: Vec<String> = arguments(scope).iter().map(text).collect();
+    all.join(", ")
 }

@@ -65,24 +65,38 @@ pub fn print_inner(value: &Value, scope: &dyn Scope, options: &PrintOptions) -> 
     printer.value(value, 0, true)
 }
 
-/// A value as a frame line shows it among the arguments: aggregates as `...`.
+/// A value as a frame line shows it among the arguments: scalars and text, the heading of a
+/// container, and `...` for everything else that has parts.
 pub fn print_argument(value: &Value, scope: &dyn Scope, options: &PrintOptions) -> String {
-    let plain = value.ty.strip();
-    let referred = match plain.kind() {
-        Kind::Reference(_) | Kind::RvalueReference(_) => plain.target().map(|t| t.strip()),
-        _ => None,
-    };
-    let aggregate = |t: &Type| matches!(t.kind(), Kind::Record(_) | Kind::Array(..));
-    if aggregate(&plain) && matches!(value.data, Data::Bytes(_) | Data::Memory(_)) {
-        return "...".to_owned();
-    }
     let printer = Printer { scope, options };
-    if referred.is_some_and(|t| aggregate(&t))
-        && let Ok(bytes) = value.bytes()
-    {
-        return format!("@{:#x}: ...", extend(bytes, false) as u64);
+    let plain = value.ty.strip();
+    let whole = match (plain.kind(), value.bytes()) {
+        (Kind::Reference(_) | Kind::RvalueReference(_), Ok(bytes)) => {
+            let target = plain.target().unwrap_or_else(Type::void);
+            Value::at(target, extend(bytes, false) as u64, &printer.memory())
+        }
+        _ => value.clone(),
+    };
+    let parts = matches!(whole.ty.strip().kind(), Kind::Record(_) | Kind::Array(..));
+    if !parts || matches!(value.data, Data::Missing(_)) {
+        return printer.value(value, 0, true);
     }
-    printer.value(value, 0, true)
+    let pretty = match options.pretty {
+        true => containers::pretty(&whole, &printer.memory(), options.elements),
+        false => None,
+    };
+    let (head, is_empty) = match &pretty {
+        Some(text @ (Pretty::Text(..) | Pretty::Missing(_))) => return printer.pretty(text, 0),
+        Some(Pretty::Items(head, items, _)) => (head.as_str(), items.is_empty()),
+        Some(Pretty::Pairs(head, pairs, _)) => (head.as_str(), pairs.is_empty()),
+        Some(Pretty::Fields(head, fields, _)) => (head.as_str(), fields.is_empty()),
+        Some(Pretty::Slice(..)) | None => ("", false),
+    };
+    match (head, is_empty) {
+        ("", _) => "...".to_owned(),
+        (head, true) => head.to_owned(),
+        (head, false) => format!("{head} = {{...}}"),
+    }
 }
 
 /// `<symbol+4>` of an address, or nothing.
@@ -491,6 +505,7 @@ impl Printer<'_> {
                 string(bytes, *width, limit, self.options.repeats, *more)
             }
             Pretty::Missing(why) => missing(why),
+            Pretty::Slice(name, array) => format!("{name} {}", self.value(array, depth + 1, false)),
             Pretty::Items(head, items, more) => {
                 let text = |v: &Value| self.value(v, depth + 1, false);
                 assemble(head, items.iter().map(text).collect(), *more)

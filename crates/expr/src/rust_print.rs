@@ -18,12 +18,10 @@ impl Printer<'_> {
         {
             let addr = extend(bytes, false) as u64;
             let target = plain.target().unwrap_or_else(Type::void);
-            let name = match plain.name() {
-                Some(name) if name.starts_with(['*', '&']) || name.starts_with("fn") => {
-                    name.to_owned()
-                }
-                Some(name) => name.to_owned(),
-                None => format!("*mut {}", name_of(&target)),
+            // gdb calls references and boxes what they are in memory.
+            let name = match target.strip().kind() {
+                Kind::Function(..) => name_of(&value.ty),
+                _ => format!("*mut {}", name_of(&target)),
             };
             return format!("({name}) {}", self.rust_address(addr));
         }

@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 use support::common::{Lab, line_of};
 use support::{Core, gdb_answers, make_core};
-use verde_expr::{PrintOptions, arguments, locals, print_inner};
+use verde_expr::{PrintOptions, arguments, frame_arguments, locals, print_inner};
 
 /// The frames as `function:line` lines, innermost first, up to `main`.
 fn our_frames(core: &Core) -> Vec<String> {
@@ -81,6 +81,23 @@ fn compare_frames(lab: &Lab, program: &Path, core: &Path) {
     assert_eq!(got, expected, "{}", answers[0]);
 }
 
+/// The text in the parentheses of each of gdb's frames against ours.
+fn compare_arguments(lab: &Lab, program: &Path, core_path: &Path) {
+    let commands = ["set print entry-values no".to_owned(), "bt".to_owned()];
+    let answers = gdb_answers(lab, program, core_path, &commands);
+    let mut core = Core::open(core_path);
+    let lines = answers[1].lines().filter(|l| l.starts_with('#'));
+    for (number, line) in lines.enumerate() {
+        let Some((_, rest)) = line.split_once(" (") else {
+            continue;
+        };
+        let expected = rest.rsplit_once(") at ").map_or(rest, |(inside, _)| inside);
+        core.select(number);
+        let got = frame_arguments(&core, &PrintOptions::default());
+        assert_eq!(got, expected, "frame {number}: {line}");
+    }
+}
+
 fn compare_locals(lab: &Lab, program: &Path, core_path: &Path, frames: &[usize]) {
     for &frame in frames {
         let commands = [
@@ -131,6 +148,7 @@ fn c_at_o0() {
     let core = make_core(&lab, &program, &format!("sym_values.c:{line}"));
     compare_frames(&lab, &program, &core);
     compare_locals(&lab, &program, &core, &[0, 1, 4]);
+    compare_arguments(&lab, &program, &core);
 }
 
 #[test]
@@ -141,6 +159,7 @@ fn c_at_o2_with_inlined_frames() {
         let core = make_core(&lab, &program, "stop_here");
         compare_frames(&lab, &program, &core);
         compare_locals(&lab, &program, &core, &[0, 1]);
+        compare_arguments(&lab, &program, &core);
     }
 }
 
@@ -153,6 +172,9 @@ fn cpp_at_o0_and_o2() {
         compare_frames(&lab, &program, &core);
         // Before the body has run its locals are garbage; the caller's are not.
         compare_locals(&lab, &program, &core, &[1]);
+        if flags.contains("-O0") {
+            compare_arguments(&lab, &program, &core);
+        }
     }
 }
 
