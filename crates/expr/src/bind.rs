@@ -2,12 +2,17 @@
 
 use crate::ast::{Ast, Binary, TypeName, Unary};
 use crate::builtin;
+use crate::dollar::{history_number, register};
 use crate::error::EvalError;
 use crate::ir::{At, Node, Op};
 use crate::lookup::Lookup;
+use crate::nodes::{
+    active_fields, bad, base_offset, base_shift, constant, decay, deref, element_size,
+    follow_reference, is_bool, is_number, is_pointer, offset, smart,
+};
 use crate::scope::Scope;
 use crate::value::Value;
-use verde_symbols::{Encoding, Kind, Language, REGISTER_NAMES, RIP, Type};
+use verde_symbols::{Encoding, Kind, Language, Type};
 
 /// Gives every name of an expression its meaning in a scope. The result stays valid as long as the
 /// modules are loaded; locals mean the selected frame's function.
@@ -30,10 +35,6 @@ pub fn type_of(ast: &Ast, scope: &dyn Scope) -> Result<Type, EvalError> {
 struct Binder<'a> {
     lookup: Lookup<'a>,
     language: Language,
-}
-
-fn bad<T>(text: impl Into<String>) -> Result<T, EvalError> {
-    Err(EvalError::BadType(text.into()))
 }
 
 impl Binder<'_> {
@@ -716,236 +717,11 @@ impl Binder<'_> {
     }
 }
 
-fn constant(value: Value) -> Node {
-    Node::new(value.ty.clone(), Op::Constant(value))
-}
-
-/// `$`, `$$`, `$$2`, `$3`.
-fn history_number(name: &str) -> Option<i64> {
-    match name {
-        "" => Some(0),
-        "$" => Some(-1),
-        _ => match name.strip_prefix('$') {
-            Some(back) => back.parse::<i64>().ok().map(|n| -n),
-            None => name.parse().ok().filter(|n: &i64| *n > 0),
-        },
-    }
-}
-
-/// A register: DWARF number, first byte, bytes, type.
-fn register(name: &str) -> Option<(u16, u64, u64, Type)> {
-    let code = || Type::void().function_returning().pointer_to();
-    let data = || Type::void().pointer_to();
-    let number = |n: &str| {
-        REGISTER_NAMES
-            .iter()
-            .position(|r| *r == n)
-            .map(|i| i as u16)
-    };
-    match name {
-        "pc" | "rip" => return Some((RIP, 0, 8, code())),
-        "sp" | "rsp" => return Some((7, 0, 8, data())),
-        "fp" | "rbp" => return Some((6, 0, 8, data())),
-        "eflags" => return Some((49, 0, 4, builtin::int())),
-        "fs_base" => return Some((58, 0, 8, builtin::long())),
-        "gs_base" => return Some((59, 0, 8, builtin::long())),
-        _ => {}
-    }
-    if let Some(n) = number(name) {
-        return Some((n, 0, 8, builtin::long()));
-    }
-    if let Some(index) = name.strip_prefix("xmm").and_then(|n| n.parse::<u16>().ok()) {
-        let ty = Type::base("uint128_t", Encoding::Unsigned, 16);
-        return (index < 16).then(|| (17 + index, 0, 16, ty));
-    }
-    if let Some(index) = name.strip_prefix("st").and_then(|n| n.parse::<u16>().ok()) {
-        let ty = Type::base("i387_ext", Encoding::Float, 10);
-        return (index < 8).then(|| (33 + index, 0, 10, ty));
-    }
-    narrow_register(name).map(|(n, offset, size)| {
-        let ty = match size {
-            4 => builtin::int(),
-            2 => Type::base("int16_t", Encoding::Signed, 2),
-            _ => Type::base("int8_t", Encoding::Signed, 1),
-        };
-        (n, offset, size, ty)
-    })
-}
-
-/// `eax`, `ax`, `al`, `ah`, `r8d`, `sil`.
-fn narrow_register(name: &str) -> Option<(u16, u64, u64)> {
-    let number = |n: &str| {
-        REGISTER_NAMES
-            .iter()
-            .position(|r| *r == n)
-            .map(|i| i as u16)
-    };
-    if let Some(rest) = name.strip_prefix('e') {
-        return Some((number(&format!("r{rest}"))?, 0, 4));
-    }
-    if name.starts_with('r') {
-        let (base, size) = match name.chars().last()? {
-            'd' => (&name[..name.len() - 1], 4),
-            'w' => (&name[..name.len() - 1], 2),
-            'l' | 'b' => (&name[..name.len() - 1], 1),
-            _ => return None,
-        };
-        return Some((number(base)?, 0, size));
-    }
-    if let Some(n) = number(&format!("r{name}")) {
-        return Some((n, 0, 2));
-    }
-    let base = name.get(..name.len().checked_sub(1)?)?;
-    match name.chars().last()? {
-        'l' if base.len() == 1 => Some((number(&format!("r{base}x"))?, 0, 1)),
-        'l' => Some((number(&format!("r{base}"))?, 0, 1)),
-        'h' if base.len() == 1 => Some((number(&format!("r{base}x"))?, 1, 1)),
-        _ => None,
-    }
-}
-
 fn pointer_note(node: &Node) -> &'static str {
     match node.ty.strip().kind() {
         Kind::Pointer(_) => " pointer",
         _ => "",
     }
-}
-
-/// Reads through a C++ reference.
-pub(crate) fn follow_reference(node: Node) -> Node {
-    let plain = node.ty.strip();
-    match plain.kind() {
-        Kind::Reference(_) | Kind::RvalueReference(_) => {
-            let target = plain.target().unwrap_or_else(Type::void);
-            Node::new(target, Op::Deref(node.boxed()))
-        }
-        _ => node,
-    }
-}
-
-/// Arrays and functions become pointers.
-fn decay(node: Node) -> Node {
-    let plain = node.ty.strip();
-    match plain.kind() {
-        Kind::Array(..) => {
-            let element = plain.target().unwrap_or_else(Type::void);
-            Node::new(element.pointer_to(), Op::Address(node.boxed()))
-        }
-        Kind::Function(..) => Node::new(plain.pointer_to(), Op::Address(node.boxed())),
-        _ => node,
-    }
-}
-
-fn deref(node: Node) -> Result<Node, EvalError> {
-    let plain = node.ty.strip();
-    match plain.kind() {
-        Kind::Pointer(_) => {
-            let target = plain.target().unwrap_or_else(Type::void);
-            if matches!(target.strip().kind(), Kind::Void) {
-                return bad("Attempt to take contents of a non-pointer value.");
-            }
-            Ok(Node::new(target, Op::Deref(node.boxed())))
-        }
-        // gdb reads the word an integer points to.
-        _ if node.ty.is_integral() => {
-            let ty = builtin::long();
-            let pointer = Node::new(ty.pointer_to(), Op::Convert(node.boxed()));
-            Ok(Node::new(ty, Op::Deref(pointer.boxed())))
-        }
-        _ => match smart(&node) {
-            Some(target) => Ok(target),
-            None => bad("Attempt to take contents of a non-pointer value."),
-        },
-    }
-}
-
-/// What a smart pointer points to.
-fn smart(node: &Node) -> Option<Node> {
-    let (offset, pointer, inner) = crate::containers::smart_pointer(&node.ty.strip())?;
-    let target = pointer.strip().target()?;
-    let raw = Node::new(pointer, Op::Member(node.clone().boxed(), offset, None));
-    let whole = Node::new(target.clone(), Op::Deref(raw.boxed()));
-    match inner {
-        None => Some(whole),
-        Some(member) => {
-            let op = Op::Member(whole.boxed(), member.offset, None);
-            Some(Node::new(member.ty, op))
-        }
-    }
-}
-
-fn is_pointer(ty: &Type) -> bool {
-    matches!(
-        ty.strip().kind(),
-        Kind::Pointer(_) | Kind::MemberPointer(..)
-    )
-}
-
-fn is_number(ty: &Type) -> bool {
-    ty.is_integral() || ty.is_float()
-}
-
-fn is_bool(ty: &Type) -> bool {
-    matches!(ty.strip().kind(), Kind::Base(Encoding::Bool))
-}
-
-fn element_size(pointer: &Type) -> i64 {
-    let size = pointer.strip().target().and_then(|t| t.size());
-    // void and functions count in bytes.
-    size.filter(|&s| s > 0).unwrap_or(1) as i64
-}
-
-fn offset(pointer: Node, index: Node, sign: i64) -> Node {
-    let size = element_size(&pointer.ty) * sign;
-    let ty = pointer.ty.clone();
-    Node::new(ty, Op::Offset(pointer.boxed(), index.boxed(), size))
-}
-
-/// How far a pointer moves when it is cast between a class and one of its bases.
-fn base_shift(from: &Type, to: &Type) -> Option<i64> {
-    let class = |t: &Type| {
-        let target = t.strip().target()?.strip();
-        matches!(target.kind(), Kind::Record(_)).then_some(target)
-    };
-    if !is_pointer(from) || !is_pointer(to) {
-        return None;
-    }
-    let (from, to) = (class(from)?, class(to)?);
-    let up = base_offset(&from, &to, 0).map(|o| o as i64);
-    let down = || base_offset(&to, &from, 0).map(|o| -(o as i64));
-    up.or_else(down).filter(|&o| o != 0)
-}
-
-fn base_offset(class: &Type, base: &Type, depth: usize) -> Option<u64> {
-    if depth > 16 {
-        return None;
-    }
-    let bases = class
-        .members()
-        .into_iter()
-        .filter(|m| m.is_base && !m.is_virtual);
-    for member in bases {
-        let ty = member.ty.strip();
-        if ty == *base || (ty.name().is_some() && ty.name() == base.name() && depth < 16) {
-            return Some(member.offset);
-        }
-        if let Some(inner) = base_offset(&ty, base, depth + 1) {
-            return Some(member.offset + inner);
-        }
-    }
-    None
-}
-
-/// A field of the variants of a Rust enum, when only one variant has it.
-fn active_fields(class: &Type, name: &str) -> Option<verde_symbols::Member> {
-    let part = class.variant_part()?;
-    let mut found = part.variants.iter().filter_map(|v| {
-        let mut member = v.member.ty.strip().find_member(name)?;
-        member.offset += v.member.offset;
-        Some(member)
-    });
-    let first = found.next()?;
-    found.next().is_none().then_some(first)
 }
 
 impl Op {

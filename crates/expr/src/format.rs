@@ -164,7 +164,7 @@ pub fn examine(
             symbol.map_or(String::new(), |s| format!(" {s}"))
         )
     };
-    let printer = Printer { scope, options };
+    let printer = Printer::new(scope, options);
     if what.format == Format::Str {
         for _ in 0..what.count {
             lines.push(format!(

@@ -4,10 +4,12 @@
 //! wanted: conditions are bound once and evaluated at every hit. Values are printed as gdb prints them.
 //! An error is a value shown where the datum would be, never a panic.
 
+mod arithmetic;
 mod ast;
 mod bind;
 mod builtin;
 mod containers;
+mod dollar;
 mod error;
 mod eval;
 mod float;
@@ -16,6 +18,7 @@ mod ir;
 mod lexer;
 mod locals;
 mod lookup;
+mod nodes;
 mod parser;
 mod print;
 mod rust_print;

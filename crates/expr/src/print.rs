@@ -1,16 +1,18 @@
 //! Values as text: C and C++ as gdb prints them, Rust as rust-gdb's users know it.
 
+use crate::arithmetic::bit_field;
 use crate::containers::{self, Pretty};
 use crate::error::EvalError;
-use crate::eval::{bit_field, variable_value};
+use crate::eval::variable_value;
 use crate::float::format_float;
 use crate::format::Format;
 use crate::scope::Scope;
 use crate::text::{Width, character, string};
 use crate::type_text::name_of;
 use crate::value::{Data, Value, extend};
+use std::cell::{Cell, RefCell};
 use verde_symbols::{
-    Encoding, FileAddr, Kind, Language, LocationError, Member, Memory, Type, demangle,
+    DieId, Encoding, FileAddr, Kind, Language, LocationError, Member, Memory, Type, demangle,
 };
 
 /// How much is printed, and how.
@@ -55,20 +57,20 @@ pub fn print_value(
     {
         return Err(why.clone().into());
     }
-    let printer = Printer { scope, options };
+    let printer = Printer::new(scope, options);
     Ok(printer.top(value))
 }
 
 /// A value as `info locals`, frame lines and members show it.
 pub fn print_inner(value: &Value, scope: &dyn Scope, options: &PrintOptions) -> String {
-    let printer = Printer { scope, options };
+    let printer = Printer::new(scope, options);
     printer.value(value, 0, true)
 }
 
 /// A value as a frame line shows it among the arguments: scalars and text, the heading of a
 /// container, and `...` for everything else that has parts.
 pub fn print_argument(value: &Value, scope: &dyn Scope, options: &PrintOptions) -> String {
-    let printer = Printer { scope, options };
+    let printer = Printer::new(scope, options);
     let plain = value.ty.strip();
     let whole = match (plain.kind(), value.bytes()) {
         (Kind::Reference(_) | Kind::RvalueReference(_), Ok(bytes)) => {
@@ -123,6 +125,38 @@ pub fn symbol_text(scope: &dyn Scope, addr: u64, readable: bool) -> Option<Strin
 pub(crate) struct Printer<'a> {
     pub scope: &'a dyn Scope,
     pub options: &'a PrintOptions,
+    /// Records being printed: one that contains itself is a corrupt file's.
+    outer: RefCell<Vec<DieId>>,
+    /// Values that may still be printed: containers of containers grow without bound.
+    left: Cell<usize>,
+}
+
+/// Values in one print; far more than anybody reads.
+const MAX_VALUES: usize = 100_000;
+
+impl<'a> Printer<'a> {
+    pub fn new(scope: &'a dyn Scope, options: &'a PrintOptions) -> Printer<'a> {
+        Printer {
+            scope,
+            options,
+            outer: RefCell::default(),
+            left: Cell::new(MAX_VALUES),
+        }
+    }
+
+    /// Prints the inside of a record, unless it is inside itself.
+    pub fn nested(&self, ty: &Type, inside: impl FnOnce() -> String) -> String {
+        let Some(die) = ty.die() else {
+            return inside();
+        };
+        if self.outer.borrow().contains(&die) {
+            return "{...}".to_owned();
+        }
+        self.outer.borrow_mut().push(die);
+        let text = inside();
+        self.outer.borrow_mut().pop();
+        text
+    }
 }
 
 struct View<'a>(&'a dyn Scope);
@@ -182,6 +216,11 @@ impl Printer<'_> {
 
     /// One value. `follow` prints what a reference refers to.
     pub fn value(&self, value: &Value, depth: usize, follow: bool) -> String {
+        let left = self.left.get();
+        if left == 0 {
+            return "...".to_owned();
+        }
+        self.left.set(left - 1);
         let plain = value.ty.strip();
         if let Data::Missing(why) = &value.data {
             return missing(why);
@@ -195,7 +234,7 @@ impl Printer<'_> {
         match plain.kind() {
             Kind::Reference(_) | Kind::RvalueReference(_) => self.reference(value, depth, follow),
             Kind::Array(..) | Kind::Vector(..) => self.array(value, depth),
-            Kind::Record(_) => self.record(value, depth),
+            Kind::Record(_) => self.nested(&plain, || self.record(value, depth)),
             Kind::Function(..) => {
                 let addr = value.address().unwrap_or(0);
                 let symbol = symbol_text(self.scope, addr, true);
@@ -499,6 +538,14 @@ impl Printer<'_> {
 
     /// A container by its meaning.
     pub fn pretty(&self, pretty: &Pretty, depth: usize) -> String {
+        // What a container leads to may be of the type that holds the container.
+        let outer = self.outer.take();
+        let text = self.pretty_inside(pretty, depth);
+        self.outer.replace(outer);
+        text
+    }
+
+    fn pretty_inside(&self, pretty: &Pretty, depth: usize) -> String {
         let limit = self.options.elements;
         match pretty {
             Pretty::Text(bytes, width, more) => {

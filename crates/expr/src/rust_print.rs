@@ -1,7 +1,7 @@
 //! Rust's values and types as text.
 
+use crate::arithmetic::bit_field;
 use crate::containers;
-use crate::eval::bit_field;
 use crate::float::format_float;
 use crate::format::Format;
 use crate::print::{Printer, missing, symbol_text};
@@ -44,20 +44,7 @@ impl Printer<'_> {
         }
         let plain = value.ty.strip();
         match plain.kind() {
-            Kind::Record(RecordKind::Union) => self.rust_struct(value, &plain, depth),
-            Kind::Record(_) => {
-                let raw = self.options.format == Some(Format::Raw);
-                if self.options.pretty && !raw {
-                    let found = containers::pretty(value, &self.memory(), self.options.elements);
-                    if let Some(pretty) = found {
-                        return self.pretty(&pretty, depth);
-                    }
-                }
-                match plain.variant_part().is_some() {
-                    true => self.rust_enum(value, &plain, depth),
-                    false => self.rust_struct(value, &plain, depth),
-                }
-            }
+            Kind::Record(_) => self.nested(&plain, || self.rust_record(value, &plain, depth)),
             Kind::Array(_, count) => self.rust_array(value, &plain, count.unwrap_or(0), depth),
             Kind::Enum => self.rust_c_enum(value, &plain),
             Kind::Void => "()".to_owned(),
@@ -66,6 +53,23 @@ impl Printer<'_> {
                 format!("{{{}}} {}", name_of(&value.ty), self.rust_address(addr))
             }
             _ => self.rust_scalar(value, &plain),
+        }
+    }
+
+    fn rust_record(&self, value: &Value, plain: &Type, depth: usize) -> String {
+        if matches!(plain.kind(), Kind::Record(RecordKind::Union)) {
+            return self.rust_struct(value, plain, depth);
+        }
+        let raw = self.options.format == Some(Format::Raw);
+        if self.options.pretty && !raw {
+            let found = containers::pretty(value, &self.memory(), self.options.elements);
+            if let Some(pretty) = found {
+                return self.pretty(&pretty, depth);
+            }
+        }
+        match plain.variant_part().is_some() {
+            true => self.rust_enum(value, plain, depth),
+            false => self.rust_struct(value, plain, depth),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Types as gdb writes them: `whatis`, `ptype`, casts in front of pointers.
 
-use verde_symbols::{Kind, Language, Member, RecordKind, Type};
+use verde_symbols::{DieId, Kind, Language, Member, RecordKind, Type};
 
 /// The type's name as in a declaration without a variable: `struct item *`, `int (*)(int, int)`.
 pub fn name_of(ty: &Type) -> String {
@@ -48,7 +48,10 @@ fn declare_with(ty: &Type, inner: &str, depth: usize, base: &dyn Fn(&Type) -> St
             join(&(next(&target(), "") + &attribute), inner)
         }
         Kind::Function(_, parameters, variadic, prototyped) => {
-            let mut list: Vec<String> = parameters.iter().map(|p| name_of(&ty.follow(p))).collect();
+            // A corrupt file may let a function take itself: parameters count for more.
+            let one =
+                |p: &verde_symbols::Link| declare_with(&ty.follow(p), "", depth + 16, &base_name);
+            let mut list: Vec<String> = parameters.iter().map(one).collect();
             if *variadic {
                 list.push("...".to_owned());
             }
@@ -215,7 +218,7 @@ pub fn whatis(ty: &Type) -> String {
 
 /// `ptype`: typedefs undone, members listed.
 pub fn ptype(ty: &Type) -> String {
-    let body = |t: &Type| body_of(t, 0, false);
+    let body = |t: &Type| body_of(t, 0, &[]);
     declare_with(&undo_typedefs(ty, 0), "", 0, &body)
 }
 
@@ -235,14 +238,15 @@ fn undo_typedefs(ty: &Type, depth: usize) -> Type {
     }
 }
 
-fn body_of(ty: &Type, indent: usize, nested: bool) -> String {
+/// A type written out. `outer` are the records it is in: one that contains itself is a corrupt file's.
+fn body_of(ty: &Type, indent: usize, outer: &[DieId]) -> String {
     match ty.kind() {
         Kind::Record(kind) => {
             if ty.language() == Language::Rust {
                 return crate::rust_print::type_body(ty);
             }
             let ty = ty.definition().unwrap_or_else(|| ty.clone());
-            record(&ty, *kind, indent, nested)
+            record(&ty, *kind, indent, outer)
         }
         Kind::Enum => {
             let name = match ty.qualified_name() {
@@ -272,14 +276,15 @@ fn body_of(ty: &Type, indent: usize, nested: bool) -> String {
     }
 }
 
-fn record(ty: &Type, kind: RecordKind, indent: usize, nested: bool) -> String {
+fn record(ty: &Type, kind: RecordKind, indent: usize, outer: &[DieId]) -> String {
     let pad = " ".repeat(indent);
     let name = ty
         .qualified_name()
         .map_or(String::new(), |n| format!("{n} "));
-    if nested && !name.is_empty() {
-        return format!("{} {}{{...}}", keyword(kind), name);
+    if ty.die().is_some_and(|d| outer.contains(&d)) {
+        return format!("{} {name}{{...}}", keyword(kind));
     }
+    let inner: Vec<DieId> = outer.iter().copied().chain(ty.die()).collect();
     let members = ty.members();
     let bases: Vec<String> = members
         .iter()
@@ -339,7 +344,7 @@ fn record(ty: &Type, kind: RecordKind, indent: usize, nested: bool) -> String {
     };
     for member in fields {
         label(&mut out, access_of(member.access), &mut section);
-        out.push_str(&format!("{pad}    {}\n", field(member, indent + 4)));
+        out.push_str(&format!("{pad}    {}\n", field(member, indent + 4, &inner)));
     }
     if !methods.is_empty() {
         if members.iter().any(|m| !m.is_base && !is_vptr(m)) {
@@ -361,11 +366,11 @@ fn is_vptr(member: &Member) -> bool {
         .is_some_and(|n| n.starts_with("_vptr"))
 }
 
-fn field(member: &Member, indent: usize) -> String {
+fn field(member: &Member, indent: usize, outer: &[DieId]) -> String {
     let name = member.name.clone().unwrap_or_default();
     // Unnamed records are written out in place, named ones by name.
     let base = |t: &Type| match (t.kind(), t.name()) {
-        (Kind::Record(_) | Kind::Enum, None) => body_of(t, indent, false),
+        (Kind::Record(_) | Kind::Enum, None) => body_of(t, indent, outer),
         _ => base_name(t),
     };
     let prefix = if member.is_static { "static " } else { "" };

@@ -12,7 +12,7 @@ use crate::location::{Env, Place};
 use crate::module::Module;
 use crate::registers::RSP;
 use crate::types::{Encoding, Kind, RecordKind, Type};
-use crate::units::Language;
+use crate::units::{DieId, Language};
 use crate::variables::Variable;
 
 /// Integer argument registers in order, by DWARF number: rdi rsi rdx rcx r8 r9.
@@ -375,7 +375,7 @@ impl Assign {
     }
 
     fn on_stack(&mut self, ty: &Type, size: u64) -> AbiPlace {
-        let align = alignment(ty, 0).clamp(8, 64);
+        let align = alignment(ty, &[]).clamp(8, 64);
         // At the entry the return address lies at the stack pointer.
         let at = self.stack.next_multiple_of(align);
         self.stack = at + size.next_multiple_of(8);
@@ -417,9 +417,18 @@ fn classify(ty: &Type) -> Option<Classes> {
         return None;
     }
     let mut classes = vec![None; size.div_ceil(8) as usize];
-    merge(&ty, 0, &mut classes, 0)?;
+    merge(&ty, 0, &mut classes, &[])?;
     let classes = classes.into_iter().map(|c| c.unwrap_or(Class::Sse));
     Some(Classes::Eightbytes(classes.collect()))
+}
+
+/// The types around the inside of a type; `None` when it contains itself, as only a corrupt file's does.
+fn enter(ty: &Type, outer: &[DieId]) -> Option<Vec<DieId>> {
+    let die = ty.die();
+    if die.is_some_and(|d| outer.contains(&d)) {
+        return None;
+    }
+    Some(outer.iter().copied().chain(die).collect())
 }
 
 fn is_quad(ty: &Type) -> bool {
@@ -427,12 +436,13 @@ fn is_quad(ty: &Type) -> bool {
 }
 
 /// Adds a type's fields to the classes of the eightbytes they lie in; `None` for memory.
-fn merge(ty: &Type, at: u64, classes: &mut [Option<Class>], depth: usize) -> Option<()> {
-    if depth > 32 {
-        return None;
-    }
+fn merge(ty: &Type, at: u64, classes: &mut [Option<Class>], outer: &[DieId]) -> Option<()> {
     let ty = ty.strip();
     let size = ty.size()?;
+    let inner = enter(&ty, outer)?;
+    if at.checked_add(size)? > 16 {
+        return None;
+    }
     let mut put = |from: u64, bytes: u64, class: Class| {
         for slot in from / 8..=(from + bytes.max(1) - 1) / 8 {
             let entry = classes.get_mut(slot as usize)?;
@@ -452,7 +462,12 @@ fn merge(ty: &Type, at: u64, classes: &mut [Option<Class>], depth: usize) -> Opt
             let element = ty.target()?;
             let step = element.size()?;
             for i in 0..(*count).min(16) {
-                merge(&element, at + i * step, classes, depth + 1)?;
+                merge(
+                    &element,
+                    at.checked_add(i.checked_mul(step)?)?,
+                    classes,
+                    &inner,
+                )?;
             }
             Some(())
         }
@@ -463,9 +478,9 @@ fn merge(ty: &Type, at: u64, classes: &mut [Option<Class>], depth: usize) -> Opt
                 }
                 match member.bits {
                     Some((bit, width)) => {
-                        let slots = at * 8 + bit;
+                        let slots = (at * 8).checked_add(bit)?;
                         let first = slots / 8;
-                        let last = (slots + width.max(1) - 1) / 8;
+                        let last = slots.checked_add(width.max(1) - 1)? / 8;
                         let mut fields = [first, last].into_iter();
                         fields.try_for_each(|byte| {
                             let entry = classes.get_mut((byte / 8) as usize)?;
@@ -473,7 +488,7 @@ fn merge(ty: &Type, at: u64, classes: &mut [Option<Class>], depth: usize) -> Opt
                             Some(())
                         })?;
                     }
-                    None => merge(&member.ty, at + member.offset, classes, depth + 1)?,
+                    None => merge(&member.ty, at.checked_add(member.offset)?, classes, &inner)?,
                 }
             }
             Some(())
@@ -483,23 +498,23 @@ fn merge(ty: &Type, at: u64, classes: &mut [Option<Class>], depth: usize) -> Opt
     }
 }
 
-fn alignment(ty: &Type, depth: usize) -> u64 {
+fn alignment(ty: &Type, outer: &[DieId]) -> u64 {
     if let Some(align) = ty.stated_align() {
         return align;
     }
     let ty = ty.strip();
-    if depth > 16 {
+    let Some(inner) = enter(&ty, outer) else {
         return 8;
-    }
+    };
     if let Some(align) = ty.stated_align() {
         return align;
     }
     match ty.kind() {
-        Kind::Array(..) => ty.target().map_or(1, |t| alignment(&t, depth + 1)),
+        Kind::Array(..) => ty.target().map_or(1, |t| alignment(&t, &inner)),
         Kind::Record(_) => {
             let members = ty.members();
             let own = members.iter().filter(|m| !m.is_static);
-            own.map(|m| alignment(&m.ty, depth + 1)).max().unwrap_or(1)
+            own.map(|m| alignment(&m.ty, &inner)).max().unwrap_or(1)
         }
         _ => ty.size().unwrap_or(1).clamp(1, 16),
     }
@@ -507,6 +522,10 @@ fn alignment(ty: &Type, depth: usize) -> u64 {
 
 /// Whether C++ passes a class by address because copying it is more than copying bytes.
 fn is_by_reference(ty: &Type) -> bool {
+    is_by_reference_within(ty, &[])
+}
+
+fn is_by_reference_within(ty: &Type, outer: &[DieId]) -> bool {
     let ty = ty.strip();
     if ty.language() != Language::Cpp || !matches!(ty.kind(), Kind::Record(_)) {
         return false;
@@ -514,7 +533,8 @@ fn is_by_reference(ty: &Type) -> bool {
     if let Some(by_reference) = ty.stated_convention() {
         return by_reference;
     }
-    let Some(name) = ty.name().map(crate::names::base_name) else {
+    let (Some(name), Some(inner)) = (ty.name().map(crate::names::base_name), enter(&ty, outer))
+    else {
         return false;
     };
     let destructor = format!("~{name}");
@@ -524,7 +544,7 @@ fn is_by_reference(ty: &Type) -> bool {
         || ty
             .members()
             .iter()
-            .any(|m| !m.is_static && is_by_reference(&m.ty))
+            .any(|m| !m.is_static && is_by_reference_within(&m.ty, &inner))
 }
 
 /// The scalars rustc passes one by one; `None` when the value is passed by address.
@@ -534,7 +554,7 @@ fn rust_parts(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
         return Some(Vec::new());
     }
     let mut leaves = Vec::new();
-    let scalar = leaves_of(ty, 0, &mut leaves, 0).is_some();
+    let scalar = leaves_of(ty, 0, &mut leaves, &[]).is_some();
     leaves.sort_by_key(|l: &(Class, u64, u64)| l.1);
     leaves.dedup();
     if scalar && (leaves.len() == 1 || leaves.len() == 2) {
@@ -554,13 +574,14 @@ fn rust_parts(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
 }
 
 /// The scalars in a type; `None` when it has arrays or overlaps of different shapes.
-fn leaves_of(ty: &Type, at: u64, out: &mut Vec<(Class, u64, u64)>, depth: usize) -> Option<()> {
+fn leaves_of(ty: &Type, at: u64, out: &mut Vec<(Class, u64, u64)>, outer: &[DieId]) -> Option<()> {
     let ty = ty.strip();
     let size = ty.size()?;
     if size == 0 {
         return Some(());
     }
-    if depth > 32 || out.len() > 8 {
+    let inside = enter(&ty, outer)?;
+    if out.len() > 8 {
         return None;
     }
     match ty.kind() {
@@ -568,16 +589,17 @@ fn leaves_of(ty: &Type, at: u64, out: &mut Vec<(Class, u64, u64)>, depth: usize)
         Kind::Record(RecordKind::Union) | Kind::Array(..) | Kind::Vector(..) => return None,
         Kind::Record(_) => {
             for member in ty.members().iter().filter(|m| !m.is_static) {
-                leaves_of(&member.ty, at + member.offset, out, depth + 1)?;
+                leaves_of(&member.ty, at.checked_add(member.offset)?, out, &inside)?;
             }
             if let Some(part) = ty.variant_part() {
                 if let Some(discriminant) = &part.discriminant {
-                    leaves_of(&discriminant.ty, at + discriminant.offset, out, depth + 1)?;
+                    let start = at.checked_add(discriminant.offset)?;
+                    leaves_of(&discriminant.ty, start, out, &inside)?;
                 }
                 for variant in &part.variants {
                     let mut inner = Vec::new();
-                    let start = at + variant.member.offset;
-                    leaves_of(&variant.member.ty, start, &mut inner, depth + 1)?;
+                    let start = at.checked_add(variant.member.offset)?;
+                    leaves_of(&variant.member.ty, start, &mut inner, &inside)?;
                     for leaf in inner {
                         let same_place = out.iter().any(|l| l.1 == leaf.1);
                         if !same_place {

@@ -637,24 +637,26 @@ impl Type {
 
     /// The member of this name, also inside bases and anonymous members, with its offset added up.
     pub fn find_member(&self, name: &str) -> Option<Member> {
-        self.find_member_within(name, 0)
+        self.find_member_within(name, &[])
     }
 
-    fn find_member_within(&self, name: &str, depth: usize) -> Option<Member> {
-        if depth > 16 {
+    /// `outer` are the types this one is in: one that contains itself is a corrupt file's.
+    fn find_member_within(&self, name: &str, outer: &[DieId]) -> Option<Member> {
+        if self.die().is_some_and(|d| outer.contains(&d)) {
             return None;
         }
         let own = self.members();
         if let Some(found) = own.iter().find(|m| m.name.as_deref() == Some(name)) {
             return Some(found.clone());
         }
+        let inner: Vec<DieId> = outer.iter().copied().chain(self.die()).collect();
         own.iter()
             .filter(|m| (m.is_base || m.name.is_none()) && !m.is_virtual)
             .find_map(|m| {
-                let mut found = m.ty.strip().find_member_within(name, depth + 1)?;
-                found.offset += m.offset;
+                let mut found = m.ty.strip().find_member_within(name, &inner)?;
+                found.offset = found.offset.wrapping_add(m.offset);
                 if let Some((bit, _)) = &mut found.bits {
-                    *bit += m.offset * 8;
+                    *bit = bit.wrapping_add(m.offset.wrapping_mul(8));
                 }
                 Some(found)
             })
