@@ -22,7 +22,7 @@ int f(double d) { return (int)d; }
 template <typename T> struct Stack {
     T data[4];
     int n = 0;
-    __attribute__((noinline)) void push(T t) { data[n++] = t; }
+    __attribute__((noipa)) void push(T t) { data[n++] = t; }
 };
 template <typename T> __attribute__((noinline)) T largest(T a, T b) { return a > b ? a : b; }
 

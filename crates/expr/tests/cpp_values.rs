@@ -96,7 +96,7 @@ const EXPRESSIONS: &[&str] = &[
 ];
 
 #[test]
-fn stop_at_o0() {
+fn at_a_stop_and_inside_a_member_function() {
     let lab = Lab::new();
     let program = lab.build("sym_values.cpp", "-g -O0 -std=c++17");
     let line = line_of("sym_values.cpp", "STOP");
@@ -111,12 +111,6 @@ fn stop_at_o0() {
             "print s", "print v", "print m", "print u", "print *u", "print n",
         ],
     );
-}
-
-#[test]
-fn inside_a_member_function() {
-    let lab = Lab::new();
-    let program = lab.build("sym_values.cpp", "-g -O0 -std=c++17");
     let core = make_core(&lab, &program, "geo::Point::twice");
     let commands = [
         "print x",
