@@ -1,7 +1,6 @@
 //! Evaluation of bound expressions.
 
 use crate::arithmetic::{arithmetic, bit_field, compare, convert};
-use crate::builtin;
 use crate::error::EvalError;
 use crate::ir::{Node, Op};
 use crate::scope::{Call, Scope, env};
@@ -562,14 +561,4 @@ pub fn place_of(value: &Value) -> Option<Place> {
         Lvalue::Register(number, _) => Some(Place::Register(*number)),
         Lvalue::Convenience(_) => None,
     }
-}
-
-/// A number a front end asks for (`x/4x expr`, `break *expr`).
-pub fn as_address(value: &Value) -> Result<u64, EvalError> {
-    value.to_address()
-}
-
-/// gdb's integer type, for values that front ends make.
-pub fn int_value(value: i64) -> Value {
-    Value::integer(builtin::int(), value.into())
 }

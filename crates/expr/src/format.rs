@@ -5,7 +5,7 @@ use crate::float::format_float;
 use crate::print::{PrintOptions, Printer, symbol_text};
 use crate::scope::Scope;
 use crate::text::{Width, character};
-use crate::value::{Value, extend};
+use crate::value::extend;
 use verde_symbols::{Encoding, Kind, Type};
 
 /// A letter after the slash.
@@ -233,10 +233,4 @@ fn item(bytes: &[u8], what: Examine, scope: &dyn Scope) -> String {
             scalar(bytes, &ty, format, scope)
         }
     }
-}
-
-/// `print/F` with an address format of a value: used by front ends that already have the bytes.
-pub fn format_value(value: &Value, format: Format, scope: &dyn Scope) -> Result<String, EvalError> {
-    let bytes = value.bytes()?;
-    Ok(scalar(bytes, &value.ty.strip(), format, scope))
 }

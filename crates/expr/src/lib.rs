@@ -31,16 +31,16 @@ mod value;
 pub use ast::{Ast, Binary, Derive, TypeName, Unary};
 pub use bind::{bind, type_of};
 pub use error::EvalError;
-pub use eval::{as_address, eval, int_value, place_of, returned_value};
+pub use eval::{eval, place_of, returned_value};
 pub use float::format_float;
-pub use format::{Examine, Format, examine, format_value};
+pub use format::{Examine, Format, examine};
 pub use ir::Node;
 pub use locals::{Named, arguments, frame_arguments, locals};
 pub use parser::{TypeOracle, parse, parse_prefix, parse_type_or_expression};
 pub use print::{PrintOptions, print_argument, print_inner, print_value, symbol_text};
 pub use scope::{Call, FrameScope, Loaded, Scope};
 pub use static_scope::StaticScope;
-pub use type_text::{declare, name_of, ptype, whatis};
+pub use type_text::{declare, name_of, ptype};
 pub use value::{Data, Lvalue, Value};
 
 /// Parses and binds an expression in a scope.

@@ -2,7 +2,7 @@
 
 use verde_symbols::{DieId, Kind, Language, Member, RecordKind, Type};
 
-/// The type's name as in a declaration without a variable: `struct item *`, `int (*)(int, int)`.
+/// The type's name as `whatis` gives it: `struct item *`, `int (*)(int, int)`.
 pub fn name_of(ty: &Type) -> String {
     declare(ty, "")
 }
@@ -209,11 +209,6 @@ fn keyword(kind: RecordKind) -> &'static str {
         RecordKind::Class => "class",
         RecordKind::Union => "union",
     }
-}
-
-/// `whatis`: one step of typedef is undone when the user named a type, which the caller does.
-pub fn whatis(ty: &Type) -> String {
-    name_of(ty)
 }
 
 /// `ptype`: typedefs undone, members listed.

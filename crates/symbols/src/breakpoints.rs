@@ -120,7 +120,7 @@ impl Module {
         let unit = self.unit_at(addr)?;
         let function = code_at(&unit, addr)?;
         let blocks = blocks_at(&unit, function, addr.0, true);
-        let offset = blocks.last().map_or(function, crate::types::offset_of);
+        let offset = blocks.last().map_or(function, crate::type_read::offset_of);
         Some(DieId {
             unit: unit.index,
             offset,

@@ -4,7 +4,7 @@ use crate::addr::FileAddr;
 use crate::functions::code_at;
 use crate::location::{EntryValues, Env, Evaluator, Place};
 use crate::registers::Memory;
-use crate::types::{children, offset_of};
+use crate::type_read::{children, offset_of};
 use crate::units::{Entry, Unit};
 use crate::unwind::Frame;
 use gimli::constants as dw;

@@ -4,10 +4,11 @@ use crate::addr::FileAddr;
 use crate::index::EntryKind;
 use crate::lines::{SourceFile, file_matches};
 use crate::module::Module;
-use crate::names::{base_name, demangle, distance, squeeze};
+use crate::names::demangle;
 use crate::paths;
 use crate::query::FunctionQuery;
-use crate::types::{Type, child_id, is_set};
+use crate::type_read::{child_id, is_set};
+use crate::types::Type;
 use crate::units::{CodeRange, DieId, Entry, Info, Language, Unit};
 use gimli::constants as dw;
 use std::collections::HashSet;
@@ -239,7 +240,7 @@ impl Module {
         out
     }
 
-    fn function_of_symbol(
+    pub(crate) fn function_of_symbol(
         &self,
         symbol: &crate::elf::Symbol,
         readable: Option<String>,
@@ -425,88 +426,10 @@ impl Module {
         Some(Type::from_die(info, id))
     }
 
-    /// Whether calls of the function pass its arguments by a prototype.
+    /// Whether the function is visible outside its file.
     pub fn is_external(&self, function: &Function) -> bool {
         let entry = function.die.and_then(|id| self.info()?.die(id));
         entry.is_none_or(|(_, e)| is_set(e.attr_value(dw::DW_AT_external)))
-    }
-
-    /// Functions whose name contains a text, for `info functions` and completion.
-    pub fn functions_containing(&self, text: &str, limit: usize) -> Vec<Function> {
-        let mut out = Vec::new();
-        let mut seen = HashSet::new();
-        if let Some(info) = self.info() {
-            let mut ids = Vec::new();
-            info.index().for_each(info, |kind, id, name| {
-                if kind == EntryKind::Function && name.contains(text) {
-                    ids.push(id);
-                }
-            });
-            let functions = ids.into_iter().filter_map(|id| read_function(info, id));
-            for function in functions.filter(|f| seen.insert(f.entry)).take(limit) {
-                out.push(function);
-            }
-        }
-        let code = self
-            .symbols()
-            .iter()
-            .filter(|s| s.is_code && s.name.contains(text));
-        for symbol in code {
-            if out.len() >= limit {
-                break;
-            }
-            if seen.insert(symbol.addr) {
-                out.push(self.function_of_symbol(symbol, demangle(symbol.name)));
-            }
-        }
-        out
-    }
-
-    /// Names of functions, variables, types and constants that start with a text, for completion.
-    pub fn names_starting_with(&self, prefix: &str, limit: usize) -> Vec<String> {
-        let mut out = std::collections::BTreeSet::new();
-        let mut offer = |name: &str| {
-            let name = base_name(name);
-            if name.starts_with(prefix) {
-                out.insert(name.to_owned());
-            }
-        };
-        if let Some(info) = self.info() {
-            info.index().for_each(info, |_, _, name| offer(name));
-        }
-        for symbol in self.symbols() {
-            offer(symbol.name);
-        }
-        out.into_iter().take(limit).collect()
-    }
-
-    /// Known names nearest to one that was not found.
-    pub fn nearest_names(&self, name: &str, count: usize) -> Vec<String> {
-        let wanted = FunctionQuery::parse(name);
-        let wanted = wanted.base();
-        let limit = (wanted.chars().count() / 3).clamp(1, 4);
-        let mut best: Vec<(usize, String)> = Vec::new();
-        let mut offer = |candidate: &str| {
-            let candidate = base_name(candidate);
-            if candidate.is_empty() || candidate == wanted {
-                return;
-            }
-            if let Some(d) = distance(wanted, candidate, limit) {
-                let entry = (d, candidate.to_owned());
-                if !best.contains(&entry) {
-                    best.push(entry);
-                }
-            }
-        };
-        if let Some(info) = self.info() {
-            info.index().for_each(info, |_, _, name| offer(name));
-        }
-        for symbol in self.symbols() {
-            offer(symbol.name);
-        }
-        best.sort();
-        best.truncate(count);
-        best.into_iter().map(|(_, name)| name).collect()
     }
 }
 
@@ -575,7 +498,7 @@ pub(crate) fn blocks_at(unit: &Unit, offset: u32, pc: u64, into_inlined: bool) -
     let mut out = Vec::new();
     let mut at = offset;
     'deeper: for _ in 0..256 {
-        for child in crate::types::children(unit, at) {
+        for child in crate::type_read::children(unit, at) {
             let is_inlined = child.tag() == dw::DW_TAG_inlined_subroutine;
             if !is_inlined && child.tag() != dw::DW_TAG_lexical_block {
                 continue;
@@ -585,7 +508,7 @@ pub(crate) fn blocks_at(unit: &Unit, offset: u32, pc: u64, into_inlined: bool) -
             }
             let ranges = unit.ranges(&child);
             if ranges.iter().any(|r| r.0 <= pc && pc < r.1) {
-                at = crate::types::offset_of(&child);
+                at = crate::type_read::offset_of(&child);
                 out.push(child);
                 continue 'deeper;
             }
@@ -593,9 +516,4 @@ pub(crate) fn blocks_at(unit: &Unit, offset: u32, pc: u64, into_inlined: bool) -
         break;
     }
     out
-}
-
-/// Whether two names mean the same, whatever their spaces.
-pub fn same_name(a: &str, b: &str) -> bool {
-    squeeze(a) == squeeze(b)
 }

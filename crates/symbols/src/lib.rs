@@ -6,11 +6,14 @@
 //!
 //! A malformed file gives less, never a panic: what cannot be read is not there.
 
+mod abbrevs;
 mod abi;
 mod addr;
 mod breakpoints;
 mod bytes;
 mod call_sites;
+mod cfi;
+mod classify;
 mod debug_files;
 mod elf;
 mod error;
@@ -24,7 +27,9 @@ mod paths;
 mod query;
 mod registers;
 mod scan;
+mod search;
 mod tls;
+mod type_read;
 mod types;
 mod units;
 mod unwind;
@@ -40,7 +45,7 @@ pub use call_sites::{CallSiteValues, call_site_values};
 pub use debug_files::default_debug_dirs;
 pub use elf::{Kind as FileKind, Segment, Symbol, TlsImage};
 pub use error::{Error, LocationError};
-pub use functions::{Function, InlinedCall, SourceFrame, same_name};
+pub use functions::{Function, InlinedCall, SourceFrame};
 pub use lines::{LineSpan, SourceFile};
 pub use location::{EntryValues, Env, Piece, Place};
 pub use module::Module;

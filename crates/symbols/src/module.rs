@@ -1,11 +1,11 @@
 //! One file of the program with everything it says about itself.
 
 use crate::addr::FileAddr;
+use crate::cfi::UnwindTables;
 use crate::debug_files;
 use crate::elf::{Elf, Kind, Segment, Symbol, TlsImage};
 use crate::error::Error;
 use crate::units::{DieId, Info, Unit};
-use crate::unwind::UnwindTables;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 

@@ -8,7 +8,8 @@ use crate::location::{Env, Evaluator, Place};
 use crate::module::Module;
 use crate::names::{base_name, split_path};
 use crate::paths::Step;
-use crate::types::{Type, child_id, children, constant, is_set, offset_of};
+use crate::type_read::{child_id, children, constant, is_set, offset_of};
+use crate::types::Type;
 use crate::units::{DieId, Entry, Info, Unit, Value};
 use gimli::constants as dw;
 use std::sync::Arc;
@@ -184,7 +185,7 @@ fn read_variable_named(
     })
 }
 
-/// Variables of one block, and whether it is the function's own.
+/// Variables of one block.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// The variables in the order of their declaration.

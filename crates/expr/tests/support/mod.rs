@@ -332,7 +332,7 @@ pub fn answer(core: &mut Core, command: &str) -> String {
                 _ => ty,
             };
             let text = if verb == "whatis" {
-                whatis(&ty)
+                name_of(&ty)
             } else {
                 ptype(&ty)
             };
