@@ -5,6 +5,7 @@ use crate::value::Value;
 use std::sync::Arc;
 use verde_symbols::{
     DieId, EntryValues, Env, FileAddr, Frame, Language, Memory, Module, Registers, SourceFrame,
+    call_site_values,
 };
 
 /// A module and where it is loaded.
@@ -31,6 +32,31 @@ pub struct FrameScope {
 }
 
 impl FrameScope {
+    /// The scope of a frame of a backtrace (`level`) and one of its source frames. Whether it stands at
+    /// its function's entry and what its callers passed is found here.
+    pub fn new(
+        frames: &[Frame],
+        level: usize,
+        source: Option<SourceFrame>,
+        memory: &dyn Memory,
+    ) -> Option<FrameScope> {
+        let frame = frames.get(level)?.clone();
+        let inlined = source.as_ref().is_some_and(|s| s.is_inlined);
+        let at_entry = match (&frame.module, frame.file_addr()) {
+            (Some((module, _)), Some(addr)) if frame.is_exact && !inlined => {
+                module.function_at(addr).is_some_and(|f| f.entry == addr)
+            }
+            _ => false,
+        };
+        let entry = call_site_values(frames, level, memory);
+        Some(FrameScope {
+            frame,
+            source,
+            at_entry,
+            entry: Some(Arc::new(entry)),
+        })
+    }
+
     /// The address to look names up by, in the frame's module.
     pub fn file_addr(&self) -> Option<FileAddr> {
         self.frame.file_addr()

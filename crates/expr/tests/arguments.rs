@@ -79,8 +79,8 @@ fn check(flags: &str) {
     let (_, text) = record(&lab, flags);
     for (i, (function, parameters)) in CASES.iter().enumerate() {
         let mut core = Core::open(&lab.path(&format!("entry{i}.core")));
-        let selected = core.selected.as_mut().expect("frame");
-        selected.at_entry = true;
+        let selected = core.selected.as_ref().expect("frame");
+        assert!(selected.at_entry);
         assert_eq!(
             selected.source.as_ref().map(|s| s.name.as_str()),
             Some(*function)
@@ -130,7 +130,7 @@ fn rust_arguments_at_the_entry() {
         let found = module.functions(&FunctionQuery::parse("sym_values::stop_here"));
         let core_path = support::make_core(&lab, &program, &format!("*{}", found[0].entry));
         let mut core = Core::open(&core_path);
-        core.selected.as_mut().expect("frame").at_entry = true;
+        assert!(core.selected.as_ref().expect("frame").at_entry);
         for (expression, expected) in [
             ("*v", "Vec(size=3) = {3, 1, 4}"),
             ("*s", "\"sage\""),

@@ -216,3 +216,22 @@ fn through_a_call_to_nowhere() {
         "{names:?}"
     );
 }
+
+#[test]
+fn without_exception_tables() {
+    let lab = Lab::new();
+    // The rules are in .debug_frame then.
+    let flags = "-g -O1 -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions";
+    let program = lab.build("sym_values.c", flags);
+    let core = make_core(&lab, &program, "stop_here");
+    compare_frames(&lab, &program, &core);
+    // And nowhere here: only frame pointers are left.
+    let flags = "-g0 -O0 -fno-asynchronous-unwind-tables -fno-omit-frame-pointer";
+    let program = lab.build("sym_values.c", flags);
+    let core = make_core(&lab, &program, "stop_here");
+    let names = our_frames(&Core::open(&core));
+    assert_eq!(
+        names[..5],
+        ["stop_here", "middle", "middle", "middle", "main"]
+    );
+}

@@ -43,6 +43,10 @@ const EXPRESSIONS: &[&str] = &[
     "print letter",
     "print *reference",
     "print slice",
+    "print reference",
+    "print nested[0]",
+    "print sizeof(o)",
+    "print &a.total",
     "print text",
     "print v",
     "print boxed",
@@ -97,6 +101,7 @@ fn stop_at_opt_level_0() {
         ("v[2]", "4"),
         ("slice[1]", "4"),
         ("v[0..2]", "[3, 1]"),
+        ("array[1..3]", "[2, 3]"),
         ("v.len", "3"),
     ] {
         let got = answer(&mut ours, &format!("print {expression}"));

@@ -58,5 +58,5 @@ pub use types::{
     Variant, VariantPart,
 };
 pub use units::{DieId, Language};
-pub use unwind::{Caller, End, Frame, Method, Modules, backtrace, unwind};
+pub use unwind::{Caller, End, Frame, Method, Modules, backtrace, source_frames, unwind};
 pub use variables::{Block, Variable};

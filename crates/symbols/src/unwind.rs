@@ -1,6 +1,7 @@
 //! Unwinding: call frame information of `.eh_frame` and `.debug_frame`, and what to do without.
 
 use crate::addr::FileAddr;
+use crate::functions::SourceFrame;
 use crate::module::Module;
 use crate::registers::{Memory, RBP, RIP, RSP, Registers};
 use std::collections::HashSet;
@@ -139,6 +140,23 @@ pub fn backtrace(
         }
     }
     (frames, End::Outermost)
+}
+
+/// The frames of a backtrace as gdb numbers them: functions inlined into a frame count one each. Every
+/// entry is the index of the frame of code and the source frame, if debug information knows it.
+pub fn source_frames(frames: &[Frame]) -> Vec<(usize, Option<SourceFrame>)> {
+    let mut out = Vec::new();
+    for (level, frame) in frames.iter().enumerate() {
+        let sources = match (&frame.module, frame.file_addr()) {
+            (Some((module, _)), Some(addr)) => module.frames_at(addr),
+            _ => Vec::new(),
+        };
+        match sources.is_empty() {
+            true => out.push((level, None)),
+            false => out.extend(sources.into_iter().map(|s| (level, Some(s)))),
+        }
+    }
+    out
 }
 
 /// The caller of a frame by any means.

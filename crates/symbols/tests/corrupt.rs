@@ -223,6 +223,11 @@ fn compressed_sections() {
 }
 
 #[test]
+fn rust() {
+    flip("sym_names.rs", "-g", 0x0123_4567_89ab_cdef, 10);
+}
+
+#[test]
 fn memory_stays_bounded() {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status

@@ -162,26 +162,11 @@ impl Core {
 
     /// Selects a frame by the number gdb gives it, inlined ones counted.
     pub fn select(&mut self, number: usize) {
-        let mut at = 0;
-        for (level, frame) in self.frames.iter().enumerate() {
-            let sources = match (&frame.module, frame.file_addr()) {
-                (Some((module, _)), Some(addr)) => module.frames_at(addr),
-                _ => Vec::new(),
-            };
-            let count = sources.len().max(1);
-            if number < at + count {
-                let entry = verde_symbols::call_site_values(&self.frames, level, self);
-                self.selected = Some(FrameScope {
-                    frame: frame.clone(),
-                    source: sources.get(number - at).cloned(),
-                    at_entry: false,
-                    entry: Some(Arc::new(entry)),
-                });
-                return;
-            }
-            at += count;
-        }
-        self.selected = None;
+        let all = verde_symbols::source_frames(&self.frames);
+        self.selected = all
+            .into_iter()
+            .nth(number)
+            .and_then(|(level, source)| FrameScope::new(&self.frames, level, source, self));
     }
 
     fn byte(&self, addr: u64) -> Option<u8> {
