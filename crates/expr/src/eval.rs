@@ -124,6 +124,9 @@ impl Evaluator<'_> {
             Op::Address(of) => self.address(node, of),
             Op::Member(base, offset, bits) => self.member(node, base, *offset, *bits),
             Op::Element(base, index) => {
+                if let Some(addr) = self.locate(node)? {
+                    return Ok(Value::at(node.ty.clone(), addr, &self.memory()));
+                }
                 let base = self.value(base)?;
                 let index = self.value(index)?.to_integer()?;
                 // The value knows bounds that the expression's type may not.
@@ -218,6 +221,39 @@ impl Evaluator<'_> {
         }
     }
 
+    /// The address of what a node stands for, without reading it: `p->items[3].id` reads one pointer
+    /// and four bytes, however large the items are.
+    fn locate(&mut self, node: &Node) -> Result<Option<u64>, EvalError> {
+        Ok(match &node.op {
+            Op::Variable(variable, home) => {
+                let memory = self.memory();
+                let env = env(&*self.scope, &memory, &home.0);
+                let pc = self.scope.frame().and_then(|f| f.file_addr());
+                match variable.place(&env, pc) {
+                    Ok(Place::Memory(addr)) => Some(addr),
+                    _ => None,
+                }
+            }
+            Op::Symbol(at, _) => Some(at.addr.at(self.bias(&at.module))),
+            Op::Deref(pointer) => Some(self.pointer(pointer)?),
+            Op::Member(base, offset, None) => {
+                self.locate(base)?.map(|addr| addr.wrapping_add(*offset))
+            }
+            // An array without a stated length gets its bounds when its value is made.
+            Op::Element(base, index)
+                if matches!(base.ty.strip().kind(), Kind::Array(_, Some(_))) =>
+            {
+                let Some(start) = self.locate(base)? else {
+                    return Ok(None);
+                };
+                let index = self.value(index)?.to_integer()?;
+                let size = node.ty.size().unwrap_or(1) as i128;
+                Some(start.wrapping_add(index.wrapping_mul(size) as u64))
+            }
+            _ => None,
+        })
+    }
+
     fn bias(&self, module: &Module) -> u64 {
         let mut modules = self.scope.modules().iter();
         let found = modules.find(|l| std::ptr::eq(&*l.module, module));
@@ -284,6 +320,9 @@ impl Evaluator<'_> {
             let addr = at.addr.at(self.bias(&at.module));
             return Ok(Value::integer(node.ty.clone(), addr.into()));
         }
+        if let Some(addr) = self.locate(of)? {
+            return Ok(Value::integer(node.ty.clone(), addr.into()));
+        }
         let value = self.value(of)?;
         if let Some(addr) = value.address() {
             return Ok(Value::integer(node.ty.clone(), addr.into()));
@@ -308,6 +347,19 @@ impl Evaluator<'_> {
         offset: u64,
         bits: Option<(u64, u64)>,
     ) -> Result<Value, EvalError> {
+        if let Some(addr) = self.locate(base)? {
+            let Some(bits) = bits else {
+                let addr = addr.wrapping_add(offset);
+                return Ok(Value::at(node.ty.clone(), addr, &self.memory()));
+            };
+            let unread = Value {
+                ty: base.ty.clone(),
+                data: Data::Memory(addr),
+                lvalue: Some(Lvalue::Memory(addr)),
+                bits: None,
+            };
+            return Ok(bit_field(&unread, node.ty.clone(), bits, &self.memory()));
+        }
         let base = self.value(base)?;
         match bits {
             None => Ok(base.part(node.ty.clone(), offset, &self.memory())),

@@ -445,8 +445,8 @@ impl Printer<'_> {
             let mut run = 1;
             while at + run < items.count && items.same(at, at + run, &memory) {
                 run += 1;
-                // Counting on through a huge array would take forever.
-                if run > 1 << 22 {
+                // What is too large to be read at once is read element by element: not for long.
+                if run > 20_000 && matches!(items.value.data, Data::Memory(_)) {
                     break;
                 }
             }

@@ -4,7 +4,7 @@ use crate::error::EvalError;
 use verde_symbols::{Encoding, Kind, LocationError, Memory, Place, Type};
 
 /// Values above this are read piece by piece, never as a whole.
-pub(crate) const WHOLE: u64 = 1 << 20;
+pub(crate) const WHOLE: u64 = 8 << 20;
 
 /// The contents of a value.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,6 +6,7 @@ use crate::names::{
     Brackets, base_name, normal_parameters, readable_paths, split_parameters, split_path, squeeze,
 };
 use crate::paths::Step;
+use std::path::Path;
 
 /// A function's name as the user wrote it, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +65,16 @@ impl FunctionQuery {
             parameters: parameters.map(normal_parameters),
             exact: name.starts_with('<').then(|| squeeze(name)),
         }
+    }
+
+    /// Whether the module part, if any, means a file: `libc.so` also means `libc.so.6`.
+    pub fn fits_module(&self, path: &Path) -> bool {
+        let Some(wanted) = &self.module else {
+            return true;
+        };
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
+        let rest = name.strip_prefix(wanted.as_str());
+        path == Path::new(wanted) || rest.is_some_and(|r| r.is_empty() || r.starts_with('.'))
     }
 
     /// The last part of the name, without arguments: what the index knows.
@@ -182,6 +193,9 @@ mod tests {
     fn parts_are_told_apart() {
         let q = FunctionQuery::parse("lib.so!f");
         assert_eq!((q.module.as_deref(), q.base()), (Some("lib.so"), "f"));
+        assert!(q.fits_module(Path::new("/usr/lib/lib.so.6")));
+        assert!(!q.fits_module(Path::new("/usr/lib/lib.so6")));
+        assert!(FunctionQuery::parse("f").fits_module(Path::new("x")));
         let q = FunctionQuery::parse("dir/file.c:f");
         assert_eq!((q.file.as_deref(), q.base()), (Some("dir/file.c"), "f"));
         let q = FunctionQuery::parse("'ns::f(int, const char *)'");
