@@ -12,6 +12,8 @@ pub(crate) fn bit_field(
     (bit, width): (u64, u64),
     memory: &dyn Memory,
 ) -> Value {
+    // Wider than any integer: a corrupt file's.
+    let width = width.min(126);
     let start = bit / 8;
     let size = (bit % 8 + width).div_ceil(8);
     let bytes = Type::base("bits", Encoding::UnsignedChar, 1).array_of(size);

@@ -500,7 +500,8 @@ impl Evaluator<'_> {
             return Err(EvalError::NotLvalue);
         };
         let number = value.to_integer()?;
-        let start = addr + bit / 8;
+        let width = width.min(126);
+        let start = addr.wrapping_add(bit / 8);
         let shift = bit % 8;
         let mut bytes = vec![0; (shift + width).div_ceil(8) as usize];
         self.scope.read(start, &mut bytes)?;

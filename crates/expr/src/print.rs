@@ -594,7 +594,7 @@ struct Elements<'a> {
 impl Elements<'_> {
     fn get(&self, index: u64, memory: &dyn Memory) -> Value {
         self.value
-            .part(self.element.clone(), index * self.size, memory)
+            .part(self.element.clone(), index.wrapping_mul(self.size), memory)
     }
 
     fn same(&self, a: u64, b: u64, memory: &dyn Memory) -> bool {

@@ -89,7 +89,7 @@ impl Printer<'_> {
             return crate::format::scalar(bytes, plain, format, self.scope);
         }
         match plain.kind() {
-            Kind::Base(Encoding::Bool) => match bytes[0] {
+            Kind::Base(Encoding::Bool) => match extend(bytes, false) {
                 0 => "false".to_owned(),
                 1 => "true".to_owned(),
                 n => n.to_string(),
@@ -111,7 +111,7 @@ impl Printer<'_> {
         let mut at = 0;
         let mut printed = 0;
         while at < count && printed < self.options.elements {
-            let get = |i: u64| value.part(element.clone(), i * size, &self.memory());
+            let get = |i: u64| value.part(element.clone(), i.wrapping_mul(size), &self.memory());
             let first = get(at);
             let mut run = 1;
             while at + run < count && run < 1 << 20 && get(at + run).data == first.data {

@@ -149,7 +149,7 @@ impl Value {
         let size = ty.size().unwrap_or(0) as usize;
         let lvalue = match &self.lvalue {
             Some(Lvalue::Memory(a)) => Some(Lvalue::Memory(a.wrapping_add(offset))),
-            Some(Lvalue::Register(n, o)) => Some(Lvalue::Register(*n, o + offset)),
+            Some(Lvalue::Register(n, o)) => Some(Lvalue::Register(*n, o.wrapping_add(offset))),
             _ => None,
         };
         let data = match &self.data {

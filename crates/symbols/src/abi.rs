@@ -293,7 +293,8 @@ struct Assign {
 
 impl Assign {
     fn argument(&mut self, ty: &Type, language: Language) -> Option<AbiPlace> {
-        let size = ty.size()?;
+        // No honest argument is larger than a stack.
+        let size = ty.size().filter(|&s| s < 1 << 32)?;
         if language == Language::Rust {
             return self.rust_argument(ty, size);
         }

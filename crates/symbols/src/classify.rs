@@ -195,7 +195,7 @@ pub(crate) fn rust_parts(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
     leaves.sort_by_key(|l: &(Class, u64, u64)| l.1);
     leaves.dedup();
     if scalar && (leaves.len() == 1 || leaves.len() == 2) {
-        let disjoint = leaves.len() == 1 || leaves[0].1 + leaves[0].2 <= leaves[1].1;
+        let disjoint = leaves.len() == 1 || leaves[0].1.saturating_add(leaves[0].2) <= leaves[1].1;
         let whole = leaves.len() == 2 || leaves[0].2 == size;
         if disjoint && whole && leaves.iter().all(|l| l.2 <= 8) {
             return Some(leaves);

@@ -116,7 +116,9 @@ fn read_pieces(pieces: &[Piece], env: &Env, size: usize) -> Result<Vec<u8>, Loca
             break;
         }
         let place = piece.place.as_ref().ok_or(LocationError::OptimizedOut)?;
-        let bytes = place.read(env, (piece.skip + bits).div_ceil(8) as usize)?;
+        let end = piece.skip.checked_add(bits).filter(|&e| e < 1 << 40);
+        let end = end.ok_or(LocationError::OptimizedOut)?;
+        let bytes = place.read(env, end.div_ceil(8) as usize)?;
         if at.is_multiple_of(8) && bits % 8 == 0 && piece.skip == 0 {
             let start = (at / 8) as usize;
             out[start..start + bytes.len()].copy_from_slice(&bytes);

@@ -100,7 +100,10 @@ pub(crate) fn read_member(info: &Arc<Info>, unit: &Unit, entry: &Entry) -> Optio
             .unwrap_or(0);
         let from_top = attr(dw::DW_AT_bit_offset).and_then(|v| v.udata_value());
         let within = match from_top {
-            Some(top) => (storage * 8).wrapping_sub(top).wrapping_sub(width),
+            Some(top) => storage
+                .wrapping_mul(8)
+                .wrapping_sub(top)
+                .wrapping_sub(width),
             None => 0,
         };
         (byte.wrapping_add(within), width)
@@ -211,7 +214,7 @@ pub(crate) fn array(info: &Arc<Info>, unit: &Unit, entry: &Entry, element: Link)
             } else {
                 upper
             };
-            Some(upper - lower + 1)
+            upper.checked_sub(lower)?.checked_add(1)
         });
         counts.push(count.and_then(|c| u64::try_from(c).ok()));
     }

@@ -480,7 +480,7 @@ impl Type {
                 let count = child.attr_value(dw::DW_AT_count);
                 let known = count.and_then(constant).and_then(|c| u64::try_from(c).ok());
                 let stated = upper.and_then(|v| match constant(v) {
-                    Some(n) => u64::try_from(n + 1).ok(),
+                    Some(n) => u64::try_from(n.checked_add(1)?).ok(),
                     None => bound(v).map(|n| n.wrapping_add(1)),
                 });
                 known.or(stated)

@@ -98,7 +98,10 @@ fn bit_vector(reader: &Reader) -> Option<Pretty> {
     let mut items = Vec::new();
     for i in 0..length.min(reader.limit as u64) {
         let mut byte = [0];
-        reader.memory.read(start + i / 8, &mut byte).ok()?;
+        reader
+            .memory
+            .read(start.wrapping_add(i / 8), &mut byte)
+            .ok()?;
         let set = byte[0] >> (i % 8) & 1;
         items.push(Value::integer(truth.clone(), set.into()));
     }
@@ -124,10 +127,10 @@ fn deque(reader: &Reader, ty: &Type) -> Option<Pretty> {
     let mut items = Vec::new();
     for i in 0..length.min(reader.limit as u64) {
         let at = head + i;
-        let node = reader.word(first_node + 8 * (at / per_node))?;
+        let node = reader.word(first_node.wrapping_add(8 * (at / per_node)))?;
         items.push(Value::at(
             element.clone(),
-            node + (at % per_node) * size,
+            node.wrapping_add((at % per_node).wrapping_mul(size)),
             reader.memory,
         ));
     }
@@ -197,12 +200,16 @@ fn tree(reader: &Reader, kind: &str, pairs: bool) -> Option<Pretty> {
         .ok()?;
     let mut values = Vec::new();
     while values.len() < count.min(reader.limit as u64) as usize && node != end {
-        values.push(Value::at(held.clone(), node + first, reader.memory));
+        values.push(Value::at(
+            held.clone(),
+            node.wrapping_add(first),
+            reader.memory,
+        ));
         // The next in order: leftmost of the right side, else up to the first parent from the left.
-        let mut next = reader.word(node + right)?;
+        let mut next = reader.word(node.wrapping_add(right))?;
         if next != 0 {
             let mut steps = 0;
-            while let Some(down) = reader.word(next + left).filter(|&a| a != 0) {
+            while let Some(down) = reader.word(next.wrapping_add(left)).filter(|&a| a != 0) {
                 next = down;
                 steps += 1;
                 if steps > 128 {
@@ -211,11 +218,11 @@ fn tree(reader: &Reader, kind: &str, pairs: bool) -> Option<Pretty> {
             }
         } else {
             let mut child = node;
-            next = reader.word(child + parent)?;
+            next = reader.word(child.wrapping_add(parent))?;
             let mut steps = 0;
-            while next != end && reader.word(next + right)? == child {
+            while next != end && reader.word(next.wrapping_add(right))? == child {
                 child = next;
-                next = reader.word(child + parent)?;
+                next = reader.word(child.wrapping_add(parent))?;
                 steps += 1;
                 if steps > 128 {
                     return None;
@@ -263,7 +270,11 @@ fn hash(reader: &Reader, kind: &str, pairs: bool) -> Option<Pretty> {
         .ok()?;
     let mut values = Vec::new();
     while node != 0 && (values.len() as u64) < count.min(reader.limit as u64) {
-        values.push(Value::at(held.clone(), node + first, reader.memory));
+        values.push(Value::at(
+            held.clone(),
+            node.wrapping_add(first),
+            reader.memory,
+        ));
         // A broken chain: what was found is shown.
         let Some(next) = reader.word(node) else { break };
         node = next;
@@ -281,7 +292,7 @@ fn list(reader: &Reader, name: &str) -> Option<Pretty> {
     let mut node = reader.word(end)?;
     let mut items = Vec::new();
     while node != end && node != 0 && items.len() < reader.limit {
-        let value = Value::at(held.clone(), node + first, reader.memory);
+        let value = Value::at(held.clone(), node.wrapping_add(first), reader.memory);
         items.push((format!("[{}]", items.len()), value));
         node = reader.word(node)?;
     }

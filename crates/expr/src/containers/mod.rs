@@ -172,7 +172,11 @@ impl Reader<'_> {
         let read = count.min(self.limit as u64);
         let mut items = Vec::new();
         for i in 0..read {
-            let value = Value::at(element.clone(), start.wrapping_add(i * size), self.memory);
+            let value = Value::at(
+                element.clone(),
+                start.wrapping_add(i.wrapping_mul(size)),
+                self.memory,
+            );
             if let Data::Missing(why) = &value.data {
                 if i == 0 {
                     return Pretty::Missing(why.clone());

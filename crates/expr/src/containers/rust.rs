@@ -67,10 +67,10 @@ fn ring(reader: &Reader, ty: &Type) -> Option<Pretty> {
         .filter(|&n| n <= capacity && n < SANE)?;
     let mut items = Vec::new();
     for i in 0..length.min(reader.limit as u64) {
-        let at = (head + i) % capacity.max(1);
+        let at = head.wrapping_add(i) % capacity.max(1);
         items.push(Value::at(
             element.clone(),
-            start.wrapping_add(at * size),
+            start.wrapping_add(at.wrapping_mul(size)),
             reader.memory,
         ));
     }
