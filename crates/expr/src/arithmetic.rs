@@ -1,0 +1,158 @@
+//! Arithmetic, comparison and conversion of scalars.
+
+use crate::ast::Binary;
+use crate::error::EvalError;
+use crate::value::{Data, Value, extend};
+use verde_symbols::{Encoding, Kind, Memory, Type};
+
+/// A bit-field of a value.
+pub(crate) fn bit_field(
+    base: &Value,
+    ty: Type,
+    (bit, width): (u64, u64),
+    memory: &dyn Memory,
+) -> Value {
+    // Wider than any integer: a corrupt file's.
+    let width = width.min(126);
+    let start = bit / 8;
+    let size = (bit % 8 + width).div_ceil(8);
+    let bytes = Type::base("bits", Encoding::UnsignedChar, 1).array_of(size);
+    let holder = base.part(bytes, start, memory);
+    let data = match &holder.data {
+        Data::Bytes(bytes) => {
+            let raw = extend(bytes, false) >> (bit % 8);
+            let mask = if width >= 127 {
+                !0
+            } else {
+                (1i128 << width) - 1
+            };
+            let mut number = raw & mask;
+            let negative = width > 0 && number >> (width - 1) & 1 == 1;
+            if negative && !ty.is_unsigned() {
+                number -= 1 << width;
+            }
+            let size = ty.size().unwrap_or(4).min(16) as usize;
+            Data::Bytes(number.to_le_bytes()[..size].to_vec())
+        }
+        other => other.clone(),
+    };
+    Value {
+        ty,
+        data,
+        lvalue: base.lvalue.clone(),
+        bits: Some((bit, width)),
+    }
+}
+
+/// A scalar as another scalar type.
+pub(crate) fn convert(value: &Value, ty: &Type) -> Result<Value, EvalError> {
+    let to = ty.strip();
+    match to.kind() {
+        Kind::Base(Encoding::Float) => Ok(Value::float(ty.clone(), value.to_float()?)),
+        Kind::Base(Encoding::Bool) => Ok(Value::integer(ty.clone(), value.to_bool()?.into())),
+        Kind::Base(_)
+        | Kind::Enum
+        | Kind::Pointer(_)
+        | Kind::MemberPointer(..)
+        | Kind::Reference(_)
+        | Kind::RvalueReference(_) => {
+            let plain = value.ty.strip();
+            let number = match plain.kind() {
+                Kind::Reference(_) | Kind::RvalueReference(_) => extend(value.bytes()?, false),
+                _ => value.to_integer()?,
+            };
+            Ok(Value::integer(ty.clone(), number))
+        }
+        _ if to.size() == value.ty.size() => Ok(Value {
+            ty: ty.clone(),
+            ..value.clone()
+        }),
+        _ => Err(EvalError::BadType("Invalid cast.".into())),
+    }
+}
+
+/// A number cut to a type's bits.
+pub(crate) fn wrap(value: i128, ty: &Type) -> i128 {
+    let size = ty.size().unwrap_or(8).min(16) as usize;
+    extend(&value.to_le_bytes()[..size], !ty.is_unsigned())
+}
+
+pub(crate) fn arithmetic(
+    operator: Binary,
+    left: &Value,
+    right: &Value,
+    common: &Type,
+) -> Result<Value, EvalError> {
+    if common.is_float() {
+        let (a, b) = (left.to_float()?, right.to_float()?);
+        let result = match operator {
+            Binary::Add => a + b,
+            Binary::Sub => a - b,
+            Binary::Mul => a * b,
+            Binary::Div => a / b,
+            _ => {
+                return Err(EvalError::BadType(
+                    "Integer only operation on floating-point values.".into(),
+                ));
+            }
+        };
+        return Ok(Value::float(common.clone(), result));
+    }
+    let (a, b) = (wrap(left.to_integer()?, common), right.to_integer()?);
+    let bits = common.size().unwrap_or(8) * 8;
+    let result = match operator {
+        Binary::Shl if b < 0 || b >= bits as i128 => 0,
+        Binary::Shl => a.wrapping_shl(b as u32),
+        Binary::Shr if b < 0 || b >= bits as i128 => {
+            if a < 0 {
+                -1
+            } else {
+                0
+            }
+        }
+        Binary::Shr => a >> b,
+        _ => {
+            let b = wrap(b, common);
+            match operator {
+                Binary::Add => a.wrapping_add(b),
+                Binary::Sub => a.wrapping_sub(b),
+                Binary::Mul => a.wrapping_mul(b),
+                Binary::Div if b == 0 => return Err(EvalError::DivisionByZero),
+                Binary::Div => a.wrapping_div(b),
+                Binary::Rem if b == 0 => return Err(EvalError::DivisionByZero),
+                Binary::Rem => a.wrapping_rem(b),
+                Binary::And => a & b,
+                Binary::Or => a | b,
+                Binary::Xor => a ^ b,
+                _ => return Err(EvalError::BadType("not an arithmetic operation".into())),
+            }
+        }
+    };
+    Ok(Value::integer(common.clone(), result))
+}
+
+pub(crate) fn compare(
+    operator: Binary,
+    left: &Value,
+    right: &Value,
+    common: &Type,
+) -> Result<bool, EvalError> {
+    use std::cmp::Ordering::*;
+    let order = if common.is_float() {
+        left.to_float()?.partial_cmp(&right.to_float()?)
+    } else {
+        let (a, b) = (
+            wrap(left.to_integer()?, common),
+            wrap(right.to_integer()?, common),
+        );
+        Some(a.cmp(&b))
+    };
+    Ok(match operator {
+        Binary::Eq => order == Some(Equal),
+        Binary::Ne => order != Some(Equal),
+        Binary::Lt => order == Some(Less),
+        Binary::Gt => order == Some(Greater),
+        Binary::Le => matches!(order, Some(Less | Equal)),
+        _ => matches!(order, Some(Greater | Equal)),
+    })
+}

@@ -1,0 +1,124 @@
+//! What an expression says, before names have a meaning.
+
+/// Operators with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unary {
+    /// `-x`
+    Minus,
+    /// `+x`
+    Plus,
+    /// `!x`
+    Not,
+    /// `~x`
+    Complement,
+    /// `*x`
+    Deref,
+    /// `&x`
+    Address,
+    /// `++x`
+    PreIncrement,
+    /// `--x`
+    PreDecrement,
+    /// `x++`
+    PostIncrement,
+    /// `x--`
+    PostDecrement,
+}
+
+/// Operators with two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    Shl,
+    Shr,
+    And,
+    Or,
+    Xor,
+    Eq,
+    Ne,
+    Lt,
+    Gt,
+    Le,
+    Ge,
+    LogicalAnd,
+    LogicalOr,
+    /// `x@n`: an array of n values starting at x.
+    Repeat,
+    Comma,
+}
+
+/// A step from a type to another, outermost last.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Derive {
+    /// `*`
+    Pointer,
+    /// `&`
+    Reference,
+    /// `[n]`
+    Array(u64),
+    /// `(...)`: a function returning it.
+    Function,
+    /// `const`
+    Const,
+}
+
+/// A type as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypeName {
+    /// `struct`, `union`, `enum`, `class` or nothing.
+    pub tag: Option<&'static str>,
+    /// The name: `unsigned char`, `ns::C`, `Vec<i32>`.
+    pub name: String,
+    /// What is made of it.
+    pub derived: Vec<Derive>,
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ast {
+    /// A whole number, its suffix, and whether it was decimal.
+    Integer(u128, String, bool),
+    /// A floating-point number and its suffix.
+    Float(f64, String),
+    /// A character.
+    Char(u32),
+    /// A string.
+    Text(Vec<u8>),
+    /// A name with its scopes.
+    Name(String),
+    /// A name of a file or function: `'file.c'::x`, `f::x`.
+    In(String, String),
+    /// `$name`, `$1`, `$`.
+    Dollar(String),
+    /// One operand.
+    Unary(Unary, Box<Ast>),
+    /// Two operands.
+    Binary(Binary, Box<Ast>, Box<Ast>),
+    /// `a = b`, `a += b`.
+    Assign(Option<Binary>, Box<Ast>, Box<Ast>),
+    /// `c ? a : b`.
+    Choose(Box<Ast>, Box<Ast>, Box<Ast>),
+    /// `(type) x`, `x as type`.
+    Cast(TypeName, Box<Ast>),
+    /// `{type} address`.
+    At(TypeName, Box<Ast>),
+    /// `sizeof x`.
+    SizeOf(Box<Ast>),
+    /// `sizeof (type)`.
+    SizeOfType(TypeName),
+    /// A type alone, for `ptype` and `whatis`.
+    Type(TypeName),
+    /// `x.name`, or `x->name`.
+    Member(Box<Ast>, String, bool),
+    /// `x[i]`.
+    Index(Box<Ast>, Box<Ast>),
+    /// `x[a..b]`.
+    Slice(Box<Ast>, Option<Box<Ast>>, Option<Box<Ast>>),
+    /// `f(a, b)`.
+    Call(Box<Ast>, Vec<Ast>),
+}

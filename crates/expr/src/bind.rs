@@ -1,0 +1,735 @@
+//! From [`Ast`] to typed [`Node`]s: names get places, operators get C's or Rust's conversions.
+
+use crate::ast::{Ast, Binary, TypeName, Unary};
+use crate::builtin;
+use crate::dollar::{history_number, register};
+use crate::error::EvalError;
+use crate::ir::{At, Node, Op};
+use crate::lookup::Lookup;
+use crate::nodes::{
+    active_fields, bad, base_offset, base_shift, constant, decay, deref, element_size,
+    follow_reference, is_bool, is_number, is_pointer, offset, smart,
+};
+use crate::scope::Scope;
+use crate::value::Value;
+use verde_symbols::{Encoding, Kind, Language, Type};
+
+/// Gives every name of an expression its meaning in a scope. The result stays valid as long as the
+/// modules are loaded; locals mean the selected frame's function.
+pub fn bind(ast: &Ast, scope: &dyn Scope) -> Result<Node, EvalError> {
+    Binder {
+        lookup: Lookup { scope },
+        language: scope.language(),
+    }
+    .node(ast)
+}
+
+/// The type an [`Ast::Type`] or an expression has.
+pub fn type_of(ast: &Ast, scope: &dyn Scope) -> Result<Type, EvalError> {
+    match ast {
+        Ast::Type(name) => Lookup { scope }.type_name(name),
+        other => Ok(bind(other, scope)?.ty),
+    }
+}
+
+struct Binder<'a> {
+    lookup: Lookup<'a>,
+    language: Language,
+}
+
+impl Binder<'_> {
+    fn node(&self, ast: &Ast) -> Result<Node, EvalError> {
+        match ast {
+            Ast::Integer(value, suffix, decimal) => self.integer(*value, suffix, *decimal),
+            Ast::Float(value, suffix) => {
+                Ok(constant(Value::float(self.float_type(suffix), *value)))
+            }
+            Ast::Char(code) => Ok(constant(Value::integer(
+                self.char_type(),
+                i128::from(*code),
+            ))),
+            Ast::Text(bytes) => Ok(self.text(bytes)),
+            Ast::Name(name) => self.name(name),
+            Ast::In(place, name) => self.in_place(place, name),
+            Ast::Dollar(name) => self.dollar(name),
+            Ast::Unary(operator, operand) => self.unary(*operator, operand),
+            Ast::Binary(operator, left, right) => self.binary(*operator, left, right),
+            Ast::Assign(operator, left, right) => self.assign(*operator, left, right),
+            Ast::Choose(condition, yes, no) => self.choose(condition, yes, no),
+            Ast::Cast(ty, operand) => self.cast(ty, operand),
+            Ast::At(ty, address) => self.at(ty, address),
+            Ast::SizeOf(operand) => self.size_of(&self.node(operand)?.ty),
+            Ast::SizeOfType(name) => self.size_of(&self.lookup.type_name(name)?),
+            Ast::Type(name) => bad(format!(
+                "Attempt to use a type ({}) as an expression",
+                name.name
+            )),
+            Ast::Member(base, name, _) => self.member(base, name),
+            Ast::Index(base, index) => self.index(base, index),
+            Ast::Slice(base, low, high) => self.slice(base, low.as_deref(), high.as_deref()),
+            Ast::Call(function, arguments) => self.call(function, arguments),
+        }
+    }
+
+    /// The operand as a value: references are followed.
+    fn value(&self, ast: &Ast) -> Result<Node, EvalError> {
+        Ok(follow_reference(self.node(ast)?))
+    }
+
+    /// The operand of an operator: arrays and functions are pointers there.
+    fn operand(&self, ast: &Ast) -> Result<Node, EvalError> {
+        Ok(decay(self.value(ast)?))
+    }
+
+    fn integer(&self, value: u128, suffix: &str, decimal: bool) -> Result<Node, EvalError> {
+        if let Some(ty) = builtin::rust_type(suffix) {
+            return Ok(constant(Value::integer(ty, value as i128)));
+        }
+        let unsigned = suffix.contains('u');
+        let long = suffix.contains('l');
+        let fits = |bits: u32, signed: bool| value >> (bits - u32::from(signed)) == 0;
+        let ty = if self.language == Language::Rust {
+            match fits(32, true) {
+                true => builtin::rust_type("i32"),
+                false => builtin::rust_type("i64"),
+            }
+            .unwrap_or_else(builtin::long)
+        } else if !long && !unsigned && fits(32, true) {
+            builtin::int()
+        } else if !long && fits(32, false) && (unsigned || !decimal) {
+            Type::base("unsigned int", Encoding::Unsigned, 4)
+        } else if !unsigned && fits(64, true) {
+            builtin::long()
+        } else if fits(64, false) {
+            builtin::unsigned_long()
+        } else {
+            return Err(EvalError::TooLarge);
+        };
+        Ok(constant(Value::integer(ty, value as i128)))
+    }
+
+    fn float_type(&self, suffix: &str) -> Type {
+        match suffix {
+            "f" => Type::base("float", Encoding::Float, 4),
+            "l" => Type::base("long double", Encoding::Float, 16),
+            "f32" | "f64" => builtin::rust_type(suffix).unwrap_or_else(Type::void),
+            _ => Type::base_in("double", Encoding::Float, 8, self.language),
+        }
+    }
+
+    fn char_type(&self) -> Type {
+        match self.language {
+            Language::Rust => builtin::rust_type("char").unwrap_or_else(builtin::char),
+            _ => builtin::char(),
+        }
+    }
+
+    fn text(&self, bytes: &[u8]) -> Node {
+        let mut bytes = bytes.to_vec();
+        bytes.push(0);
+        constant(Value::of(
+            builtin::char().array_of(bytes.len() as u64),
+            bytes,
+        ))
+    }
+
+    fn name(&self, name: &str) -> Result<Node, EvalError> {
+        let truth = |value| constant(Value::integer(builtin::truth(self.language), value));
+        let found = self.lookup.name(name);
+        match (self.language, name) {
+            (Language::C | Language::Asm, _) => found,
+            (_, "true") => Ok(truth(1)),
+            (_, "false") => Ok(truth(0)),
+            (Language::Cpp, "nullptr") => {
+                Ok(constant(Value::integer(Type::void().pointer_to(), 0)))
+            }
+            _ => found,
+        }
+    }
+
+    fn in_place(&self, place: &str, name: &str) -> Result<Node, EvalError> {
+        if let Some(node) = self.lookup.global(name, Some(place)) {
+            return Ok(node);
+        }
+        if let Some(node) = self.lookup.variable_of_function(place, name) {
+            return Ok(node);
+        }
+        bad(format!("No symbol \"{name}\" in \"{place}\"."))
+    }
+
+    fn dollar(&self, name: &str) -> Result<Node, EvalError> {
+        let scope = self.lookup.scope;
+        if let Some(number) = history_number(name) {
+            let ty = scope.history(number).map_or_else(Type::void, |v| v.ty);
+            return Ok(Node::new(ty, Op::History(number)));
+        }
+        if let Some((number, offset, size, ty)) = register(name) {
+            return Ok(Node::new(ty, Op::Register(number, offset, size)));
+        }
+        let ty = scope.convenience(name).map_or_else(Type::void, |v| v.ty);
+        Ok(Node::new(ty, Op::Convenience(name.to_owned())))
+    }
+
+    fn unary(&self, operator: Unary, operand: &Ast) -> Result<Node, EvalError> {
+        match operator {
+            Unary::Address => return self.address(self.node(operand)?),
+            Unary::Deref => return deref(self.operand(operand)?),
+            Unary::PreIncrement
+            | Unary::PreDecrement
+            | Unary::PostIncrement
+            | Unary::PostDecrement => {
+                return self.step(operator, operand);
+            }
+            _ => {}
+        }
+        let node = self.operand(operand)?;
+        if operator == Unary::Not {
+            if self.language == Language::Rust && !is_bool(&node.ty) && node.ty.is_integral() {
+                let ty = node.ty.clone();
+                return Ok(Node::new(ty, Op::Complement(node.boxed())));
+            }
+            return Ok(Node::new(
+                builtin::truth(self.language),
+                Op::Not(node.boxed()),
+            ));
+        }
+        if !is_number(&node.ty) {
+            return bad("Argument to arithmetic operation not a number or boolean.");
+        }
+        let ty = self.promoted(&node.ty);
+        Ok(match operator {
+            Unary::Minus => Node::new(ty, Op::Negate(node.boxed())),
+            Unary::Complement if node.ty.is_float() => {
+                return bad("Argument to complement operation not an integer, boolean.");
+            }
+            Unary::Complement => Node::new(ty, Op::Complement(node.boxed())),
+            _ => Node::new(ty, Op::Convert(node.boxed())),
+        })
+    }
+
+    fn address(&self, node: Node) -> Result<Node, EvalError> {
+        // The address of a reference is that of what it refers to.
+        let node = follow_reference(node);
+        if let Op::Deref(inner) = node.op {
+            return Ok(Node::new(node.ty.pointer_to(), Op::Reinterpret(inner)));
+        }
+        Ok(Node::new(node.ty.pointer_to(), Op::Address(node.boxed())))
+    }
+
+    fn step(&self, operator: Unary, operand: &Ast) -> Result<Node, EvalError> {
+        let up = matches!(operator, Unary::PreIncrement | Unary::PostIncrement);
+        let left = self.value(operand)?;
+        let one = constant(Value::integer(builtin::int(), 1));
+        let what = if up { Binary::Add } else { Binary::Sub };
+        let sum = self.combine(what, decay(left.clone()), one)?;
+        let ty = left.ty.clone();
+        Ok(match operator {
+            Unary::PreIncrement | Unary::PreDecrement => {
+                Node::new(ty, Op::Assign(left.boxed(), sum.boxed()))
+            }
+            _ => Node::new(ty, Op::PostAdd(left.boxed(), sum.boxed())),
+        })
+    }
+
+    fn binary(&self, operator: Binary, left: &Ast, right: &Ast) -> Result<Node, EvalError> {
+        match operator {
+            Binary::Comma => {
+                let (left, right) = (self.node(left)?, self.node(right)?);
+                return Ok(Node::new(
+                    right.ty.clone(),
+                    Op::Comma(left.boxed(), right.boxed()),
+                ));
+            }
+            Binary::Repeat => return self.repeat(left, right),
+            Binary::LogicalAnd | Binary::LogicalOr => {
+                let (left, right) = (self.operand(left)?.boxed(), self.operand(right)?.boxed());
+                let op = match operator {
+                    Binary::LogicalAnd => Op::And(left, right),
+                    _ => Op::Or(left, right),
+                };
+                return Ok(Node::new(builtin::truth(self.language), op));
+            }
+            _ => {}
+        }
+        self.combine(operator, self.operand(left)?, self.operand(right)?)
+    }
+
+    fn repeat(&self, left: &Ast, right: &Ast) -> Result<Node, EvalError> {
+        let (left, count) = (self.value(left)?, self.operand(right)?);
+        let number = match &count.op {
+            Op::Constant(value) => Some(value.to_integer()?),
+            _ => None,
+        };
+        let known = number.map(|n| u64::try_from(n).unwrap_or(0));
+        if known == Some(0) {
+            return bad("Invalid number 0 of repetitions.");
+        }
+        let ty = left.ty.array_of(known.unwrap_or(1));
+        Ok(Node::new(ty, Op::Repeat(left.boxed(), count.boxed())))
+    }
+
+    fn combine(&self, operator: Binary, left: Node, right: Node) -> Result<Node, EvalError> {
+        use Binary::*;
+        let compares = matches!(operator, Eq | Ne | Lt | Gt | Le | Ge);
+        let (pl, pr) = (is_pointer(&left.ty), is_pointer(&right.ty));
+        if compares {
+            if (pl || is_number(&left.ty)) && (pr || is_number(&right.ty)) {
+                let common = match pl || pr {
+                    true => builtin::unsigned_long(),
+                    false => self.common(&left.ty, &right.ty),
+                };
+                let op = Op::Compare(operator, left.boxed(), right.boxed(), common);
+                return Ok(Node::new(builtin::truth(self.language), op));
+            }
+            return bad("Argument to comparison operation not integer, boolean, pointer or float.");
+        }
+        match (operator, pl, pr) {
+            (Add, true, false) if right.ty.is_integral() => return Ok(offset(left, right, 1)),
+            (Add, false, true) if left.ty.is_integral() => return Ok(offset(right, left, 1)),
+            (Sub, true, false) if right.ty.is_integral() => return Ok(offset(left, right, -1)),
+            (Sub, true, true) => {
+                let (a, b) = (element_size(&left.ty), element_size(&right.ty));
+                if a != b {
+                    return bad("First argument of `-' is a pointer and second argument is neither\nan integer nor a pointer of the same type.".replace('\n', " "));
+                }
+                let op = Op::Distance(left.boxed(), right.boxed(), a);
+                return Ok(Node::new(builtin::long(), op));
+            }
+            _ => {}
+        }
+        // gdb lets pointers take part in other arithmetic as numbers.
+        let plain = |node: Node| match is_pointer(&node.ty) {
+            true => Node::new(builtin::long(), Op::Convert(node.boxed())),
+            false => node,
+        };
+        let (left, right) = (plain(left), plain(right));
+        if !is_number(&left.ty) || !is_number(&right.ty) {
+            return bad("Argument to arithmetic operation not a number or boolean.");
+        }
+        let whole = matches!(operator, Rem | Shl | Shr | And | Or | Xor);
+        if whole && (left.ty.is_float() || right.ty.is_float()) {
+            return bad("Integer only operation on floating-point values.");
+        }
+        let ty = match operator {
+            Shl | Shr => self.promoted(&left.ty),
+            _ => self.common(&left.ty, &right.ty),
+        };
+        let ty = match operator {
+            And | Or | Xor
+                if is_bool(&left.ty) && is_bool(&right.ty) && self.language != Language::C =>
+            {
+                builtin::truth(self.language)
+            }
+            _ => ty,
+        };
+        let op = Op::Arithmetic(operator, left.boxed(), right.boxed(), ty.clone());
+        Ok(Node::new(ty, op))
+    }
+
+    /// C's integer promotions; Rust keeps its types.
+    fn promoted(&self, ty: &Type) -> Type {
+        let plain = ty.strip();
+        if plain.is_float() || self.language == Language::Rust {
+            return plain;
+        }
+        let size = plain.size().unwrap_or(4);
+        if size < 4 || (size == 4 && !plain.is_unsigned()) || is_bool(&plain) {
+            return builtin::int();
+        }
+        match plain.kind() {
+            Kind::Enum if size == 4 => Type::base("unsigned int", Encoding::Unsigned, 4),
+            Kind::Enum => builtin::long(),
+            _ => plain,
+        }
+    }
+
+    /// The type both operands are converted to.
+    fn common(&self, left: &Type, right: &Type) -> Type {
+        let (left, right) = (self.promoted(left), self.promoted(right));
+        match (left.is_float(), right.is_float()) {
+            (true, false) => return left,
+            (false, true) => return right,
+            (true, true) => {
+                return if right.size() > left.size() {
+                    right
+                } else {
+                    left
+                };
+            }
+            _ => {}
+        }
+        if self.language == Language::Rust {
+            // A literal takes the other's type; DWARF types are never literals' types.
+            return match (left.die().is_some(), right.die().is_some()) {
+                (false, true) => right,
+                (true, false) => left,
+                _ if right.size() > left.size() => right,
+                _ => left,
+            };
+        }
+        let (sl, sr) = (left.size(), right.size());
+        let (unsigned, size) = match sl.cmp(&sr) {
+            std::cmp::Ordering::Greater => (left.is_unsigned(), sl),
+            std::cmp::Ordering::Less => (right.is_unsigned(), sr),
+            _ => (left.is_unsigned() || right.is_unsigned(), sl),
+        };
+        match (size, unsigned) {
+            (Some(4), false) => builtin::int(),
+            (Some(4), true) => Type::base("unsigned int", Encoding::Unsigned, 4),
+            (Some(16), false) => Type::base("__int128", Encoding::Signed, 16),
+            (Some(16), true) => Type::base("unsigned __int128", Encoding::Unsigned, 16),
+            (_, false) => builtin::long(),
+            (_, true) => builtin::unsigned_long(),
+        }
+    }
+
+    fn assign(&self, operator: Option<Binary>, left: &Ast, right: &Ast) -> Result<Node, EvalError> {
+        let target = self.value(left)?;
+        let source = match operator {
+            Some(operator) => {
+                self.combine(operator, decay(target.clone()), self.operand(right)?)?
+            }
+            None => self.value(right)?,
+        };
+        // A convenience variable takes the type of what it is given.
+        let ty = match target.op {
+            Op::Convenience(_) => source.ty.clone(),
+            _ => target.ty.clone(),
+        };
+        Ok(Node::new(ty, Op::Assign(target.boxed(), source.boxed())))
+    }
+
+    fn choose(&self, condition: &Ast, yes: &Ast, no: &Ast) -> Result<Node, EvalError> {
+        let condition = self.operand(condition)?.boxed();
+        let (yes, no) = (self.value(yes)?, self.value(no)?);
+        let ty = match is_number(&yes.ty) && is_number(&no.ty) {
+            true => self.common(&yes.ty, &no.ty),
+            false => yes.ty.clone(),
+        };
+        let fit = |node: Node| match is_number(&node.ty) && is_number(&ty) {
+            true => Node::new(ty.clone(), Op::Convert(node.boxed())),
+            false => node,
+        };
+        let op = Op::Choose(condition, fit(yes).boxed(), fit(no).boxed());
+        Ok(Node::new(ty.clone(), op))
+    }
+
+    fn cast(&self, name: &TypeName, operand: &Ast) -> Result<Node, EvalError> {
+        let ty = self.lookup.type_name(name)?;
+        if let Ast::Name(symbol) = operand {
+            // A linker's symbol has no type but the one it is cast to.
+            if let Err(EvalError::UnknownSymbolType(_)) = self.lookup.name(symbol)
+                && let Some(at) = self.lookup.data_symbol(symbol)
+            {
+                return Ok(Node::new(ty, Op::Symbol(at, None)));
+            }
+        }
+        if let Ast::Call(function, arguments) = operand {
+            return self.call_as(function, arguments, Some(ty));
+        }
+        self.convert(self.node(operand)?, ty)
+    }
+
+    fn convert(&self, node: Node, ty: Type) -> Result<Node, EvalError> {
+        let to = ty.strip();
+        if let Kind::Reference(_) | Kind::RvalueReference(_) = to.kind() {
+            let target = to.target().unwrap_or_else(Type::void);
+            return Ok(Node::new(
+                target,
+                Op::Reinterpret(follow_reference(node).boxed()),
+            ));
+        }
+        let node = follow_reference(node);
+        let scalar = |t: &Type| is_number(t) || is_pointer(t);
+        if scalar(&to) {
+            let node = decay(node);
+            if !scalar(&node.ty) {
+                if node.ty.strip().size() == to.size() && to.is_integral() {
+                    return Ok(Node::new(ty, Op::Reinterpret(node.boxed())));
+                }
+                return bad("Invalid cast.");
+            }
+            if let Some(shift) = base_shift(&node.ty, &to) {
+                let number = constant(Value::integer(builtin::long(), shift.into()));
+                let moved = Op::Offset(node.boxed(), number.boxed(), 1);
+                return Ok(Node::new(ty, moved));
+            }
+            return Ok(Node::new(ty, Op::Convert(node.boxed())));
+        }
+        if matches!(to.kind(), Kind::Void) {
+            return Ok(Node::new(
+                ty,
+                Op::Constant(Value::of(Type::void(), Vec::new())),
+            ));
+        }
+        if to == node.ty.strip() || to.size() == node.ty.size() {
+            return Ok(Node::new(ty, Op::Reinterpret(node.boxed())));
+        }
+        // A derived object seen as its base.
+        if let (Kind::Record(_), Some(offset)) = (to.kind(), base_offset(&node.ty.strip(), &to, 0))
+        {
+            return Ok(Node::new(ty, Op::Member(node.boxed(), offset, None)));
+        }
+        bad("Invalid cast.")
+    }
+
+    fn at(&self, name: &TypeName, address: &Ast) -> Result<Node, EvalError> {
+        let ty = self.lookup.type_name(name)?;
+        let address = self.operand(address)?;
+        let pointer = Node::new(ty.pointer_to(), Op::Convert(address.boxed()));
+        Ok(Node::new(ty, Op::Deref(pointer.boxed())))
+    }
+
+    fn size_of(&self, ty: &Type) -> Result<Node, EvalError> {
+        let plain = ty.strip();
+        let target = match plain.kind() {
+            Kind::Reference(_) | Kind::RvalueReference(_) => plain.target(),
+            _ => None,
+        };
+        // GNU C: void and functions have size 1.
+        let size = target.unwrap_or(plain).size().unwrap_or(1);
+        Ok(constant(Value::integer(
+            builtin::unsigned_long(),
+            size.into(),
+        )))
+    }
+
+    fn member(&self, base: &Ast, name: &str) -> Result<Node, EvalError> {
+        let mut node = self.value(base)?;
+        // gdb takes `.` and `->` for each other, and Rust dereferences by itself.
+        for _ in 0..8 {
+            let plain = node.ty.strip();
+            match plain.kind() {
+                Kind::Pointer(_) => node = follow_reference(deref(node)?),
+                // `u->x`, and Rust's automatic dereference.
+                Kind::Record(_) if plain.find_member(name).is_none() => match smart(&node) {
+                    Some(target) => node = target,
+                    None => break,
+                },
+                _ => break,
+            }
+        }
+        let plain = node.ty.strip();
+        let class = plain.definition().unwrap_or(plain);
+        if !matches!(class.kind(), Kind::Record(_)) {
+            return bad(format!(
+                "Attempt to extract a component of a value that is not a structure{}.",
+                pointer_note(&node)
+            ));
+        }
+        let simple = name.rsplit("::").next().unwrap_or(name);
+        if let Some(member) = class.find_member(simple) {
+            if member.is_static {
+                return self.static_member(&member, name);
+            }
+            let op = Op::Member(node.boxed(), member.offset, member.bits);
+            return Ok(Node::new(member.ty, op));
+        }
+        if let Some(inner) = active_fields(&class, simple) {
+            let op = Op::Member(node.boxed(), inner.offset, inner.bits);
+            return Ok(Node::new(inner.ty, op));
+        }
+        Err(EvalError::NoMember(
+            simple.trim_start_matches("__").to_owned(),
+        ))
+    }
+
+    fn static_member(&self, member: &verde_symbols::Member, name: &str) -> Result<Node, EvalError> {
+        let die = member
+            .die
+            .ok_or_else(|| EvalError::NoMember(name.to_owned()))?;
+        for loaded in self.lookup.modules() {
+            if let Some(variable) = loaded.module.static_member(die)
+                && Some(variable.name.as_str()) == member.name.as_deref()
+            {
+                return Ok(self.lookup.variable_node(loaded, variable));
+            }
+        }
+        bad(format!("static field {name} has been optimized out"))
+    }
+
+    fn index(&self, base: &Ast, index: &Ast) -> Result<Node, EvalError> {
+        let (base, index) = (self.indexable(base)?, self.operand(index)?);
+        if !index.ty.is_integral() {
+            return bad("Argument to subscript not an integer.");
+        }
+        let plain = base.ty.strip();
+        match plain.kind() {
+            Kind::Array(..) | Kind::Vector(..) => {
+                let element = plain.target().unwrap_or_else(Type::void);
+                Ok(Node::new(element, Op::Element(base.boxed(), index.boxed())))
+            }
+            Kind::Pointer(_) => deref(offset(base, index, 1)),
+            _ => {
+                // Slices and vectors: through their pointer.
+                let data = self.sequence(&base)?;
+                deref(offset(data, index, 1))
+            }
+        }
+    }
+
+    /// What an index applies to: in Rust what a reference refers to.
+    fn indexable(&self, base: &Ast) -> Result<Node, EvalError> {
+        let node = self.value(base)?;
+        let plain = node.ty.strip();
+        if self.language == Language::Rust && is_pointer(&plain) {
+            let target = plain.target().unwrap_or_else(Type::void).strip();
+            let sequence = crate::containers::data_pointer(&target).is_some();
+            if sequence || matches!(target.kind(), Kind::Array(..)) {
+                return deref(node);
+            }
+        }
+        Ok(node)
+    }
+
+    /// The pointer inside a Rust slice or vector, or a C++ vector.
+    fn sequence(&self, base: &Node) -> Result<Node, EvalError> {
+        let plain = base.ty.strip();
+        let found = crate::containers::data_pointer(&plain);
+        let Some((offset, element)) = found else {
+            let name = crate::type_text::name_of(&base.ty);
+            return bad(format!("cannot subscript something of type `{name}'"));
+        };
+        let pointer = element.pointer_to();
+        Ok(Node::new(
+            pointer,
+            Op::Member(base.clone().boxed(), offset, None),
+        ))
+    }
+
+    fn slice(&self, base: &Ast, low: Option<&Ast>, high: Option<&Ast>) -> Result<Node, EvalError> {
+        let base = self.indexable(base)?;
+        let plain = base.ty.strip();
+        let base = match plain.kind() {
+            Kind::Array(..) | Kind::Pointer(_) => base,
+            _ => self.sequence(&base)?,
+        };
+        let element = base.ty.strip().target().unwrap_or_else(Type::void);
+        let bound = |ast: Option<&Ast>| ast.map(|a| self.operand(a).map(Node::boxed)).transpose();
+        let op = Op::Slice(base.boxed(), bound(low)?, bound(high)?);
+        Ok(Node::new(element.array_of(1), op))
+    }
+
+    fn call(&self, function: &Ast, arguments: &[Ast]) -> Result<Node, EvalError> {
+        self.call_as(function, arguments, None)
+    }
+
+    fn call_as(
+        &self,
+        function: &Ast,
+        arguments: &[Ast],
+        cast: Option<Type>,
+    ) -> Result<Node, EvalError> {
+        let mut bound = Vec::new();
+        let callee = match function {
+            Ast::Member(object, name, _) => match self.method(object, name)? {
+                Some((callee, this)) => {
+                    bound.push(this);
+                    callee
+                }
+                None => self.value(function)?,
+            },
+            other => self.value(other)?,
+        };
+        for argument in arguments {
+            bound.push(self.value(argument)?);
+        }
+        let plain = callee.ty.strip();
+        let (ty, callee) = match plain.kind() {
+            Kind::Pointer(_) => {
+                let target = plain.target().unwrap_or_else(Type::void).strip();
+                (target, callee)
+            }
+            _ => (plain.clone(), decay(callee)),
+        };
+        let Kind::Function(result, parameters, variadic, prototyped) = ty.kind() else {
+            return bad("Invalid data type for function to be called.");
+        };
+        if cast.is_none() && ty.die().is_none() {
+            let name = match function {
+                Ast::Name(name) => name.clone(),
+                _ => "function".to_owned(),
+            };
+            return Err(EvalError::UnknownResult(name));
+        }
+        if bound.len() < parameters.len() {
+            return bad("Too few arguments in function call.");
+        }
+        if *prototyped && !variadic && ty.die().is_some() && bound.len() > parameters.len() {
+            return bad("Too many arguments in function call.");
+        }
+        let mut converted = Vec::new();
+        for (i, node) in bound.into_iter().enumerate() {
+            converted.push(match parameters.get(i) {
+                Some(link) => self.argument(node, ty.follow(link))?,
+                None => self.variable_argument(node),
+            });
+        }
+        let result = cast.unwrap_or_else(|| ty.follow(result));
+        let op = Op::Call(callee.boxed(), converted, ty.language());
+        Ok(Node::new(result, op))
+    }
+
+    fn argument(&self, node: Node, ty: Type) -> Result<Node, EvalError> {
+        let plain = ty.strip();
+        if let Kind::Reference(_) | Kind::RvalueReference(_) = plain.kind() {
+            let pointer = self.address(node)?;
+            return Ok(Node::new(ty, Op::Reinterpret(pointer.boxed())));
+        }
+        self.convert(node, ty)
+    }
+
+    fn variable_argument(&self, node: Node) -> Node {
+        let node = decay(node);
+        let plain = node.ty.strip();
+        if plain.is_float() && plain.size() == Some(4) {
+            let ty = Type::base("double", Encoding::Float, 8);
+            return Node::new(ty, Op::Convert(node.boxed()));
+        }
+        match plain.is_integral() {
+            true => Node::new(self.promoted(&plain), Op::Convert(node.boxed())),
+            false => node,
+        }
+    }
+
+    /// A member function and the object it is called on.
+    fn method(&self, object: &Ast, name: &str) -> Result<Option<(Node, Node)>, EvalError> {
+        let mut node = self.value(object)?;
+        if let Kind::Pointer(_) = node.ty.strip().kind() {
+            node = deref(node)?;
+        }
+        let class = node.ty.strip();
+        if !matches!(class.kind(), Kind::Record(_)) || class.find_member(name).is_some() {
+            return Ok(None);
+        }
+        let Some(path) = class.qualified_name() else {
+            return Ok(None);
+        };
+        if !class.methods().iter().any(|m| m.name == name) && class.language() == Language::Cpp {
+            return bad(format!("Couldn't find method {path}::{name}"));
+        }
+        let full = format!("{path}::{name}");
+        let Ok(callee) = self.lookup.name(&full) else {
+            return bad(format!("Cannot evaluate function {full} -- may be inlined"));
+        };
+        let this = self.address(node)?;
+        Ok(Some((callee, this)))
+    }
+}
+
+fn pointer_note(node: &Node) -> &'static str {
+    match node.ty.strip().kind() {
+        Kind::Pointer(_) => " pointer",
+        _ => "",
+    }
+}
+
+impl Op {
+    /// The function a symbol node names.
+    pub(crate) fn function_at(&self) -> Option<&At> {
+        match self {
+            Op::Symbol(at, Some(_)) => Some(at),
+            _ => None,
+        }
+    }
+}

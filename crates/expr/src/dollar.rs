@@ -1,0 +1,88 @@
+//! Names that start with a dollar: registers and the history.
+
+use crate::builtin;
+use verde_symbols::{Encoding, REGISTER_NAMES, RIP, Type};
+
+/// `$`, `$$`, `$$2`, `$3`.
+pub(crate) fn history_number(name: &str) -> Option<i64> {
+    match name {
+        "" => Some(0),
+        "$" => Some(-1),
+        _ => match name.strip_prefix('$') {
+            Some(back) => back.parse::<i64>().ok().map(|n| -n),
+            None => name.parse().ok().filter(|n: &i64| *n > 0),
+        },
+    }
+}
+
+/// A register: DWARF number, first byte, bytes, type.
+pub(crate) fn register(name: &str) -> Option<(u16, u64, u64, Type)> {
+    let code = || Type::void().function_returning().pointer_to();
+    let data = || Type::void().pointer_to();
+    let number = |n: &str| {
+        REGISTER_NAMES
+            .iter()
+            .position(|r| *r == n)
+            .map(|i| i as u16)
+    };
+    match name {
+        "pc" | "rip" => return Some((RIP, 0, 8, code())),
+        "sp" | "rsp" => return Some((7, 0, 8, data())),
+        "fp" | "rbp" => return Some((6, 0, 8, data())),
+        "eflags" => return Some((49, 0, 4, builtin::int())),
+        "fs_base" => return Some((58, 0, 8, builtin::long())),
+        "gs_base" => return Some((59, 0, 8, builtin::long())),
+        _ => {}
+    }
+    if let Some(n) = number(name) {
+        return Some((n, 0, 8, builtin::long()));
+    }
+    if let Some(index) = name.strip_prefix("xmm").and_then(|n| n.parse::<u16>().ok()) {
+        let ty = Type::base("uint128_t", Encoding::Unsigned, 16);
+        return (index < 16).then(|| (17 + index, 0, 16, ty));
+    }
+    if let Some(index) = name.strip_prefix("st").and_then(|n| n.parse::<u16>().ok()) {
+        let ty = Type::base("i387_ext", Encoding::Float, 10);
+        return (index < 8).then(|| (33 + index, 0, 10, ty));
+    }
+    narrow_register(name).map(|(n, offset, size)| {
+        let ty = match size {
+            4 => builtin::int(),
+            2 => Type::base("int16_t", Encoding::Signed, 2),
+            _ => Type::base("int8_t", Encoding::Signed, 1),
+        };
+        (n, offset, size, ty)
+    })
+}
+
+/// `eax`, `ax`, `al`, `ah`, `r8d`, `sil`.
+pub(crate) fn narrow_register(name: &str) -> Option<(u16, u64, u64)> {
+    let number = |n: &str| {
+        REGISTER_NAMES
+            .iter()
+            .position(|r| *r == n)
+            .map(|i| i as u16)
+    };
+    if let Some(rest) = name.strip_prefix('e') {
+        return Some((number(&format!("r{rest}"))?, 0, 4));
+    }
+    if name.starts_with('r') {
+        let (base, size) = match name.chars().last()? {
+            'd' => (&name[..name.len() - 1], 4),
+            'w' => (&name[..name.len() - 1], 2),
+            'l' | 'b' => (&name[..name.len() - 1], 1),
+            _ => return None,
+        };
+        return Some((number(base)?, 0, size));
+    }
+    if let Some(n) = number(&format!("r{name}")) {
+        return Some((n, 0, 2));
+    }
+    let base = name.get(..name.len().checked_sub(1)?)?;
+    match name.chars().last()? {
+        'l' if base.len() == 1 => Some((number(&format!("r{base}x"))?, 0, 1)),
+        'l' => Some((number(&format!("r{base}"))?, 0, 1)),
+        'h' if base.len() == 1 => Some((number(&format!("r{base}x"))?, 1, 1)),
+        _ => None,
+    }
+}

@@ -1,0 +1,64 @@
+//! Expressions of C, C++ and Rust over a [`Scope`], and values as text.
+//!
+//! Text is parsed to an [`Ast`], bound to a typed [`Node`] in a scope, and evaluated as often as
+//! wanted: conditions are bound once and evaluated at every hit. Values are printed as gdb prints them.
+//! An error is a value shown where the datum would be, never a panic.
+
+mod arithmetic;
+mod ast;
+mod bind;
+mod builtin;
+mod containers;
+mod dollar;
+mod error;
+mod eval;
+mod float;
+mod format;
+mod ir;
+mod lexer;
+mod locals;
+mod lookup;
+mod nodes;
+mod parser;
+mod print;
+mod rust_print;
+mod scope;
+mod static_scope;
+mod text;
+mod type_text;
+mod value;
+
+pub use ast::{Ast, Binary, Derive, TypeName, Unary};
+pub use bind::{bind, type_of};
+pub use error::EvalError;
+pub use eval::{eval, place_of, returned_value};
+pub use float::format_float;
+pub use format::{Examine, Format, examine};
+pub use ir::Node;
+pub use locals::{Named, arguments, frame_arguments, locals};
+pub use parser::{TypeOracle, parse, parse_prefix, parse_type_or_expression};
+pub use print::{PrintOptions, print_argument, print_inner, print_value, symbol_text};
+pub use scope::{Call, FrameScope, Loaded, Scope};
+pub use static_scope::StaticScope;
+pub use type_text::{declare, name_of, ptype};
+pub use value::{Data, Lvalue, Value};
+
+/// Parses and binds an expression in a scope.
+pub fn compile(text: &str, scope: &dyn Scope) -> Result<Node, EvalError> {
+    let ast = parse(text, &lookup::Lookup { scope })?;
+    bind(&ast, scope)
+}
+
+/// Parses, binds and evaluates an expression.
+pub fn evaluate(text: &str, scope: &mut dyn Scope) -> Result<Value, EvalError> {
+    let node = compile(text, scope)?;
+    eval(&node, scope)
+}
+
+/// The type that `ptype` and `whatis` are asked about: a type's name or an expression. The flag says
+/// that a type was named.
+pub fn type_named(text: &str, scope: &dyn Scope) -> Result<(verde_symbols::Type, bool), EvalError> {
+    let ast = parse_type_or_expression(text, &lookup::Lookup { scope })?;
+    let named = matches!(ast, Ast::Type(_));
+    Ok((type_of(&ast, scope)?, named))
+}

@@ -1,0 +1,376 @@
+//! The calling convention: where arguments are at a function's first instruction and where its
+//! result is when it returns.
+//!
+//! C and C++ follow the System V ABI. Rust's own convention is not written down; what rustc does on
+//! x86-64 is: a scalar or a pair of scalars go to registers one by one, other aggregates of at most
+//! two words go to integer registers, everything larger is passed by address.
+
+use crate::addr::FileAddr;
+use crate::classify::{
+    Class, Classes, alignment, classify, eightbytes, is_by_reference, rust_parts,
+};
+use crate::error::LocationError;
+use crate::functions::Function;
+use crate::location::{Env, Place};
+use crate::module::Module;
+use crate::registers::RSP;
+use crate::types::{Kind, Type};
+use crate::units::Language;
+use crate::variables::Variable;
+
+/// Integer argument registers in order, by DWARF number: rdi rsi rdx rcx r8 r9.
+pub const INTEGER: [u16; 6] = [5, 4, 1, 2, 8, 9];
+/// DWARF number of `xmm0`.
+pub const XMM0: u16 = 17;
+const RAX: u16 = 0;
+const RDX: u16 = 1;
+const ST0: u16 = 33;
+
+/// Where an argument is at the very entry, or a result at the return. Made once, read at every hit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AbiPlace {
+    /// Parts in registers: DWARF number, offset in the value, bytes.
+    Registers(Vec<(u16, u64, u64)>),
+    /// On the stack, bytes above the stack pointer at the entry.
+    Stack(u64),
+    /// Somewhere in memory; its address is in a register.
+    ByAddress(u16),
+    /// Somewhere in memory; its address is on the stack, bytes above the stack pointer.
+    ByAddressOnStack(u64),
+    /// Known by the compiler.
+    Constant(Vec<u8>),
+    /// No bytes at all.
+    Empty,
+}
+
+/// An argument of a function at its entry.
+#[derive(Clone, Debug)]
+pub struct EntryArgument {
+    /// The parameter's name, type and general location.
+    pub variable: Variable,
+    /// Its location list speaks of the first instruction.
+    listed: bool,
+    /// Where the calling convention puts it; `None` where the compiler made its own convention.
+    place: Option<AbiPlace>,
+}
+
+impl EntryArgument {
+    /// Where it is in a thread that stands at the function's first instruction.
+    pub fn locate(&self, env: &Env, entry: FileAddr) -> Result<Place, LocationError> {
+        if !self.listed {
+            let place = self.place.as_ref().ok_or(LocationError::OptimizedOut)?;
+            return place.locate(env);
+        }
+        let described = self.variable.place(env, Some(entry))?;
+        // GCC lists what holds later at the same address: memory of the function's own frame, to
+        // which nothing has been stored yet. And it lists only the parts the body uses: where it
+        // agrees with the convention, the rest is there as well.
+        let partial = matches!(&described, Place::Pieces(p) if p.iter().any(|p| p.place.is_none()));
+        let sp = env.registers.and_then(|r| r.sp()).unwrap_or(0);
+        let unborn = in_own_frame(&described, sp);
+        let wanted = self.place.as_ref().filter(|_| partial || unborn);
+        match wanted.map(|p| p.locate(env)) {
+            Some(Ok(whole)) if unborn || agree(&described, &whole) => Ok(whole),
+            _ => Ok(described),
+        }
+    }
+}
+
+/// Whether any part lies below the stack pointer of the entry.
+fn in_own_frame(place: &Place, sp: u64) -> bool {
+    match place {
+        Place::Memory(addr) => *addr < sp && sp - *addr < 1 << 24,
+        Place::Pieces(pieces) => {
+            let mut places = pieces.iter().filter_map(|p| p.place.as_ref());
+            places.any(|p| in_own_frame(p, sp))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the parts that a description has are where the whole has them.
+fn agree(described: &Place, whole: &Place) -> bool {
+    let registers = |place: &Place| match place {
+        Place::Register(n) => vec![*n],
+        Place::Pieces(pieces) => pieces
+            .iter()
+            .filter_map(|p| match p.place {
+                Some(Place::Register(n)) => Some(n),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let whole = registers(whole);
+    let described = registers(described);
+    !described.is_empty() && described.iter().all(|n| whole.contains(n))
+}
+
+impl AbiPlace {
+    /// The place in terms of a thread's registers.
+    pub fn locate(&self, env: &Env) -> Result<Place, LocationError> {
+        let registers = env.registers.ok_or(LocationError::NoFrame)?;
+        let get = |n: u16| registers.get(n).ok_or(LocationError::NoRegister(n));
+        Ok(match self {
+            AbiPlace::Registers(parts) => match parts.as_slice() {
+                [(register, 0, _)] => Place::Register(*register),
+                parts => Place::Pieces(pieces(parts)),
+            },
+            AbiPlace::Stack(offset) => Place::Memory(get(RSP)?.wrapping_add(*offset)),
+            AbiPlace::ByAddress(register) => Place::Memory(get(*register)?),
+            AbiPlace::ByAddressOnStack(offset) => {
+                let at = get(RSP)?.wrapping_add(*offset);
+                Place::Memory(env.memory.read_u64(at)?)
+            }
+            AbiPlace::Constant(bytes) => Place::Bytes(bytes.clone()),
+            AbiPlace::Empty => Place::Bytes(Vec::new()),
+        })
+    }
+}
+
+fn pieces(parts: &[(u16, u64, u64)]) -> Vec<crate::location::Piece> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    for &(register, offset, size) in parts {
+        if offset > at {
+            // Padding between two parts: any bytes do.
+            out.push(crate::location::Piece {
+                bits: Some((offset - at) * 8),
+                skip: 0,
+                place: Some(Place::Bytes(Vec::new())),
+            });
+        }
+        out.push(crate::location::Piece {
+            bits: Some(size * 8),
+            skip: 0,
+            place: Some(Place::Register(register)),
+        });
+        at = offset + size;
+    }
+    out.push(crate::location::Piece {
+        bits: None,
+        skip: 0,
+        place: Some(Place::Bytes(Vec::new())),
+    });
+    out
+}
+
+/// Where the i-th integer argument is, for functions nobody describes.
+pub fn integer_argument(index: usize) -> AbiPlace {
+    match INTEGER.get(index) {
+        Some(&register) => AbiPlace::Registers(vec![(register, 0, 8)]),
+        None => AbiPlace::Stack(8 + 8 * (index - INTEGER.len()) as u64),
+    }
+}
+
+/// Where the i-th floating-point argument is, for functions nobody describes.
+pub fn float_argument(index: usize) -> Option<AbiPlace> {
+    let index = u16::try_from(index).ok().filter(|&i| i < 8)?;
+    Some(AbiPlace::Registers(vec![(XMM0 + index, 0, 8)]))
+}
+
+impl Module {
+    /// The arguments of a function as they are at its first instruction.
+    pub fn entry_arguments(&self, function: &Function) -> Vec<EntryArgument> {
+        let Some(die) = function.die else {
+            return Vec::new();
+        };
+        let mut parameters = self.parameters(die);
+        parameters.retain(|v| !v.name.is_empty());
+        let mut state = Assign::default();
+        let result = self.return_type(function);
+        if result.is_some_and(|t| is_returned_by_address(&t, function.language)) {
+            state.integers = 1;
+        }
+        let assigned: Vec<Option<AbiPlace>> = parameters
+            .iter()
+            .map(|v| state.argument(&v.ty, function.language))
+            .collect();
+        let own_convention = self.has_own_convention(function, &parameters);
+        let choose = |(variable, abi): (Variable, Option<AbiPlace>)| {
+            let place = match variable.constant_bytes() {
+                Some(bytes) => Some(AbiPlace::Constant(bytes)),
+                None => abi.filter(|_| !own_convention),
+            };
+            EntryArgument {
+                listed: variable.listed_at(function.entry),
+                variable,
+                place,
+            }
+        };
+        parameters.into_iter().zip(assigned).map(choose).collect()
+    }
+
+    /// Whether the optimiser may have changed how the function is called: GCC marks such clones in
+    /// their names; LLVM changes any local function, and its location lists say all there is.
+    fn has_own_convention(&self, function: &Function, parameters: &[Variable]) -> bool {
+        let clone = self.symbol_at(function.entry).is_some_and(|(symbol, _)| {
+            let marks = [".isra.", ".constprop.", ".part."];
+            marks.iter().any(|m| symbol.name.contains(m))
+        });
+        let unit = function.die.and_then(|id| self.unit_of(id));
+        let llvm = unit.is_some_and(|u| u.producer.is_some_and(|p| p.contains("clang ")));
+        let local = function.language == Language::Rust || !self.is_external(function);
+        // Unoptimised code keeps every parameter in one place.
+        clone || (llvm && local && !parameters.iter().all(Variable::has_one_place))
+    }
+
+    /// Where a function's result is just after it returned; `None` when it has none.
+    pub fn return_place(&self, function: &Function) -> Option<(Type, AbiPlace)> {
+        let ty = self.return_type(function)?;
+        let place = return_place(&ty, function.language)?;
+        Some((ty, place))
+    }
+}
+
+/// Where arguments of these types go when a function is called; `by_address` when its result is
+/// written where the first integer register points. `None` for a type that cannot be passed.
+pub fn argument_places(
+    types: &[Type],
+    language: Language,
+    by_address: bool,
+) -> Vec<Option<AbiPlace>> {
+    let mut state = Assign {
+        integers: usize::from(by_address),
+        ..Assign::default()
+    };
+    types.iter().map(|t| state.argument(t, language)).collect()
+}
+
+/// Whether a result of this type is written to memory that the caller provides.
+pub fn is_returned_in_memory(ty: &Type, language: Language) -> bool {
+    is_returned_by_address(ty, language)
+}
+
+/// Where a result of a type is just after the return.
+pub fn return_place(ty: &Type, language: Language) -> Option<AbiPlace> {
+    if matches!(ty.strip().kind(), Kind::Void) {
+        return None;
+    }
+    if is_returned_by_address(ty, language) {
+        return Some(AbiPlace::ByAddress(RAX));
+    }
+    let size = ty.size()?;
+    if size == 0 {
+        return Some(AbiPlace::Empty);
+    }
+    let parts = match language {
+        Language::Rust => rust_parts(ty)?,
+        _ => match classify(ty)? {
+            Classes::X87 => return Some(AbiPlace::Registers(vec![(ST0, 0, size.min(10))])),
+            Classes::Eightbytes(classes) => eightbytes(&classes, size),
+        },
+    };
+    let (mut integers, mut floats) = ([RAX, RDX].into_iter(), XMM0..XMM0 + 2);
+    let mut out = Vec::new();
+    for (class, offset, size) in parts {
+        let register = match class {
+            Class::Integer => integers.next()?,
+            Class::Sse => floats.next()?,
+        };
+        out.push((register, offset, size));
+    }
+    Some(AbiPlace::Registers(out))
+}
+
+fn is_returned_by_address(ty: &Type, language: Language) -> bool {
+    if matches!(ty.strip().kind(), Kind::Void) {
+        return false;
+    }
+    match language {
+        Language::Rust => rust_parts(ty).is_none(),
+        _ => is_by_reference(ty) || classify(ty).is_none(),
+    }
+}
+
+/// Registers used so far.
+#[derive(Default)]
+struct Assign {
+    integers: usize,
+    floats: u16,
+    stack: u64,
+}
+
+impl Assign {
+    fn argument(&mut self, ty: &Type, language: Language) -> Option<AbiPlace> {
+        // No honest argument is larger than a stack.
+        let size = ty.size().filter(|&s| s < 1 << 32)?;
+        if language == Language::Rust {
+            return self.rust_argument(ty, size);
+        }
+        if is_by_reference(ty) {
+            return Some(self.by_address());
+        }
+        if size == 0 {
+            return Some(AbiPlace::Empty);
+        }
+        match classify(ty) {
+            Some(Classes::Eightbytes(classes)) => {
+                let parts = eightbytes(&classes, size);
+                Some(
+                    self.in_registers(&parts)
+                        .unwrap_or_else(|| self.on_stack(ty, size)),
+                )
+            }
+            _ => Some(self.on_stack(ty, size)),
+        }
+    }
+
+    fn rust_argument(&mut self, ty: &Type, size: u64) -> Option<AbiPlace> {
+        if size == 0 {
+            return Some(AbiPlace::Empty);
+        }
+        let Some(parts) = rust_parts(ty) else {
+            return Some(self.by_address());
+        };
+        // Rust passes the parts of a pair as separate arguments; one may be on the stack.
+        match self.in_registers(&parts) {
+            Some(place) => Some(place),
+            None if parts.len() == 1 => Some(self.on_stack(ty, size)),
+            None => None,
+        }
+    }
+
+    fn by_address(&mut self) -> AbiPlace {
+        match INTEGER.get(self.integers) {
+            Some(&register) => {
+                self.integers += 1;
+                AbiPlace::ByAddress(register)
+            }
+            None => {
+                self.stack += 8;
+                AbiPlace::ByAddressOnStack(self.stack)
+            }
+        }
+    }
+
+    /// All parts in registers, or none: the ABI does not split an argument.
+    fn in_registers(&mut self, parts: &[(Class, u64, u64)]) -> Option<AbiPlace> {
+        let (mut integers, mut floats) = (self.integers, self.floats);
+        let mut out = Vec::new();
+        for &(class, offset, size) in parts {
+            let register = match class {
+                Class::Integer => {
+                    integers += 1;
+                    *INTEGER.get(integers - 1)?
+                }
+                Class::Sse if floats < 8 => {
+                    floats += 1;
+                    XMM0 + floats - 1
+                }
+                Class::Sse => return None,
+            };
+            out.push((register, offset, size));
+        }
+        (self.integers, self.floats) = (integers, floats);
+        Some(AbiPlace::Registers(out))
+    }
+
+    fn on_stack(&mut self, ty: &Type, size: u64) -> AbiPlace {
+        let align = alignment(ty, &[]).clamp(8, 64);
+        // At the entry the return address lies at the stack pointer.
+        let at = self.stack.next_multiple_of(align);
+        self.stack = at + size.next_multiple_of(8);
+        AbiPlace::Stack(at + 8)
+    }
+}

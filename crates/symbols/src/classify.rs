@@ -1,0 +1,259 @@
+//! Which registers a type is passed in: the classification of the System V ABI, and rustc's own.
+
+use crate::types::{Encoding, Kind, RecordKind, Type};
+use crate::units::{DieId, Language};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Class {
+    Integer,
+    Sse,
+}
+
+/// What the classification of the ABI gives for a value that is not in memory.
+pub(crate) enum Classes {
+    Eightbytes(Vec<Class>),
+    X87,
+}
+
+pub(crate) fn eightbytes(classes: &[Class], size: u64) -> Vec<(Class, u64, u64)> {
+    let part = |(i, &class): (usize, &Class)| {
+        let offset = 8 * i as u64;
+        let whole_vector = class == Class::Sse && classes.len() == 1 && size > 8;
+        let bytes = if whole_vector {
+            size
+        } else {
+            (size - offset).min(8)
+        };
+        (class, offset, bytes)
+    };
+    classes.iter().enumerate().map(part).collect()
+}
+
+/// The System V classification; `None` for memory.
+pub(crate) fn classify(ty: &Type) -> Option<Classes> {
+    let ty = ty.strip();
+    let size = ty.size()?;
+    if let Kind::Base(Encoding::Float) = ty.kind()
+        && size > 8
+    {
+        return (size == 16).then_some(if is_quad(&ty) {
+            Classes::Eightbytes(vec![Class::Sse])
+        } else {
+            Classes::X87
+        });
+    }
+    if let Kind::Vector(..) = ty.kind() {
+        return (size <= 16).then(|| Classes::Eightbytes(vec![Class::Sse]));
+    }
+    if size == 0 || size > 16 {
+        return None;
+    }
+    let mut classes = vec![None; size.div_ceil(8) as usize];
+    merge(&ty, 0, &mut classes, &[])?;
+    let classes = classes.into_iter().map(|c| c.unwrap_or(Class::Sse));
+    Some(Classes::Eightbytes(classes.collect()))
+}
+
+/// The types around the inside of a type; `None` when it contains itself, as only a corrupt file's does.
+pub(crate) fn enter(ty: &Type, outer: &[DieId]) -> Option<Vec<DieId>> {
+    let die = ty.die();
+    if die.is_some_and(|d| outer.contains(&d)) {
+        return None;
+    }
+    Some(outer.iter().copied().chain(die).collect())
+}
+
+pub(crate) fn is_quad(ty: &Type) -> bool {
+    ty.name().is_some_and(|n| n.contains("128"))
+}
+
+/// Adds a type's fields to the classes of the eightbytes they lie in; `None` for memory.
+pub(crate) fn merge(
+    ty: &Type,
+    at: u64,
+    classes: &mut [Option<Class>],
+    outer: &[DieId],
+) -> Option<()> {
+    let ty = ty.strip();
+    let size = ty.size()?;
+    let inner = enter(&ty, outer)?;
+    if at.checked_add(size)? > 16 {
+        return None;
+    }
+    let mut put = |from: u64, bytes: u64, class: Class| {
+        for slot in from / 8..=(from + bytes.max(1) - 1) / 8 {
+            let entry = classes.get_mut(slot as usize)?;
+            // Integer wins over SSE.
+            if *entry != Some(Class::Integer) {
+                *entry = Some(class);
+            }
+        }
+        Some(())
+    };
+    match ty.kind() {
+        Kind::Base(Encoding::Float) if size > 8 => None,
+        Kind::Base(Encoding::Float | Encoding::ComplexFloat) if size <= 16 => {
+            put(at, size, Class::Sse)
+        }
+        Kind::Array(_, Some(count)) => {
+            let element = ty.target()?;
+            let step = element.size()?;
+            for i in 0..(*count).min(16) {
+                merge(
+                    &element,
+                    at.checked_add(i.checked_mul(step)?)?,
+                    classes,
+                    &inner,
+                )?;
+            }
+            Some(())
+        }
+        Kind::Record(_) => {
+            for member in ty.members().iter().filter(|m| !m.is_static) {
+                if member.is_virtual {
+                    return None;
+                }
+                match member.bits {
+                    Some((bit, width)) => {
+                        let slots = (at * 8).checked_add(bit)?;
+                        let first = slots / 8;
+                        let last = slots.checked_add(width.max(1) - 1)? / 8;
+                        let mut fields = [first, last].into_iter();
+                        fields.try_for_each(|byte| {
+                            let entry = classes.get_mut((byte / 8) as usize)?;
+                            *entry = Some(Class::Integer);
+                            Some(())
+                        })?;
+                    }
+                    None => merge(&member.ty, at.checked_add(member.offset)?, classes, &inner)?,
+                }
+            }
+            Some(())
+        }
+        Kind::Void | Kind::Unspecified if size == 0 => Some(()),
+        _ => put(at, size, Class::Integer),
+    }
+}
+
+pub(crate) fn alignment(ty: &Type, outer: &[DieId]) -> u64 {
+    if let Some(align) = ty.stated_align() {
+        return align;
+    }
+    let ty = ty.strip();
+    let Some(inner) = enter(&ty, outer) else {
+        return 8;
+    };
+    if let Some(align) = ty.stated_align() {
+        return align;
+    }
+    match ty.kind() {
+        Kind::Array(..) => ty.target().map_or(1, |t| alignment(&t, &inner)),
+        Kind::Record(_) => {
+            let members = ty.members();
+            let own = members.iter().filter(|m| !m.is_static);
+            own.map(|m| alignment(&m.ty, &inner)).max().unwrap_or(1)
+        }
+        _ => ty.size().unwrap_or(1).clamp(1, 16),
+    }
+}
+
+/// Whether C++ passes a class by address because copying it is more than copying bytes.
+pub(crate) fn is_by_reference(ty: &Type) -> bool {
+    is_by_reference_within(ty, &[])
+}
+
+pub(crate) fn is_by_reference_within(ty: &Type, outer: &[DieId]) -> bool {
+    let ty = ty.strip();
+    if ty.language() != Language::Cpp || !matches!(ty.kind(), Kind::Record(_)) {
+        return false;
+    }
+    if let Some(by_reference) = ty.stated_convention() {
+        return by_reference;
+    }
+    let (Some(name), Some(inner)) = (ty.name().map(crate::names::base_name), enter(&ty, outer))
+    else {
+        return false;
+    };
+    let destructor = format!("~{name}");
+    ty.methods()
+        .iter()
+        .any(|m| m.is_virtual || (m.name == destructor && !m.is_artificial))
+        || ty
+            .members()
+            .iter()
+            .any(|m| !m.is_static && is_by_reference_within(&m.ty, &inner))
+}
+
+/// The scalars rustc passes one by one; `None` when the value is passed by address.
+pub(crate) fn rust_parts(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
+    let size = ty.size()?;
+    if size == 0 {
+        return Some(Vec::new());
+    }
+    let mut leaves = Vec::new();
+    let scalar = leaves_of(ty, 0, &mut leaves, &[]).is_some();
+    leaves.sort_by_key(|l: &(Class, u64, u64)| l.1);
+    leaves.dedup();
+    if scalar && (leaves.len() == 1 || leaves.len() == 2) {
+        let disjoint = leaves.len() == 1 || leaves[0].1.saturating_add(leaves[0].2) <= leaves[1].1;
+        let whole = leaves.len() == 2 || leaves[0].2 == size;
+        if disjoint && whole && leaves.iter().all(|l| l.2 <= 8) {
+            return Some(leaves);
+        }
+    }
+    if size > 16 {
+        return None;
+    }
+    Some(eightbytes(
+        &vec![Class::Integer; size.div_ceil(8) as usize],
+        size,
+    ))
+}
+
+/// The scalars in a type; `None` when it has arrays or overlaps of different shapes.
+pub(crate) fn leaves_of(
+    ty: &Type,
+    at: u64,
+    out: &mut Vec<(Class, u64, u64)>,
+    outer: &[DieId],
+) -> Option<()> {
+    let ty = ty.strip();
+    let size = ty.size()?;
+    if size == 0 {
+        return Some(());
+    }
+    let inside = enter(&ty, outer)?;
+    if out.len() > 8 {
+        return None;
+    }
+    match ty.kind() {
+        Kind::Base(Encoding::Float) => out.push((Class::Sse, at, size)),
+        Kind::Record(RecordKind::Union) | Kind::Array(..) | Kind::Vector(..) => return None,
+        Kind::Record(_) => {
+            for member in ty.members().iter().filter(|m| !m.is_static) {
+                leaves_of(&member.ty, at.checked_add(member.offset)?, out, &inside)?;
+            }
+            if let Some(part) = ty.variant_part() {
+                if let Some(discriminant) = &part.discriminant {
+                    let start = at.checked_add(discriminant.offset)?;
+                    leaves_of(&discriminant.ty, start, out, &inside)?;
+                }
+                for variant in &part.variants {
+                    let mut inner = Vec::new();
+                    let start = at.checked_add(variant.member.offset)?;
+                    leaves_of(&variant.member.ty, start, &mut inner, &inside)?;
+                    for leaf in inner {
+                        let same_place = out.iter().any(|l| l.1 == leaf.1);
+                        if !same_place {
+                            out.push(leaf);
+                        } else if !out.contains(&leaf) {
+                            return None;
+                        }
+                    }
+                }
+            }
+        }
+        _ => out.push((Class::Integer, at, size)),
+    }
+    Some(())
+}

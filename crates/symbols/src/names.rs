@@ -1,0 +1,332 @@
+//! Names as compilers and people write them: paths, template arguments, mangling, likeness.
+
+/// A name without its template or generic arguments: `push<i32>` is found by `push`.
+pub(crate) fn base_name(name: &str) -> &str {
+    if name.starts_with("operator") && !name[8..].starts_with(|c: char| c.is_alphanumeric()) {
+        return name;
+    }
+    match name.find('<') {
+        Some(at) if at > 0 => &name[..at],
+        _ => name,
+    }
+}
+
+/// Splits at `::` outside brackets.
+pub(crate) fn split_path(path: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut rest = Brackets::new(path);
+    while let Some((at, c, depth)) = rest.next() {
+        if c == ':' && depth == 0 && path[at..].starts_with("::") && at >= start {
+            parts.push(&path[start..at]);
+            start = at + 2;
+            rest.next();
+        }
+    }
+    parts.push(&path[start..]);
+    parts
+}
+
+/// Characters with the bracket depth they are at. `operator<` and `->` are no brackets.
+pub(crate) struct Brackets<'a> {
+    text: &'a str,
+    chars: std::iter::Peekable<std::str::CharIndices<'a>>,
+    depth: usize,
+}
+
+impl<'a> Brackets<'a> {
+    pub fn new(text: &'a str) -> Self {
+        Brackets {
+            text,
+            chars: text.char_indices().peekable(),
+            depth: 0,
+        }
+    }
+}
+
+impl Iterator for Brackets<'_> {
+    type Item = (usize, char, usize);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (at, c) = self.chars.next()?;
+        let before = &self.text[..at];
+        let symbol = before.trim_end_matches(['<', '>', '=', '-', '(']);
+        let in_operator = symbol.ends_with("operator") && at - symbol.len() < 3;
+        match c {
+            _ if in_operator => {}
+            '<' | '(' | '[' | '{' => self.depth += 1,
+            '>' if before.ends_with('-') => {}
+            '>' | ')' | ']' | '}' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        Some((at, c, self.depth))
+    }
+}
+
+/// The readable form of a linker's name; `None` when it is not mangled.
+pub fn demangle(name: &str) -> Option<String> {
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return Some(format!("{rust:#}"));
+    }
+    if !name.starts_with("_Z") {
+        return None;
+    }
+    // The suffix of a clone (`.part.0`, `.cold`) is not part of the mangling.
+    let plain = name.split_once('.').map_or(name, |(n, _)| n);
+    let options = cpp_demangle::DemangleOptions::new()
+        .no_return_type()
+        .recursion_limit(128);
+    let parse = cpp_demangle::ParseOptions::default().recursion_limit(128);
+    let symbol = cpp_demangle::Symbol::new_with_options(plain, &parse).ok()?;
+    symbol.demangle_with_options(&options).ok().map(familiar)
+}
+
+/// `{vtable(C)}` in the words of every other tool.
+fn familiar(name: String) -> String {
+    let words = [
+        ("{vtable(", "vtable for "),
+        ("{vtt(", "VTT for "),
+        ("{typeinfo(", "typeinfo for "),
+        ("{typeinfo name(", "typeinfo name for "),
+        ("{static initialization guard(", "guard variable for "),
+    ];
+    for (ours, theirs) in words {
+        let inner = name.strip_prefix(ours).and_then(|n| n.strip_suffix(")}"));
+        if let Some(inner) = inner {
+            return format!("{theirs}{inner}");
+        }
+    }
+    plain_numbers(&name)
+}
+
+/// Template arguments as other tools write them: `0ul` for `(unsigned long)0`.
+fn plain_numbers(name: &str) -> String {
+    let casts = [
+        ("(unsigned long)", "ul"),
+        ("(unsigned int)", "u"),
+        ("(long)", "l"),
+    ];
+    let mut out = name.replace("(bool)1", "true").replace("(bool)0", "false");
+    for (cast, suffix) in casts {
+        while let Some(at) = out.find(cast) {
+            let rest = &out[at + cast.len()..];
+            let digits = rest
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(rest.len());
+            if digits == 0 {
+                break;
+            }
+            out = format!(
+                "{}{}{suffix}{}",
+                &out[..at],
+                &rest[..digits],
+                &rest[digits..]
+            );
+        }
+    }
+    out
+}
+
+/// The paths under which a readable name can be asked for, parameters removed. A trait method
+/// `<m::S as m::T>::go` answers to `m::T::go` and to `m::S::go`.
+pub(crate) fn readable_paths(readable: &str) -> Vec<Vec<String>> {
+    let (path, _) = split_parameters(readable);
+    // A template function's readable name starts with its result type.
+    let path = last_word(path);
+    let parts: Vec<String> = split_path(path).into_iter().map(str::to_owned).collect();
+    let Some(inner) = parts
+        .first()
+        .and_then(|p| p.strip_prefix('<')?.strip_suffix('>'))
+    else {
+        return vec![parts];
+    };
+    let rest = &parts[1..];
+    let join = |head: &str| {
+        let head = head.trim_start_matches(['&', '*']);
+        let mut path: Vec<String> = split_path(head).into_iter().map(str::to_owned).collect();
+        path.extend_from_slice(rest);
+        path
+    };
+    match split_as(inner) {
+        Some((this, of)) => vec![join(of), join(this)],
+        None => vec![join(inner)],
+    }
+}
+
+fn split_as(text: &str) -> Option<(&str, &str)> {
+    Brackets::new(text)
+        .find(|&(at, c, depth)| c == ' ' && depth == 0 && text[at..].starts_with(" as "))
+        .map(|(at, ..)| (&text[..at], &text[at + 4..]))
+}
+
+fn last_word(path: &str) -> &str {
+    if path.starts_with('<') || path.contains("operator") {
+        return path;
+    }
+    let space = Brackets::new(path)
+        .filter(|&(_, c, depth)| c == ' ' && depth == 0)
+        .last();
+    space.map_or(path, |(at, ..)| &path[at + 1..])
+}
+
+/// Separates `f(int, char)` into `f` and the text between the parentheses.
+pub(crate) fn split_parameters(name: &str) -> (&str, Option<&str>) {
+    // The last list that no further scope follows: `f(int)::{lambda()#1}::operator()(int) const`.
+    let mut open = None;
+    let mut found = None;
+    for (at, c, depth) in Brackets::new(name) {
+        match c {
+            '(' if depth == 1 && at > 0 && !name[..at].ends_with("operator") => open = Some(at),
+            ')' if depth == 0 => {
+                if let Some(start) = open.take() {
+                    found = Some((start, at));
+                }
+            }
+            ':' if depth == 0 => found = None,
+            _ => {}
+        }
+    }
+    match found {
+        Some((open, close)) => (&name[..open], Some(&name[open + 1..close])),
+        None => (name, None),
+    }
+}
+
+/// A parameter list in a form in which `const char *` and `char const*` are the same.
+pub(crate) fn normal_parameters(list: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut start = 0;
+    let cuts: Vec<usize> = Brackets::new(list)
+        .filter(|&(_, c, depth)| c == ',' && depth == 0)
+        .map(|(at, ..)| at)
+        .chain([list.len()])
+        .collect();
+    for cut in cuts {
+        let one = normal_type(&list[start.min(cut)..cut]);
+        if !one.is_empty() && one != "void" {
+            out.push(one);
+        }
+        start = cut + 1;
+    }
+    out
+}
+
+fn normal_type(text: &str) -> String {
+    let text = text.trim();
+    let head = text.find(['*', '&']).unwrap_or(text.len());
+    let mut words: Vec<&str> = text[..head].split_whitespace().collect();
+    // `long int` and `long` are one type; so are `unsigned int` and `unsigned`.
+    if words.len() > 1
+        && words
+            .iter()
+            .any(|w| ["long", "short", "unsigned"].contains(w))
+    {
+        words.retain(|w| *w != "int");
+    }
+    words.sort_unstable();
+    let tail: String = text[head..].split_whitespace().collect();
+    words.join(" ") + &tail
+}
+
+/// Removes the spaces that writers of types put in different places.
+pub(crate) fn squeeze(name: &str) -> String {
+    name.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// The hash under which a name is indexed.
+pub(crate) fn name_hash(name: &str) -> u32 {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    for chunk in name.as_bytes().chunks(8) {
+        let word = chunk.iter().rev().fold(0u64, |n, &b| n << 8 | u64::from(b));
+        hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+    (hash >> 32) as u32
+}
+
+/// How many edits lead from one name to the other, up to `limit`.
+pub(crate) fn distance(a: &str, b: &str, limit: usize) -> Option<usize> {
+    let (a, b): (Vec<char>, Vec<char>) = (
+        a.chars().flat_map(char::to_lowercase).collect(),
+        b.chars().flat_map(char::to_lowercase).collect(),
+    );
+    if a.len().abs_diff(b.len()) > limit {
+        return None;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut next = vec![i];
+        for j in 1..=b.len() {
+            let change = row[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = change.min(row[j] + 1).min(next[j - 1] + 1);
+            // Two neighbours swapped are one slip of the fingers.
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            next.push(best);
+        }
+        if next.iter().all(|&d| d > limit) {
+            return None;
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row.last().copied().filter(|&d| d <= limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_split_outside_brackets() {
+        assert_eq!(split_path("a::b<c::d>::e"), ["a", "b<c::d>", "e"]);
+        assert_eq!(split_path("::f"), ["", "f"]);
+        assert_eq!(split_path("ns::operator<"), ["ns", "operator<"]);
+        assert_eq!(split_path("A<x>::operator->"), ["A<x>", "operator->"]);
+    }
+
+    #[test]
+    fn trait_methods_answer_to_trait_and_type() {
+        let paths = readable_paths("<a::S<X> as a::T>::go");
+        assert_eq!(paths[0], ["a", "T", "go"]);
+        assert_eq!(paths[1], ["a", "S<X>", "go"]);
+        assert_eq!(
+            readable_paths("<a::S<i32>>::push")[0],
+            ["a", "S<i32>", "push"]
+        );
+        assert_eq!(
+            readable_paths("int ns::max<int>(int, int)")[0],
+            ["ns", "max<int>"]
+        );
+        let lambda = "f(int)::{lambda(int)#1}::operator()(int) const";
+        assert_eq!(readable_paths(lambda)[0].last().unwrap(), "operator()");
+        let hidden = "(anonymous namespace)::hidden(int)";
+        assert_eq!(
+            readable_paths(hidden)[0],
+            ["(anonymous namespace)", "hidden"]
+        );
+    }
+
+    #[test]
+    fn parameters_compare_whatever_the_order() {
+        assert_eq!(
+            normal_parameters("const char *, unsigned int"),
+            normal_parameters("char const*, unsigned")
+        );
+        assert_eq!(normal_parameters("void"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn base_names_lose_their_arguments() {
+        assert_eq!(base_name("push<i32>"), "push");
+        assert_eq!(base_name("operator<<"), "operator<<");
+        assert_eq!(base_name("operators<int>"), "operators");
+        assert_eq!(base_name("{closure#0}<()>"), "{closure#0}");
+    }
+
+    #[test]
+    fn near_names_are_near() {
+        assert_eq!(distance("queue_psuh", "queue_push", 3), Some(1));
+        assert_eq!(distance("abc", "xyz", 2), None);
+    }
+}

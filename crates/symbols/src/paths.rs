@@ -1,0 +1,92 @@
+//! The scopes around a DIE: `ns::Class` of a member function, `crate::module` of a Rust one.
+
+use crate::scan::{RawDie, Scope, Walker};
+use crate::units::{DieId, Info};
+use gimli::constants as dw;
+use std::sync::Arc;
+
+/// One scope of a path.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub name: String,
+    /// People leave it out: anonymous and inline namespaces, Rust's numbered impls.
+    pub optional: bool,
+}
+
+/// The declaration a definition refers to, which has the name and is in the scope.
+pub(crate) fn declaration(info: &Info, id: DieId) -> DieId {
+    let mut id = id;
+    for _ in 0..4 {
+        let Some((unit, entry)) = info.die(id) else {
+            break;
+        };
+        let origin = entry
+            .attr_value(dw::DW_AT_specification)
+            .or_else(|| entry.attr_value(dw::DW_AT_abstract_origin));
+        match info.follow(&unit, origin) {
+            Some(next) => id = next,
+            None => break,
+        }
+    }
+    id
+}
+
+/// Scopes around a DIE, outermost first, by the unit's own scope table.
+pub(crate) fn scope_names(info: &Info, id: DieId) -> Vec<String> {
+    let Some(unit) = info.unit(id.unit) else {
+        return Vec::new();
+    };
+    let Some(walker) = Walker::new(&unit.dwarf, &unit.unit.header, None) else {
+        return Vec::new();
+    };
+    let steps = scopes_around(&walker, unit.scopes(), id.offset);
+    steps.into_iter().map(|s| s.name).collect()
+}
+
+/// Scopes around an offset, outermost first.
+pub(crate) fn scopes_around(walker: &Walker, scopes: &[Scope], offset: u32) -> Vec<Step> {
+    // Scopes start in order, and those that contain the offset start before it.
+    let before = scopes.partition_point(|s| s.start < offset);
+    let around = scopes[..before].iter().filter(|s| offset < s.end);
+    let named = around.filter_map(|s| step(walker, &walker.die(s.start)?));
+    named.collect()
+}
+
+fn step(walker: &Walker, die: &RawDie) -> Option<Step> {
+    let is_namespace = die.tag == dw::DW_TAG_namespace.0;
+    let name = die.name.or_else(|| match die.origin? {
+        // A namespace opened again in another place refers to the first.
+        crate::scan::Link::Unit(at) => walker.die(at)?.name,
+        _ => None,
+    });
+    let Some(name) = name else {
+        let name = if is_namespace {
+            "(anonymous namespace)"
+        } else if die.tag == dw::DW_TAG_enumeration_type.0 {
+            // Unscoped enumerators live in the scope around.
+            return None;
+        } else {
+            "{unnamed}"
+        };
+        return Some(Step {
+            name: name.to_owned(),
+            optional: true,
+        });
+    };
+    let optional =
+        is_namespace && (name.starts_with("{impl#") || name == "__cxx11" || die.exported);
+    Some(Step {
+        name: name.to_owned(),
+        optional,
+    })
+}
+
+/// The full path of a DIE as users see it.
+pub(crate) fn qualified(info: &Arc<Info>, id: DieId) -> Option<String> {
+    let declared = declaration(info, id);
+    let (unit, entry) = info.die(declared)?;
+    let name = unit.string(entry.attr_value(dw::DW_AT_name))?;
+    let mut path = scope_names(info, declared);
+    path.push(name.to_owned());
+    Some(path.join("::"))
+}

@@ -1,0 +1,244 @@
+//! What people write to name a function: `f`, `ns::C::m`, `::f`, `file.c:f`, `lib.so!f`,
+//! `'ns::f(int)'`, `crate::Stack<i32>::push`.
+
+use crate::index::match_scopes;
+use crate::names::{
+    Brackets, base_name, normal_parameters, readable_paths, split_parameters, split_path, squeeze,
+};
+use crate::paths::Step;
+use std::path::Path;
+
+/// A function's name as the user wrote it, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionQuery {
+    /// The module before `!`; the caller picks the modules it means.
+    pub module: Option<String>,
+    /// The source file before a single `:`.
+    pub file: Option<String>,
+    /// Written with a leading `::`: only the global scope.
+    pub global: bool,
+    /// Scopes and name, outermost first.
+    pub path: Vec<String>,
+    /// Parameter types, when written.
+    pub parameters: Option<Vec<String>>,
+    /// `<Type as Trait>::method`: one implementation, spelled out.
+    exact: Option<String>,
+}
+
+impl FunctionQuery {
+    /// Takes a name apart. Nothing a user writes is an error: what cannot be found is not found.
+    pub fn parse(text: &str) -> FunctionQuery {
+        let mut text = text.trim();
+        let mut module = None;
+        if let Some((head, rest)) = split_module(text) {
+            module = Some(head.to_owned());
+            text = rest;
+        }
+        let mut file = None;
+        if let Some((head, rest)) = split_file(text) {
+            file = Some(head.trim_matches('\'').to_owned());
+            text = rest;
+        }
+        if let Some(inner) = text.strip_prefix('\'') {
+            text = inner.strip_suffix('\'').unwrap_or(inner);
+        }
+        let global = text.starts_with("::");
+        let text = text.trim_start_matches("::");
+        let (name, parameters) = if text.starts_with('<') {
+            (text, None)
+        } else {
+            split_parameters(text)
+        };
+        let path: Vec<String> = if name.starts_with('<') {
+            readable_paths(name).swap_remove(0)
+        } else {
+            split_path(name)
+                .iter()
+                .map(|s| s.trim().to_owned())
+                .collect()
+        };
+        FunctionQuery {
+            module,
+            file,
+            global,
+            path,
+            parameters: parameters.map(normal_parameters),
+            exact: name.starts_with('<').then(|| squeeze(name)),
+        }
+    }
+
+    /// Whether the module part, if any, means a file: `libc.so` also means `libc.so.6`.
+    pub fn fits_module(&self, path: &Path) -> bool {
+        let Some(wanted) = &self.module else {
+            return true;
+        };
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
+        let rest = name.strip_prefix(wanted.as_str());
+        path == Path::new(wanted) || rest.is_some_and(|r| r.is_empty() || r.starts_with('.'))
+    }
+
+    /// The last part of the name, without arguments: what the index knows.
+    pub fn base(&self) -> &str {
+        self.path.last().map_or("", |p| base_name(p))
+    }
+
+    /// Whether a function's own name and scopes are what was asked for.
+    pub(crate) fn matches(&self, name: &str, scopes: &[Step], readable: Option<&str>) -> bool {
+        if let Some(exact) = &self.exact {
+            return readable.is_some_and(|r| squeeze(split_parameters(r).0) == *exact);
+        }
+        let refs: Vec<&Step> = scopes.iter().collect();
+        if self.matches_path(name, &refs) {
+            return self.matches_parameters(readable);
+        }
+        // Trait implementations: their scope in DWARF is a number, their mangled name says it all.
+        let Some(readable) = readable.filter(|r| r.starts_with('<')) else {
+            return false;
+        };
+        readable_paths(readable)
+            .iter()
+            .any(|path| self.matches_readable(path))
+    }
+
+    /// Whether a symbol without debug information is what was asked for.
+    pub(crate) fn matches_symbol(&self, name: &str, readable: Option<&str>) -> bool {
+        if self.file.is_some() {
+            return false;
+        }
+        if self.path.len() == 1 && self.path[0] == name && self.parameters.is_none() {
+            return true;
+        }
+        let Some(readable) = readable else {
+            return false;
+        };
+        if let Some(exact) = &self.exact {
+            return squeeze(split_parameters(readable).0) == *exact;
+        }
+        readable_paths(readable)
+            .iter()
+            .any(|path| self.matches_readable(path))
+            && self.matches_parameters(Some(readable))
+    }
+
+    fn matches_readable(&self, path: &[String]) -> bool {
+        let Some((last, scopes)) = path.split_last() else {
+            return false;
+        };
+        let scopes: Vec<Step> = scopes
+            .iter()
+            .map(|name| Step {
+                name: name.clone(),
+                optional: name == "(anonymous namespace)" || name == "__cxx11",
+            })
+            .collect();
+        let refs: Vec<&Step> = scopes.iter().collect();
+        self.matches_path(last, &refs)
+    }
+
+    fn matches_path(&self, name: &str, scopes: &[&Step]) -> bool {
+        let Some((last, wanted)) = self.path.split_last() else {
+            return false;
+        };
+        let same = if base_name(last) != last {
+            squeeze(last) == squeeze(name)
+        } else {
+            last == base_name(name)
+        };
+        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        same && match_scopes(&wanted, scopes).is_some_and(|extra| extra == 0 || !self.global)
+    }
+
+    fn matches_parameters(&self, readable: Option<&str>) -> bool {
+        let Some(wanted) = &self.parameters else {
+            return true;
+        };
+        match readable.map(split_parameters) {
+            Some((_, Some(list))) => normal_parameters(list) == *wanted,
+            _ => false,
+        }
+    }
+}
+
+fn split_module(text: &str) -> Option<(&str, &str)> {
+    let (head, rest) = text.split_once('!')?;
+    let plain = !head.is_empty() && !head.contains(['(', '<', '\'', ' ']);
+    (plain && !rest.starts_with('=')).then_some((head, rest))
+}
+
+fn split_file(text: &str) -> Option<(&str, &str)> {
+    let single = |&(at, c, depth): &(usize, char, usize)| {
+        c == ':'
+            && depth == 0
+            && at > 0
+            && !text[at + 1..].starts_with(':')
+            && !text[..at].ends_with(':')
+    };
+    let (at, ..) = Brackets::new(text).find(single)?;
+    Some((&text[..at], &text[at + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(path: &[&str]) -> Vec<Step> {
+        let step = |name: &&str| Step {
+            name: name.to_string(),
+            optional: name.starts_with("{impl"),
+        };
+        path.iter().map(step).collect()
+    }
+
+    #[test]
+    fn parts_are_told_apart() {
+        let q = FunctionQuery::parse("lib.so!f");
+        assert_eq!((q.module.as_deref(), q.base()), (Some("lib.so"), "f"));
+        assert!(q.fits_module(Path::new("/usr/lib/lib.so.6")));
+        assert!(!q.fits_module(Path::new("/usr/lib/lib.so6")));
+        assert!(FunctionQuery::parse("f").fits_module(Path::new("x")));
+        let q = FunctionQuery::parse("dir/file.c:f");
+        assert_eq!((q.file.as_deref(), q.base()), (Some("dir/file.c"), "f"));
+        let q = FunctionQuery::parse("'ns::f(int, const char *)'");
+        assert_eq!(q.path, ["ns", "f"]);
+        assert_eq!(q.parameters.unwrap().len(), 2);
+        assert!(FunctionQuery::parse("::f").global);
+        assert_eq!(FunctionQuery::parse("operator()").path, ["operator()"]);
+    }
+
+    #[test]
+    fn a_name_without_scope_matches_every_scope() {
+        let q = FunctionQuery::parse("push");
+        assert!(q.matches("push", &steps(&["m", "Stack<i32>"]), None));
+        assert!(!FunctionQuery::parse("::push").matches("push", &steps(&["m"]), None));
+        assert!(FunctionQuery::parse("::push").matches("push", &[], None));
+    }
+
+    #[test]
+    fn generics_match_one_or_all() {
+        let scopes = steps(&["m", "Stack<i32>"]);
+        assert!(FunctionQuery::parse("Stack<i32>::push").matches("push", &scopes, None));
+        assert!(FunctionQuery::parse("m::Stack::push").matches("push<i32>", &scopes, None));
+        assert!(!FunctionQuery::parse("Stack<u8>::push").matches("push", &scopes, None));
+    }
+
+    #[test]
+    fn trait_methods_match_by_trait() {
+        let scopes = steps(&["m", "{impl#0}"]);
+        let readable = Some("<m::S as m::T>::go");
+        for query in ["m::T::go", "T::go", "m::S::go", "go", "m::go"] {
+            assert!(
+                FunctionQuery::parse(query).matches("go", &scopes, readable),
+                "{query}"
+            );
+        }
+        assert!(!FunctionQuery::parse("m::U::go").matches("go", &scopes, readable));
+    }
+
+    #[test]
+    fn overloads_are_chosen_by_parameters() {
+        let readable = Some("ns::f(char const*)");
+        let q = FunctionQuery::parse("'ns::f(const char *)'");
+        assert!(q.matches("f", &steps(&["ns"]), readable));
+        assert!(!FunctionQuery::parse("'ns::f(int)'").matches("f", &steps(&["ns"]), readable));
+    }
+}

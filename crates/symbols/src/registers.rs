@@ -1,0 +1,76 @@
+//! The registers of one frame of one thread, and the memory around them.
+
+use crate::error::LocationError;
+
+/// DWARF number of the stack pointer.
+pub const RSP: u16 = 7;
+/// DWARF number of the frame pointer.
+pub const RBP: u16 = 6;
+/// DWARF number of the return address column, which stands for `rip`.
+pub const RIP: u16 = 16;
+
+/// Names of the DWARF registers 0 to 16 of x86-64, in DWARF's order (not the encoding's).
+pub const NAMES: [&str; 17] = [
+    "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13",
+    "r14", "r15", "rip",
+];
+
+/// Register contents of a frame. In an outer frame those that nobody saved are `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Registers {
+    /// General registers by DWARF number; 16 is the instruction pointer.
+    pub general: [Option<u64>; 17],
+    /// `xmm0` to `xmm15`.
+    pub xmm: [Option<[u8; 16]>; 16],
+    /// `st(0)` to `st(7)`.
+    pub st: [Option<[u8; 10]>; 8],
+    /// The flags.
+    pub eflags: Option<u64>,
+    /// Base of the thread's control block.
+    pub fs_base: Option<u64>,
+    /// Base of `gs`.
+    pub gs_base: Option<u64>,
+}
+
+impl Registers {
+    /// The instruction pointer.
+    pub fn pc(&self) -> Option<u64> {
+        self.general[RIP as usize]
+    }
+
+    /// The stack pointer.
+    pub fn sp(&self) -> Option<u64> {
+        self.general[RSP as usize]
+    }
+
+    /// A general register by DWARF number.
+    pub fn get(&self, number: u16) -> Option<u64> {
+        *self.general.get(number as usize)?
+    }
+
+    /// Any register's bytes by DWARF number (17 to 32 are `xmm0` to `xmm15`, 33 to 40 `st0` to `st7`).
+    pub fn bytes(&self, number: u16) -> Option<Vec<u8>> {
+        match number {
+            0..=16 => self.get(number).map(|v| v.to_le_bytes().to_vec()),
+            17..=32 => self.xmm[number as usize - 17].map(|v| v.to_vec()),
+            33..=40 => self.st[number as usize - 33].map(|v| v.to_vec()),
+            49 => self.eflags.map(|v| v.to_le_bytes().to_vec()),
+            58 => self.fs_base.map(|v| v.to_le_bytes().to_vec()),
+            59 => self.gs_base.map(|v| v.to_le_bytes().to_vec()),
+            _ => None,
+        }
+    }
+}
+
+/// Memory that can be read, of a process, a core file or an object file.
+pub trait Memory {
+    /// Fills the buffer or fails as a whole, naming the address that cannot be read.
+    fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), LocationError>;
+
+    /// Eight bytes as a word.
+    fn read_u64(&self, addr: u64) -> Result<u64, LocationError> {
+        let mut word = [0; 8];
+        self.read(addr, &mut word)?;
+        Ok(u64::from_le_bytes(word))
+    }
+}
