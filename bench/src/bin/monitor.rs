@@ -13,7 +13,12 @@ fn main() {
     let verde = std::env::args()
         .nth(1)
         .unwrap_or_else(|| "target/release/verde".into());
-    println!("## One event on a random slice\n");
+    println!("## This machine now\n");
+    println!(
+        "one dependent read at random in 64 MiB: {:.0} ns",
+        memory_latency()
+    );
+    println!("\n## One event on a random slice\n");
     println!(
         "| live slices | ns per event (min-max of 5) | of the 150 ns allowed | bytes per slice | of the 128 allowed |"
     );
@@ -23,6 +28,31 @@ fn main() {
     }
     println!("\n## `verde replay` of 2,000,000 events\n");
     replay(&verde);
+}
+
+/// What any table of a million entries pays at least: the figures below are to
+/// be read beside it, for a shared machine can be several times slower than itself.
+fn memory_latency() -> f64 {
+    const WORDS: usize = 8 << 20;
+    let mut random = Random(5);
+    // One cycle through all words, in a random order.
+    let mut order: Vec<u32> = (0..WORDS as u32).collect();
+    for i in (1..WORDS).rev() {
+        order.swap(i, random.below(i as u64 + 1) as usize);
+    }
+    let mut next = vec![0u64; WORDS];
+    for (k, i) in order.iter().enumerate() {
+        next[*i as usize] = order[(k + 1) % WORDS].into();
+    }
+    const READS: u32 = 2_000_000;
+    let mut at = 0u64;
+    let (median, ..) = measure(3, || {
+        for _ in 0..READS {
+            at = next[at as usize];
+        }
+    });
+    std::hint::black_box(at);
+    median / f64::from(READS) * 1e9
 }
 
 fn events(slices: u64) {

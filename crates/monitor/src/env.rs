@@ -13,10 +13,16 @@ pub struct Scratch {
     pub owned: Vec<bool>,
     /// Deep copies of the parent's environment, for a slice to come; else empty.
     copies: Vec<Cell>,
-    /// Some cell was written since the beginning.
-    pub written: bool,
+    /// The cells written since the beginning, as bits; the highest stands for
+    /// itself and all that have no bit.
+    pub written: u64,
     /// Some block ran in Python: cells may be owned.
     pub python: bool,
+}
+
+/// The bit of a cell in [`Scratch::written`].
+pub fn bit(cell: usize) -> u64 {
+    1 << cell.min(63)
 }
 
 impl Scratch {
@@ -32,7 +38,7 @@ impl Scratch {
         slices.load_env(r, &mut self.cells);
         self.owned.resize(self.cells.len(), false);
         self.copies.clear();
-        self.written = false;
+        self.written = 0;
         self.python = false;
         if copy && self.cells.iter().any(|c| c.tag == Tag::Other) {
             host.copy(&mut self.cells)?;
@@ -48,13 +54,13 @@ impl Scratch {
         self.owned.clear();
         self.owned.resize(n, false);
         self.copies.clear();
-        self.written = false;
+        self.written = 0;
         self.python = false;
     }
 
     /// Back to the beginning: the transition was not taken.
     pub fn reset(&mut self, slices: &Slices, r: SlotRef, host: &mut dyn Host) {
-        if !self.written {
+        if self.written == 0 {
             return;
         }
         self.release_owned(host);
@@ -64,7 +70,7 @@ impl Scratch {
         } else {
             self.cells.extend_from_slice(&self.copies);
         }
-        self.written = false;
+        self.written = 0;
     }
 
     fn release_owned(&mut self, host: &mut dyn Host) {
@@ -87,10 +93,10 @@ impl Scratch {
 
     /// Stores what changed into the slice that was loaded.
     pub fn commit(&mut self, slices: &mut Slices, r: SlotRef, host: &mut dyn Host) {
-        if !self.written {
-            return;
-        }
         for (i, new) in self.cells.iter().enumerate() {
+            if self.written & bit(i) == 0 {
+                continue;
+            }
             let old = slices.env(r, i);
             let owned = self.python && std::mem::take(&mut self.owned[i]);
             if *new == old && !owned {

@@ -1,7 +1,7 @@
 //! A property at work: applies events to its slices.
 
 use crate::cell::{Arg, Cell, Tag};
-use crate::env::Scratch;
+use crate::env::{Scratch, bit};
 use crate::history::{Entry, History, Record};
 use crate::host::{Failure, FailureKind, Host, Raised, Truth};
 use crate::interp::{self, Bail, Params};
@@ -522,7 +522,9 @@ impl Core {
             Tier::Typed(code) => {
                 match interp::run(code, params, &mut s.cells, &mut self.undo, &mut self.out) {
                     Ok(truth) => {
-                        s.written |= !self.undo.is_empty();
+                        for (i, _) in &self.undo {
+                            s.written |= bit(*i as usize);
+                        }
                         if s.python {
                             // A name that had a value of Python's now has a plain one.
                             for (i, old) in self.undo.drain(..) {
@@ -544,7 +546,7 @@ impl Core {
             }
             Tier::Python(_) => None,
         };
-        s.written = true;
+        s.written = u64::MAX;
         s.python = true;
         host.run(
             property,
