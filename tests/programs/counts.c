@@ -1,11 +1,14 @@
-/* N threads call f, g and write `shared`, M times each.
-   Usage: counts THREADS TIMES */
+/* N threads call f and g (default), store to `shared` (w) or add to it (a),
+   M times each. Usage: counts THREADS TIMES [w|a] */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-volatile long shared;
-volatile long reads;
+/* Alone in 256 bytes, so that larger ranges can be watched. */
+struct {
+    volatile long value;
+    char rest[248];
+} shared __attribute__((aligned(256)));
 static long times;
 
 __attribute__((noinline)) long f(long x) {
@@ -29,14 +32,22 @@ static void *work(void *unused) {
 static void *writer(void *unused) {
     (void)unused;
     for (long i = 0; i < times; i++)
-        shared = i;
+        shared.value = i;
+    return 0;
+}
+
+static void *adder(void *unused) {
+    (void)unused;
+    for (long i = 0; i < times; i++)
+        __sync_fetch_and_add(&shared.value, 1);
     return 0;
 }
 
 int main(int argc, char **argv) {
     int threads = atoi(argv[1]);
     times = atol(argv[2]);
-    void *(*task)(void *) = argc > 3 && argv[3][0] == 'w' ? writer : work;
+    char kind = argc > 3 ? argv[3][0] : 'c';
+    void *(*task)(void *) = kind == 'w' ? writer : kind == 'a' ? adder : work;
     pthread_t id[64];
     for (int i = 1; i < threads; i++)
         pthread_create(&id[i], 0, task, 0);
@@ -46,6 +57,8 @@ int main(int argc, char **argv) {
         pthread_join(id[i], &part);
         sum += (long)part;
     }
+    if (kind == 'a' && shared.value != threads * times)
+        return 1;
     printf("%ld\n", sum);
     return 7;
 }

@@ -8,7 +8,7 @@ use crate::slots::Position;
 use crate::thread::{Happening, State, Thread};
 use crate::{Addr, End, ForkKind, Process, Result, Tid};
 use verde_sys::ptrace::{self, Go};
-use verde_sys::siginfo::{SI_KERNEL, TRAP_HWBKPT, TRAP_TRACE};
+use verde_sys::siginfo::{SI_KERNEL, TRAP_BRKPT, TRAP_HWBKPT, TRAP_TRACE};
 use verde_sys::{Event, SigInfo, SysError, WaitStatus, debug_registers, number, procfs, wait};
 
 /// A thread that was killed answers ESRCH to everything; its end will be
@@ -69,6 +69,12 @@ impl Process {
         thread.in_kernel = matches!(status, WaitStatus::Event(_));
         let stepped = std::mem::take(&mut thread.stepping);
         thread.regs = ptrace::regs(tid)?;
+        if !std::mem::replace(&mut thread.armed, true) {
+            self.set_registers(tid)?;
+        }
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
         let happening = match status {
             WaitStatus::Signal(number::SIGTRAP) => {
                 let info = ptrace::siginfo(tid)?;
@@ -82,6 +88,13 @@ impl Process {
             }
             WaitStatus::Interrupt | WaitStatus::Continued => {
                 thread.group_stop = false;
+                if ptrace::has_pending_fault(tid)? {
+                    // Stopped between an exception and its signal: with the
+                    // pc behind an int3, for one. Let the signal come first.
+                    thread.state = State::Running;
+                    thread.interrupted = true;
+                    return Ok(ptrace::resume(tid, Go::Continue, 0)?);
+                }
                 None
             }
             WaitStatus::Event(event) => self.note_event(tid, event)?,
@@ -109,12 +122,19 @@ impl Process {
         if let Some(data) = info.perf_data() {
             return Ok(Some(Happening::Perf(data)));
         }
-        if info.code() == TRAP_HWBKPT {
-            let hits = debug_registers::take_hits(tid)?;
-            return Ok(Some(Happening::Hardware(hits)));
-        }
         if info.code() == TRAP_TRACE && stepped {
             return Ok(Some(Happening::Step));
+        }
+        if self.watches.by_registers && [TRAP_HWBKPT, TRAP_BRKPT, TRAP_TRACE].contains(&info.code())
+        {
+            let mut hits = debug_registers::take_hits(tid)?;
+            if hits == 0 {
+                // Virtual machines sometimes lose the CPU's own note.
+                hits = self.watched_by_last_access(tid);
+            }
+            if hits != 0 {
+                return Ok(Some(Happening::Hardware(hits)));
+            }
         }
         if info.code() == SI_KERNEL {
             let Some(thread) = self.threads.get_mut(&tid) else {

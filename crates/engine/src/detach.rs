@@ -25,6 +25,7 @@ impl Process {
         self.stop_threads(None)?;
         self.finish_loans()?;
         self.stop_threads(None)?;
+        self.disarm_all()?;
         let planted: Vec<_> = self.sites.planted().collect();
         for (at, byte) in planted {
             match self.memory.write(at, &[byte]) {

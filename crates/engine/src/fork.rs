@@ -74,6 +74,7 @@ impl Process {
         for (at, byte) in self.sites.planted() {
             memory.write(at, &[byte])?;
         }
+        self.unprotect_in(child)?;
         let mut regs = ptrace::regs(child)?;
         // A fork made by an instruction in a slot.
         if let Some(Position::After(next) | Position::Before(next, _)) =
@@ -102,7 +103,8 @@ impl Process {
         thread.regs = ptrace::regs(child)?;
         thread.shadow = shadow.unwrap_or_default();
         self.threads.insert(child, thread);
-        self.settle(child)
+        self.settle(child)?;
+        self.arm_again()
     }
 
     /// A child got the program's memory on loan.

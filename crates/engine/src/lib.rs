@@ -10,6 +10,7 @@
 //! The engine knows addresses, not names: symbols, lines and unwind rules come
 //! from the caller as plain data or through the [`Guide`] trait.
 
+mod access;
 mod arrive;
 mod calls;
 mod detach;
@@ -17,6 +18,7 @@ mod error;
 mod fork;
 mod memory;
 mod modules;
+mod pages;
 mod pin;
 mod plant;
 mod process;
@@ -31,6 +33,7 @@ mod step;
 mod stop;
 mod thread;
 mod trap;
+mod watch;
 mod world;
 
 pub use error::{Error, Result};

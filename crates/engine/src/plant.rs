@@ -117,6 +117,7 @@ impl Process {
         self.sites.clear();
         self.slots.clear();
         self.return_sites.clear();
+        self.forget_watches();
         self.modules = crate::modules::Modules::default();
         self.exits_seen = false;
         let bound: Vec<_> = self

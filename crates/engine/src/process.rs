@@ -6,6 +6,7 @@ use crate::pin::Pin;
 use crate::sites::Sites;
 use crate::slots::Slots;
 use crate::thread::{State, Thread};
+use crate::watch::{Watches, wanted};
 use crate::{
     Addr, Cause, End, Error, On, Owner, Regs, Result, SigInfo, SignalPolicy, Stop, Tid, Trap,
     TrapId, TrapSet, XState,
@@ -63,6 +64,7 @@ pub struct Process {
     pub(crate) syscall_traps: Vec<TrapId>,
     pub(crate) signal_traps: Vec<TrapId>,
     pub(crate) thread_traps: Vec<TrapId>,
+    pub(crate) watches: Watches,
     pub(crate) modules: Modules,
     /// Threads with a stop to report, oldest first.
     pub(crate) queue: VecDeque<Tid>,
@@ -174,6 +176,7 @@ impl Process {
             syscall_traps: Vec::new(),
             signal_traps: Vec::new(),
             thread_traps: Vec::new(),
+            watches: Watches::default(),
             modules: Modules::default(),
             queue: VecDeque::new(),
             strangers: Vec::new(),
@@ -438,7 +441,10 @@ impl Process {
         match trap.on {
             On::Exec(at) => self.need_site(at, |site| site.exec.push(id)),
             On::Return(at) | On::Call(at) => self.need_site(at, |site| site.entry.push(id)),
-            On::Write { .. } | On::Read { .. } | On::Access { .. } => Err(Error::NoTrap(id)),
+            On::Write { .. } | On::Read { .. } | On::Access { .. } => match wanted(trap.on) {
+                Some(want) => self.set_up_watch(id, trap, &want),
+                None => Ok(()),
+            },
             On::Syscall(_) => {
                 self.syscall_traps.push(id);
                 // Threads that run now were resumed without syscall stops.
@@ -468,7 +474,7 @@ impl Process {
                 }
                 self.leave_site(at, |site| site.entry.retain(|i| *i != id))
             }
-            On::Write { .. } | On::Read { .. } | On::Access { .. } => Ok(()),
+            On::Write { .. } | On::Read { .. } | On::Access { .. } => self.tear_down_watch(id),
             On::Syscall(_) => {
                 self.syscall_traps.retain(|i| *i != id);
                 Ok(())

@@ -36,11 +36,21 @@ impl Process {
         match *what {
             Happening::Int3(at) => {
                 self.code_hit(tid, at, causes)?;
+                self.frame_ended(causes)?;
                 self.loader_hit(causes)
             }
-            Happening::Perf(_) | Happening::Hardware(_) => Ok(()),
+            Happening::Perf(slot) => self.slot_hit(tid, slot as usize, causes),
+            Happening::Hardware(hits) => {
+                for slot in (0..8).filter(|slot| hits & 1 << slot != 0) {
+                    self.slot_hit(tid, slot, causes)?;
+                }
+                Ok(())
+            }
             Happening::Step => Ok(()),
             Happening::Signal(info) => {
+                if !self.watches.pages.is_empty() && self.page_fault(tid, &info, causes)? {
+                    return Ok(());
+                }
                 self.signal_arrived(tid, info, causes);
                 Ok(())
             }
@@ -115,6 +125,11 @@ impl Process {
 
     fn syscall_arrived(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
         let stop = ptrace::syscall_stop(tid)?;
+        if let Some(SyscallStop::Entry { args, .. }) = &stop
+            && self.open_for_syscall(tid, args)?
+        {
+            return Ok(());
+        }
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
@@ -140,7 +155,10 @@ impl Process {
                 causes.push(Cause::Syscall { id, number, value });
             }
         }
-        Ok(())
+        match value {
+            Some(_) => self.close_for_syscall(tid, causes),
+            None => Ok(()),
+        }
     }
 
     fn forked(&mut self, tid: Tid, child: Tid, kind: ForkKind, causes: &mut Causes) -> Result<()> {

@@ -40,6 +40,7 @@ impl Process {
 
     /// Resumes a thread, for one instruction if `step`.
     pub(crate) fn go_with(&mut self, tid: Tid, step: bool) -> Result<()> {
+        let syscalls = self.stops_at_syscalls();
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
@@ -73,8 +74,12 @@ impl Process {
                 }
             }
         }
-        let result = hand_over(thread, info, signal, step, !self.syscall_traps.is_empty());
+        let result = hand_over(thread, info, signal, step, syscalls);
         unless_gone(result)
+    }
+
+    fn stops_at_syscalls(&self) -> bool {
+        !self.syscall_traps.is_empty() || !self.watches.pages.is_empty()
     }
 
     /// Runs one instruction where it is, with the int3 out and everybody else

@@ -1,5 +1,6 @@
 //! One thread of the program, as the engine sees it.
 
+use crate::pages::Window;
 use crate::shadow::ShadowStack;
 use crate::step::StepPlan;
 use crate::{Addr, Tid};
@@ -85,6 +86,10 @@ pub struct Thread {
     pub plan: Option<Box<StepPlan>>,
     /// Open calls of functions with return traps.
     pub shadow: ShadowStack,
+    /// Protected pages open for its system call.
+    pub window: Option<Window>,
+    /// It has the debug registers that all have.
+    pub armed: bool,
     /// To follow it from CPU to CPU.
     pub stat: Option<Stat>,
 }
@@ -110,6 +115,8 @@ impl Thread {
             interrupted: false,
             plan: None,
             shadow: ShadowStack::default(),
+            window: None,
+            armed: false,
             stat: None,
         }
     }

@@ -247,6 +247,44 @@ pub fn set_siginfo(tid: Tid, info: &SigInfo) -> Result<()> {
     .map(drop)
 }
 
+/// Whether a fault or trap of the task's own waits to be delivered. An
+/// interrupt can stop a task between an exception and its signal: the signal
+/// comes with the next resume, before any instruction.
+pub fn has_pending_fault(tid: Tid) -> Result<bool> {
+    const COUNT: usize = 16;
+    #[repr(C)]
+    struct Arguments {
+        offset: u64,
+        flags: u32,
+        count: i32,
+    }
+    let arguments = Arguments {
+        offset: 0,
+        flags: 0,
+        count: COUNT as i32,
+    };
+    let mut infos = [SigInfo::ZERO; COUNT];
+    let got = request(
+        "PTRACE_PEEKSIGINFO",
+        libc::PTRACE_PEEKSIGINFO,
+        tid,
+        (&raw const arguments) as usize,
+        infos.as_mut_ptr() as usize,
+    )?;
+    const FAULTS: [i32; 6] = [
+        libc::SIGSEGV,
+        libc::SIGBUS,
+        libc::SIGILL,
+        libc::SIGTRAP,
+        libc::SIGFPE,
+        libc::SIGSYS,
+    ];
+    let got = usize::try_from(got).unwrap_or(0).min(COUNT);
+    Ok(infos[..got]
+        .iter()
+        .any(|i| i.code() > 0 && FAULTS.contains(&i.signal())))
+}
+
 /// The number that came with a ptrace event: new task, old tid, exit status.
 pub fn event_message(tid: Tid) -> Result<u64> {
     let mut message: libc::c_ulong = 0;

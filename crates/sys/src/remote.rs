@@ -44,8 +44,10 @@ impl Remote {
     pub fn begin(tid: Tid, instruction: Addr) -> Result<Remote> {
         let saved = ptrace::regs(tid)?;
         let mask = ptrace::signal_mask(tid)?;
-        // Otherwise a signal could run a handler on our registers.
-        ptrace::set_signal_mask(tid, u64::MAX)?;
+        // Otherwise a signal could run a handler on our registers. SIGTRAP
+        // stays open: forcing a blocked signal on a thread, as a single step
+        // does, would take the program's handler away.
+        ptrace::set_signal_mask(tid, !(1 << (libc::SIGTRAP - 1)))?;
         Ok(Remote {
             tid,
             saved,

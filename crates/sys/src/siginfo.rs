@@ -13,6 +13,8 @@ const _: () = assert!(size_of::<SigInfo>() == size_of::<libc::siginfo_t>());
 
 /// `si_code` of a synchronous perf event (`TRAP_PERF`).
 pub const TRAP_PERF: i32 = 6;
+/// `si_code` of a debug exception without a known reason.
+pub const TRAP_BRKPT: i32 = 1;
 /// `si_code` of a single step.
 pub const TRAP_TRACE: i32 = 2;
 /// `si_code` of a debug register hit.
