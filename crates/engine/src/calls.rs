@@ -38,12 +38,13 @@ impl Process {
                 .replays
                 .retain(|(_, below)| *below >= sp || sp - *below > SAME_STACK);
         }
-        if site.leaves_frames {
-            thread.shadow.suspect_all();
-        }
         let enters = !site.entry.is_empty();
+        let leaves = site.leaves_frames;
         if enters || !thread.shadow.is_empty() {
             self.settle_calls(tid, causes);
+        }
+        if leaves {
+            self.suspect_calls(tid, causes);
         }
         if enters {
             self.open_calls(tid, at, causes)?;
@@ -133,6 +134,23 @@ impl Process {
         Ok(())
     }
 
+    /// A longjmp or a throw begins, or a catch: a call from the catching
+    /// function has overwritten the return address of the call it caught.
+    fn suspect_calls(&mut self, tid: Tid, causes: &mut Causes) {
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return;
+        };
+        let sp = thread.regs.rsp;
+        let traps = &mut self.traps;
+        if let Ok(ret) = self.memory.read_u64(Addr(sp)) {
+            thread.shadow.enter(sp, ret, 0, true, |frame| {
+                traps.hit(frame.trap);
+                causes.push(cause(&frame, Fate::Abandoned));
+            });
+        }
+        thread.shadow.suspect_all();
+    }
+
     /// Makes sure that returns to `ret` are seen. `false`: nothing returns
     /// there (the outermost function of a thread).
     fn expect_return(&mut self, id: TrapId, ret: Addr) -> bool {
@@ -153,10 +171,11 @@ impl Process {
         true
     }
 
-    /// Tells the engine where longjmp and throw begin (`longjmp`,
-    /// `siglongjmp`, `_Unwind_RaiseException` and the like, as far as they
-    /// exist), so that a call repeated from the same place is told apart from
-    /// a tail call.
+    /// Tells the engine where functions are that leave frames or arrive from
+    /// left ones: `longjmp`, `siglongjmp`, `_Unwind_RaiseException`,
+    /// `__cxa_begin_catch` and the like, as far as they exist. With them, a
+    /// call repeated from the same place is told apart from a tail call, and
+    /// a handler that joins the normal path from a return.
     pub fn observe_exits(&mut self, addresses: &[Addr]) -> Result<()> {
         for at in addresses {
             self.need_site(*at, |site| site.leaves_frames = true)?;
