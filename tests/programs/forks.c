@@ -10,8 +10,10 @@
 
 extern char **environ;
 
+volatile long calls __attribute__((aligned(256)));
+
 __attribute__((noinline)) int f(int x) {
-    __asm__ volatile("");
+    calls = calls + 1;
     return x + 1;
 }
 

@@ -24,6 +24,12 @@ impl Process {
             Err(crate::Error::Sys(e)) if e.is_gone() => return Ok(None),
             Err(error) => return Err(error),
         }
+        // A followed child is another thread of another process.
+        let tid = if self.threads.contains_key(&tid) {
+            tid
+        } else {
+            self.pid
+        };
         self.advance_plan(tid, &happening, &mut causes)?;
         if causes.is_empty() {
             self.go(tid)?;
