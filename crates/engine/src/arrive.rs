@@ -66,6 +66,7 @@ impl Process {
         thread.regs_changed = false;
         thread.passed = None;
         thread.disturbed = false;
+        thread.group_stop = matches!(status, WaitStatus::GroupStop(_));
         thread.in_kernel = matches!(status, WaitStatus::Event(_));
         let stepped = std::mem::take(&mut thread.stepping);
         thread.regs = ptrace::regs(tid)?;
@@ -82,12 +83,8 @@ impl Process {
             }
             WaitStatus::Signal(_) => Some(Happening::Signal(ptrace::siginfo(tid)?)),
             WaitStatus::Syscall => Some(Happening::Syscall),
-            WaitStatus::GroupStop(signal) => {
-                thread.group_stop = true;
-                Some(Happening::GroupStop(signal))
-            }
+            WaitStatus::GroupStop(signal) => Some(Happening::GroupStop(signal)),
             WaitStatus::Interrupt | WaitStatus::Continued => {
-                thread.group_stop = false;
                 if ptrace::has_pending_fault(tid)? {
                     // Stopped between an exception and its signal: with the
                     // pc behind an int3, for one. Let the signal come first.

@@ -48,6 +48,13 @@ impl Process {
             return Ok(());
         }
         if thread.group_stop && thread.signal.is_none() {
+            if thread.disturbed {
+                // A remote call has led it out of the group-stop: back first.
+                thread.state = State::Running;
+                thread.interrupted = true;
+                unless_gone(ptrace::interrupt(tid))?;
+                return unless_gone(ptrace::resume(tid, Go::Continue, 0));
+            }
             thread.state = State::Listening;
             return unless_gone(ptrace::listen(tid));
         }
