@@ -7,8 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Alone in 256 bytes, so that larger ranges can be watched. */
+volatile long tick[32] __attribute__((aligned(256)));
+
 __attribute__((noinline)) int f(int x) {
-    __asm__ volatile("");
+    tick[0]++;
     return x + 1;
 }
 
