@@ -122,16 +122,20 @@ impl Process {
         if info.code() == TRAP_TRACE && stepped {
             return Ok(Some(Happening::Step));
         }
-        if self.watches.by_registers && [TRAP_HWBKPT, TRAP_BRKPT, TRAP_TRACE].contains(&info.code())
-        {
-            let mut hits = debug_registers::take_hits(tid)?;
+        if [TRAP_HWBKPT, TRAP_BRKPT, TRAP_TRACE].contains(&info.code()) {
+            let mut hits = 0;
+            if self.watches.by_registers {
+                hits = debug_registers::take_hits(tid)?;
+            }
             if hits == 0 {
-                // Virtual machines sometimes lose the CPU's own note.
-                hits = self.watched_by_last_access(tid);
+                // Virtual machines sometimes lose the CPU's note of the slot,
+                // and then the kernel knows no reason.
+                match self.watched_by_last_access(tid) {
+                    Some(slots) => hits = slots,
+                    None => return Ok(Some(Happening::Signal(info))),
+                }
             }
-            if hits != 0 {
-                return Ok(Some(Happening::Hardware(hits)));
-            }
+            return Ok((hits != 0).then_some(Happening::Hardware(hits)));
         }
         if info.code() == SI_KERNEL {
             let Some(thread) = self.threads.get_mut(&tid) else {

@@ -26,6 +26,7 @@ impl Process {
         self.finish_loans()?;
         self.stop_threads(None)?;
         self.disarm_all()?;
+        self.drain_faults()?;
         let planted: Vec<_> = self.sites.planted().collect();
         for (at, byte) in planted {
             match self.memory.write(at, &[byte]) {
@@ -49,6 +50,42 @@ impl Process {
         self.queue.clear();
         self.pin.undo();
         Ok(count)
+    }
+
+    /// Takes in the traps that threads have run into and not been told of: a
+    /// SIGTRAP left pending would kill the program.
+    fn drain_faults(&mut self) -> Result<()> {
+        let before = std::mem::replace(&mut self.stopping, true);
+        let tids: Vec<Tid> = self.threads.keys().copied().collect();
+        let result = tids.into_iter().try_for_each(|tid| self.drain_thread(tid));
+        self.stopping = before;
+        result
+    }
+
+    fn drain_thread(&mut self, tid: Tid) -> Result<()> {
+        // Each resume delivers one, before any instruction.
+        while let Some(thread) = self.threads.get_mut(&tid)
+            && thread.state == State::Stopped
+            && !thread.in_kernel
+            && ptrace::has_pending_fault(tid).unwrap_or(false)
+        {
+            let signal = match thread.happening.take() {
+                Some(Happening::Signal(info)) if !self.watches.pages.guards(&info) => Some(info),
+                _ => thread.signal.take(),
+            };
+            if thread.regs_changed || thread.pc_changed {
+                unless_gone(ptrace::set_regs(tid, &thread.regs))?;
+            }
+            thread.state = State::Running;
+            unless_gone(ptrace::resume(tid, ptrace::Go::Continue, 0))?;
+            let status = wait::task(tid)?;
+            self.arrived(tid, status)?;
+            if let (Some(thread), Some(info)) = (self.threads.get_mut(&tid), signal) {
+                thread.signal = Some(info);
+                thread.disturbed = true;
+            }
+        }
+        Ok(())
     }
 
     /// Waits until no child shares the memory any more: it could not live
@@ -75,6 +112,8 @@ impl Process {
         // A queued signal is the program's; a queued hit was put back on its
         // address, where its own instruction is again.
         let info = match thread.happening.take() {
+            // It will find the page open.
+            Some(Happening::Signal(info)) if self.watches.pages.guards(&info) => None,
             Some(Happening::Signal(info)) => Some(info),
             _ => thread.signal.take(),
         };

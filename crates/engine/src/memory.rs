@@ -94,8 +94,9 @@ impl Process {
         let (tid, stopped_here) = match self.remote_candidate() {
             Some(tid) => (tid, false),
             None => {
-                let tid = self.stop_one()?;
-                (tid, true)
+                self.stop_one()?;
+                // Threads that are about to end are of no use.
+                (self.remote_candidate().ok_or(Error::Gone)?, true)
             }
         };
         self.settle(tid)?;

@@ -51,6 +51,13 @@ impl Pages {
     pub fn is_empty(&self) -> bool {
         self.map.is_empty()
     }
+
+    /// A fault on a guarded page.
+    pub fn guards(&self, info: &SigInfo) -> bool {
+        info.signal() == number::SIGSEGV
+            && info.code() == SEGV_ACCERR
+            && self.map.contains_key(&info.address().page().0)
+    }
 }
 
 fn pages_of(at: Addr, len: u64) -> impl Iterator<Item = u64> {
@@ -151,7 +158,7 @@ impl Process {
         info: &SigInfo,
         causes: &mut Causes,
     ) -> Result<bool> {
-        if info.signal() != number::SIGSEGV || info.code() != SEGV_ACCERR {
+        if !self.watches.pages.guards(info) {
             return Ok(false);
         }
         let page = info.address().page().0;

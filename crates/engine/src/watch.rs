@@ -26,6 +26,8 @@ pub(crate) struct Watches {
     /// Perf events are denied: use debug registers.
     pub(crate) by_registers: bool,
     pub(crate) pages: Pages,
+    /// Addresses watched a short while ago: a hit may be on its way.
+    retired: Vec<Addr>,
     /// Traps at return addresses that end watches of locals.
     ends: FxHashMap<TrapId, SmallVec<[TrapId; 2]>>,
 }
@@ -291,6 +293,8 @@ impl Process {
             if let Some(h) = &mut self.watches.hardware[slot] {
                 h.users.retain(|i| *i != id);
                 if h.users.is_empty() {
+                    self.watches.retired.truncate(15);
+                    self.watches.retired.insert(0, h.at);
                     // Closing the events switches them off in all threads.
                     self.watches.hardware[slot] = None;
                     changed = true;
@@ -337,8 +341,8 @@ impl Process {
     }
 
     /// The hardware slots, as bits, that the instruction before the pc must
-    /// have set off.
-    pub(crate) fn watched_by_last_access(&self, tid: Tid) -> u8 {
+    /// have set off; `None` if it touched nothing that is or was watched.
+    pub(crate) fn watched_by_last_access(&self, tid: Tid) -> Option<u8> {
         let mut hits = 0;
         for (slot, h) in self.watches.hardware.iter().enumerate() {
             let Some(h) = h else { continue };
@@ -347,7 +351,8 @@ impl Process {
                 hits |= 1 << slot;
             }
         }
-        hits
+        let was_watched = |at: &Addr| self.last_access(tid, *at).is_some();
+        (hits != 0 || self.watches.retired.iter().any(was_watched)).then_some(hits)
     }
 
     /// Reports a watch, if it is about this thread and kind of access.

@@ -56,7 +56,6 @@ const HW_W: u32 = 2;
 const FLAG_CLOEXEC: libc::c_ulong = 8;
 const IOC_MODIFY_ATTRIBUTES: libc::c_ulong = 0x4008_240b;
 const IOC_DISABLE: libc::c_ulong = 0x2401;
-const IOC_ENABLE: libc::c_ulong = 0x2400;
 
 /// One watchpoint on one thread and the threads it will create.
 #[derive(Debug)]
@@ -117,14 +116,14 @@ impl PerfWatch {
         }
         Ok(())
     }
+}
 
-    /// Switches the watchpoint on or off.
-    pub fn enable(&self, on: bool) -> Result<()> {
-        let what = if on { IOC_ENABLE } else { IOC_DISABLE };
-        // SAFETY: these ioctls take no pointer.
-        if unsafe { libc::ioctl(self.fd.as_raw_fd(), what, 0) } < 0 {
-            return Err(SysError::last("PERF_EVENT_IOC_ENABLE"));
-        }
-        Ok(())
+impl Drop for PerfWatch {
+    fn drop(&mut self) {
+        // Closing alone is not enough: a process that another thread is just
+        // forking holds a copy of the descriptor until its exec, and the event
+        // would go on firing at a program that nobody watches any more.
+        // SAFETY: the ioctl takes no pointer.
+        unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_DISABLE, 0) };
     }
 }
