@@ -9,6 +9,7 @@ use crate::thread::{Happening, State, Thread};
 use crate::{Addr, End, ForkKind, Process, Result, Tid};
 use verde_sys::ptrace::{self, Go};
 use verde_sys::siginfo::{SI_KERNEL, TRAP_BRKPT, TRAP_HWBKPT, TRAP_TRACE};
+use verde_sys::wait::SyscallStop;
 use verde_sys::{Event, SigInfo, SysError, WaitStatus, debug_registers, number, procfs, wait};
 
 /// A thread that was killed answers ESRCH to everything; its end will be
@@ -66,6 +67,7 @@ impl Process {
         thread.regs_changed = false;
         thread.passed = None;
         thread.disturbed = false;
+        thread.at_entry = false;
         thread.group_stop = matches!(status, WaitStatus::GroupStop(_));
         thread.in_kernel = matches!(status, WaitStatus::Event(_));
         let stepped = std::mem::take(&mut thread.stepping);
@@ -82,7 +84,11 @@ impl Process {
                 self.which_trap(tid, info, stepped)?
             }
             WaitStatus::Signal(_) => Some(Happening::Signal(ptrace::siginfo(tid)?)),
-            WaitStatus::Syscall => Some(Happening::Syscall),
+            WaitStatus::Syscall => {
+                let stop = ptrace::syscall_stop(tid)?;
+                thread.at_entry = matches!(stop, Some(SyscallStop::Entry { .. }));
+                stop.map(Happening::Syscall)
+            }
             WaitStatus::GroupStop(signal) => Some(Happening::GroupStop(signal)),
             WaitStatus::Interrupt | WaitStatus::Continued => {
                 if ptrace::has_pending_fault(tid)? {
@@ -120,7 +126,7 @@ impl Process {
             return Ok(Some(Happening::Perf(data)));
         }
         if info.code() == TRAP_TRACE && stepped {
-            return Ok(Some(Happening::Step));
+            return Ok(Some(Happening::Step(self.slots_stepped_on(tid)?)));
         }
         if [TRAP_HWBKPT, TRAP_BRKPT, TRAP_TRACE].contains(&info.code()) {
             let mut hits = 0;
@@ -273,6 +279,8 @@ impl Process {
         };
         if status == WaitStatus::Interrupt {
             thread.in_kernel = false;
+            // Its exit has passed unseen.
+            thread.syscall = None;
             thread.regs = ptrace::regs(tid)?;
             return Ok(());
         }

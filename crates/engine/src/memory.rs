@@ -109,10 +109,11 @@ impl Process {
 
     fn remote_candidate(&self) -> Option<Tid> {
         let usable = self.threads.values().filter(|t| {
+            // At a system call's entry no other call can be made.
             t.state == State::Stopped
                 && !t.vforking
-                && !matches!(t.happening, Some(Happening::Exit(_) | Happening::Syscall))
-                && t.syscall.is_none()
+                && !t.at_entry
+                && !matches!(t.happening, Some(Happening::Exit(_)))
         });
         // Best one that needs no settling.
         usable.min_by_key(|t| (t.in_kernel, t.tid)).map(|t| t.tid)

@@ -6,7 +6,7 @@
 
 use crate::access::{self, Touch};
 use crate::calls::Causes;
-use crate::thread::{State, Thread};
+use crate::thread::{Happening, State};
 use crate::watch::{Wanted, wanted};
 use crate::{Addr, Error, Process, Result, SigInfo, Tid, TrapId};
 use rustc_hash::FxHashMap;
@@ -208,11 +208,15 @@ impl Process {
                 thread.regs = after;
                 thread.regs_changed = true;
                 thread.passed = None;
+                // The CPU has not seen this access.
+                let slots = self.slots_touched(&touched);
+                self.slots_hit(tid, slots, causes)?;
             }
             None => {
-                if !self.step_open(tid, page, &touched)? {
+                let Some(slots) = self.step_open(tid, page, &touched)? else {
                     return Ok(true);
-                }
+                };
+                self.slots_hit(tid, slots, causes)?;
             }
         }
         self.report_touches(tid, &touched, causes)?;
@@ -250,8 +254,9 @@ impl Process {
     }
 
     /// Runs one instruction with its pages open and everybody else stopped.
-    /// `false`: something else happened first, which is queued.
-    fn step_open(&mut self, tid: Tid, page: u64, touched: &[Touch]) -> Result<bool> {
+    /// The hardware slots it set off, as bits; `None`: something else happened
+    /// first, which is queued.
+    fn step_open(&mut self, tid: Tid, page: u64, touched: &[Touch]) -> Result<Option<u8>> {
         let others = self.stop_threads(Some(tid))?;
         let mut open: SmallVec<[u64; 4]> = SmallVec::new();
         open.push(page);
@@ -360,6 +365,7 @@ impl Process {
         let thread = self.stopped_mut(tid)?;
         thread.regs = regs;
         thread.syscall = None;
+        thread.at_entry = false;
         Ok(())
     }
 
@@ -436,9 +442,9 @@ fn reaches(args: &[u64; 6], page: u64) -> bool {
 
 impl Process {
     /// Steps a stopped thread by one instruction and waits for it. Everybody
-    /// who could disturb is stopped. `false`: something else happened first,
-    /// which is queued.
-    pub(crate) fn step_now(&mut self, tid: Tid) -> Result<bool> {
+    /// who could disturb is stopped. The hardware slots it set off, as bits;
+    /// `None`: something else happened first, which is queued.
+    fn step_now(&mut self, tid: Tid) -> Result<Option<u8>> {
         // While the plan is aside nothing else decides how it is resumed.
         let plan = self.threads.get_mut(&tid).and_then(|t| t.plan.take());
         let before = std::mem::replace(&mut self.stopping, true);
@@ -450,7 +456,7 @@ impl Process {
         result
     }
 
-    fn step_and_wait(&mut self, tid: Tid) -> Result<bool> {
+    fn step_and_wait(&mut self, tid: Tid) -> Result<Option<u8>> {
         self.go_with(tid, true)?;
         while self
             .threads
@@ -459,20 +465,17 @@ impl Process {
         {
             match wait::task(tid) {
                 Ok(status) => self.arrived(tid, status)?,
-                Err(_) => return Ok(false),
+                Err(_) => return Ok(None),
             }
         }
-        let stepped = |t: &mut Thread| {
-            let step = matches!(t.happening, Some(crate::thread::Happening::Step));
-            if step {
-                t.happening = None;
-            }
-            step
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(None);
         };
-        let done = self.threads.get_mut(&tid).is_some_and(stepped);
-        if done {
-            self.queue.retain(|t| *t != tid);
-        }
-        Ok(done)
+        let Some(Happening::Step(slots)) = thread.happening else {
+            return Ok(None);
+        };
+        thread.happening = None;
+        self.queue.retain(|t| *t != tid);
+        Ok(Some(slots))
     }
 }

@@ -45,14 +45,12 @@ impl Process {
                 self.frame_ended(causes)?;
                 self.loader_hit(causes)
             }
-            Happening::Perf(slot) => self.slot_hit(tid, slot as usize, causes),
-            Happening::Hardware(hits) => {
-                for slot in (0..8).filter(|slot| hits & 1 << slot != 0) {
-                    self.slot_hit(tid, slot, causes)?;
-                }
-                Ok(())
+            Happening::Perf(slot) => {
+                let also = self.also_hit(tid, slot as usize)?;
+                self.slot_hit(tid, slot as usize, causes)?;
+                self.slots_hit(tid, also, causes)
             }
-            Happening::Step => Ok(()),
+            Happening::Hardware(hits) | Happening::Step(hits) => self.slots_hit(tid, hits, causes),
             Happening::Signal(info) => {
                 if !self.watches.pages.is_empty() && self.page_fault(tid, &info, causes)? {
                     return Ok(());
@@ -60,7 +58,7 @@ impl Process {
                 self.signal_arrived(tid, info, causes);
                 Ok(())
             }
-            Happening::Syscall => self.syscall_arrived(tid, causes),
+            Happening::Syscall(stop) => self.syscall_arrived(tid, stop, causes),
             Happening::GroupStop(signal) => {
                 if self.options.signals.get(signal).stop {
                     causes.push(Cause::GroupStop(signal));
@@ -129,9 +127,8 @@ impl Process {
         }
     }
 
-    fn syscall_arrived(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
-        let stop = ptrace::syscall_stop(tid)?;
-        if let Some(SyscallStop::Entry { args, .. }) = &stop
+    fn syscall_arrived(&mut self, tid: Tid, stop: SyscallStop, causes: &mut Causes) -> Result<()> {
+        if let SyscallStop::Entry { args, .. } = &stop
             && self.open_for_syscall(tid, args)?
         {
             return Ok(());
@@ -140,16 +137,15 @@ impl Process {
             return Ok(());
         };
         let (number, value) = match stop {
-            Some(SyscallStop::Entry { number, .. }) => {
+            SyscallStop::Entry { number, .. } => {
                 thread.syscall = Some(number);
                 (number, None)
             }
-            Some(SyscallStop::Exit { value }) => match thread.syscall.take() {
+            SyscallStop::Exit { value } => match thread.syscall.take() {
                 Some(number) => (number, Some(value)),
                 // Its entry was before we asked.
                 None => return Ok(()),
             },
-            None => return Ok(()),
         };
         for id in self.syscall_traps.clone() {
             let wanted = self.traps.get(id).is_some_and(|e| {

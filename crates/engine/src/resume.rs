@@ -2,7 +2,7 @@
 
 use crate::arrive::unless_gone;
 use crate::relocate::Passage;
-use crate::thread::State;
+use crate::thread::{Happening, State};
 use crate::{Addr, Process, Result, Tid};
 use verde_sys::ptrace::{self, Go};
 use verde_sys::{WaitStatus, number, wait};
@@ -41,6 +41,9 @@ impl Process {
     /// Resumes a thread, for one instruction if `step`.
     pub(crate) fn go_with(&mut self, tid: Tid, step: bool) -> Result<()> {
         let syscalls = self.stops_at_syscalls();
+        if step {
+            self.note_touches(tid);
+        }
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
@@ -93,6 +96,7 @@ impl Process {
     /// stopped: the last resort.
     fn go_in_place(&mut self, tid: Tid, at: Addr) -> Result<()> {
         let others = self.stop_threads(Some(tid))?;
+        self.note_touches(tid);
         let original = self.sites.get(at).map(|s| s.bytes[0]);
         if let Some(byte) = original {
             self.memory.write(at, &[byte])?;
@@ -129,10 +133,16 @@ impl Process {
         if planned || info.code() != verde_sys::siginfo::TRAP_TRACE {
             return self.arrived(tid, WaitStatus::Signal(number::SIGTRAP));
         }
+        let slots = self.slots_stepped_on(tid)?;
         if let Some(thread) = self.threads.get_mut(&tid) {
             thread.state = State::Stopped;
             thread.stepping = false;
             thread.regs = ptrace::regs(tid)?;
+            if slots != 0 {
+                thread.happening = Some(Happening::Hardware(slots));
+                self.queue.push_back(tid);
+                return Ok(());
+            }
         }
         if self.stopping { Ok(()) } else { self.go(tid) }
     }

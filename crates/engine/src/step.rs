@@ -244,7 +244,7 @@ impl Process {
             return Ok(());
         };
         let done = match (&mut plan.phase, happening) {
-            (Phase::Stepping, Happening::Step) => self.look(tid)?,
+            (Phase::Stepping, Happening::Step(_)) => self.look(tid)?,
             (Phase::Stepping, Happening::Signal(_)) => {
                 self.prepare_step(tid)?;
                 false

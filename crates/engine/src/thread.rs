@@ -6,6 +6,7 @@ use crate::step::StepPlan;
 use crate::{Addr, Tid};
 use smallvec::SmallVec;
 use verde_sys::procfs::Stat;
+use verde_sys::wait::SyscallStop;
 use verde_sys::{Regs, SigInfo};
 
 /// Where the kernel has the thread.
@@ -28,14 +29,14 @@ pub enum Happening {
     Int3(Addr),
     /// A perf watchpoint with this number.
     Perf(u64),
-    /// A single step is done.
-    Step,
+    /// A single step is done, and set off these hardware slots.
+    Step(u8),
     /// Debug registers fired.
     Hardware(u8),
     /// A signal is about to be delivered.
     Signal(SigInfo),
     /// At a system call.
-    Syscall,
+    Syscall(SyscallStop),
     /// Stopped by job control.
     GroupStop(i32),
     /// It created a thread.
@@ -76,10 +77,14 @@ pub struct Thread {
     pub vforking: bool,
     /// Within a system call, by its number (only while calls are traced).
     pub syscall: Option<u64>,
+    /// Stopped at a system call's entry.
+    pub at_entry: bool,
     /// Job control has it stopped.
     pub group_stop: bool,
     /// The last resume was for one instruction.
     pub stepping: bool,
+    /// Hardware slots, as bits, that this instruction touches.
+    pub touches: u8,
     /// An interrupt was sent and not yet answered.
     pub interrupted: bool,
     /// What a step command still has to do.
@@ -110,8 +115,10 @@ impl Thread {
             in_kernel: false,
             vforking: false,
             syscall: None,
+            at_entry: false,
             group_stop: false,
             stepping: false,
+            touches: 0,
             interrupted: false,
             plan: None,
             shadow: ShadowStack::default(),

@@ -3,6 +3,7 @@
 //! Four hardware slots, by perf events or, where those are denied, by debug
 //! registers; what does not fit goes to protected pages.
 
+use crate::access::Touch;
 use crate::calls::Causes;
 use crate::pages::Pages;
 use crate::thread::State;
@@ -10,7 +11,7 @@ use crate::{Addr, Cause, Error, FrameRef, On, Owner, Process, Result, Tid, Trap,
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use verde_sys::perf::{Access, PerfWatch};
-use verde_sys::{debug_registers, number};
+use verde_sys::{debug_registers, number, ptrace};
 
 /// EACCES and EPERM: the user may not use perf events.
 const DENIED: [i32; 2] = [13, number::EPERM];
@@ -324,6 +325,27 @@ impl Process {
         Some(changed)
     }
 
+    /// Other slots set off by the access that set off `slot`: of several
+    /// signals at once the kernel keeps one.
+    pub(crate) fn also_hit(&self, tid: Tid, slot: usize) -> Result<u8> {
+        if self.watches.hardware.iter().flatten().count() < 2 {
+            return Ok(0);
+        }
+        let others = self.watched_by_last_access(tid).unwrap_or(0) & !(1 << slot);
+        if others == 0 || ptrace::has_pending_fault(tid)? {
+            return Ok(0);
+        }
+        Ok(others)
+    }
+
+    /// Hardware slots, given as bits, fired in a thread.
+    pub(crate) fn slots_hit(&mut self, tid: Tid, slots: u8, causes: &mut Causes) -> Result<()> {
+        for slot in (0..debug_registers::COUNT).filter(|slot| slots & 1 << slot != 0) {
+            self.slot_hit(tid, slot, causes)?;
+        }
+        Ok(())
+    }
+
     /// A hardware slot fired in a thread.
     pub(crate) fn slot_hit(&mut self, tid: Tid, slot: usize, causes: &mut Causes) -> Result<()> {
         let Some(h) = self.watches.hardware.get(slot).and_then(Option::as_ref) else {
@@ -338,6 +360,59 @@ impl Process {
             self.watch_hit(tid, id, write, causes)?;
         }
         Ok(())
+    }
+
+    /// Before a step: which hardware slots will the instruction set off?
+    pub(crate) fn note_touches(&mut self, tid: Tid) {
+        if self.watches.hardware.iter().all(Option::is_none) {
+            return;
+        }
+        let Ok(regs) = self.regs(tid).copied() else {
+            return;
+        };
+        let mut bytes = [0u8; 16];
+        let got = self.read_some(regs.pc(), &mut bytes);
+        let Some(instruction) = crate::relocate::decode(&bytes[..got], regs.pc()) else {
+            return;
+        };
+        let bits = self.slots_touched(&crate::access::touches(&instruction, &regs));
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.touches = bits;
+        }
+    }
+
+    /// The hardware slots, as bits, that these accesses set off.
+    pub(crate) fn slots_touched(&self, touched: &[Touch]) -> u8 {
+        let mut bits = 0;
+        for (slot, h) in self.watches.hardware.iter().enumerate() {
+            let Some(h) = h else { continue };
+            let hit = |t: &Touch| {
+                t.at.0 < h.at.0 + u64::from(h.len)
+                    && h.at.0 < t.at.0.saturating_add(t.len)
+                    && (t.write || h.access == Access::ReadWrite)
+            };
+            if touched.iter().any(hit) {
+                bits |= 1 << slot;
+            }
+        }
+        bits
+    }
+
+    /// After a step: which hardware slots did it set off? The SIGTRAP of the
+    /// step displaces that of the watchpoint, which then must be made up for.
+    pub(crate) fn slots_stepped_on(&mut self, tid: Tid) -> Result<u8> {
+        if self.watches.by_registers {
+            return Ok(debug_registers::take_hits(tid)?);
+        }
+        let touches = match self.threads.get_mut(&tid) {
+            Some(thread) => std::mem::take(&mut thread.touches),
+            None => 0,
+        };
+        if touches == 0 || ptrace::has_pending_fault(tid)? {
+            // Nothing, or it was kept and comes next.
+            return Ok(0);
+        }
+        Ok(touches)
     }
 
     /// The hardware slots, as bits, that the instruction before the pc must
