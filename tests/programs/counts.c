@@ -1,6 +1,8 @@
-/* N threads call f and g (default), store to `shared` (w) or add to it (a),
-   M times each. Usage: counts THREADS TIMES [w|a] */
+/* N threads call f and g (default), store to `shared` (w), do so with all
+   signals blocked (b) or add to it (a), M times each.
+   Usage: counts THREADS TIMES [w|b|a] */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,6 +21,10 @@ __attribute__((noinline)) long f(long x) {
 __attribute__((noinline)) long g(long x) {
     __asm__ volatile("");
     return f(x) * 2;
+}
+
+__attribute__((noinline)) void begin(void) {
+    __asm__ volatile("");
 }
 
 static void *work(void *unused) {
@@ -47,7 +53,13 @@ int main(int argc, char **argv) {
     int threads = atoi(argv[1]);
     times = atol(argv[2]);
     char kind = argc > 3 ? argv[3][0] : 'c';
-    void *(*task)(void *) = kind == 'w' ? writer : kind == 'a' ? adder : work;
+    void *(*task)(void *) = kind == 'w' || kind == 'b' ? writer : kind == 'a' ? adder : work;
+    if (kind == 'b') {
+        sigset_t all;
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, 0);
+    }
+    begin();
     pthread_t id[64];
     for (int i = 1; i < threads; i++)
         pthread_create(&id[i], 0, task, 0);

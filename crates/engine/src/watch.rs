@@ -172,11 +172,16 @@ impl Process {
 
     /// Switches a slot on in every thread.
     fn arm_slot(&mut self, slot: usize) -> Result<()> {
+        if !self.watches.by_registers && self.some_thread_blocks_sigtrap() {
+            // The signal of a perf event would wait until it is unblocked; that
+            // of a debug register is forced on the thread.
+            self.use_registers();
+        }
         if !self.watches.by_registers {
             match self.open_events(slot) {
                 Err(Error::Sys(e)) if DENIED.contains(&e.errno) => {
                     tracing::debug!("perf events denied: debug registers instead");
-                    self.watches.by_registers = true;
+                    self.use_registers();
                 }
                 other => return other,
             }
@@ -191,6 +196,22 @@ impl Process {
             self.set_registers(tid)?;
         }
         Ok(())
+    }
+
+    fn some_thread_blocks_sigtrap(&self) -> bool {
+        let blocks = |tid: Tid| {
+            ptrace::signal_mask(tid).is_ok_and(|mask| mask & 1 << (number::SIGTRAP - 1) != 0)
+        };
+        self.threads
+            .values()
+            .any(|t| t.state == State::Stopped && blocks(t.tid))
+    }
+
+    fn use_registers(&mut self) {
+        self.watches.by_registers = true;
+        for h in self.watches.hardware.iter_mut().flatten() {
+            h.events.clear();
+        }
     }
 
     fn open_events(&mut self, slot: usize) -> Result<()> {
@@ -250,7 +271,7 @@ impl Process {
 
     /// Uses debug registers from now on, as where perf events are denied.
     pub fn avoid_perf_events(&mut self) {
-        self.watches.by_registers = true;
+        self.use_registers();
     }
 
     /// Switches everything off in the program (all threads are stopped). What

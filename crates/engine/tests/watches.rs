@@ -42,7 +42,7 @@ fn count(
 #[test]
 fn perf_events_count_every_store() {
     let program = compile("counts.c", &["-O1"]);
-    for (threads, times) in [(1, 20_000), (4, 5_000), (16, 1_250)] {
+    for (threads, times) in [(1, 20_000), (4, 5_000), (16, 20_000)] {
         count(&program, "w", threads, times, |process, at| {
             let id = watch(process, at, 8);
             assert_eq!(process.watch_in_hardware(id), Some(true));
@@ -60,6 +60,28 @@ fn debug_registers_count_every_store() {
             process.avoid_perf_events();
             watch(process, at, 8)
         });
+    }
+}
+
+/// Threads that block all signals: a perf event's signal would never come.
+#[test]
+fn stores_with_signals_blocked() {
+    let program = compile("counts.c", &["-O1"]);
+    for threads in [1, 4] {
+        let args = threads.to_string();
+        let mut process = program.launch(&[&args, "500", "b"]);
+        let begin = program.address(&process, "begin");
+        let begin = common::exec(&mut process, begin);
+        process.resume_all().expect("resumed");
+        assert!(next(&mut process).traps().any(|id| id == begin));
+        let at = program.address(&process, "shared");
+        let id = watch(&mut process, at, 8);
+        let end = run_out(&mut process, |_, _| {});
+        assert_eq!(end, End::Exited(7));
+        assert_eq!(
+            process.traps().get(id).expect("a watch").hits,
+            threads * 500
+        );
     }
 }
 
