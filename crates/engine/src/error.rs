@@ -39,6 +39,9 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
+    /// A function called for the debugger got a signal.
+    #[error("the called function received {}", verde_sys::signals::name(*.0))]
+    CallFailed(i32),
     /// A seccomp filter forbids the system calls the engine must inject.
     #[error("a seccomp filter of the program forbids {0}")]
     Seccomp(&'static str),

@@ -16,6 +16,7 @@ mod calls;
 mod detach;
 mod error;
 mod fork;
+mod inject;
 mod memory;
 mod modules;
 mod pages;
@@ -38,6 +39,7 @@ mod world;
 
 pub use error::{Error, Result};
 pub use fork::Follow;
+pub use inject::Returned;
 pub use modules::{Module, ModuleKind};
 pub use process::{Interrupter, Options, Process};
 pub use signal_policy::{SignalPolicy, Treatment};

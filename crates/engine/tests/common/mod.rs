@@ -12,8 +12,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use verde_engine::{
-    Addr, End, Launch, ModuleKind, On, Options, Owner, Process, SignalPolicy, Stop, Tid, Trap,
-    TrapId,
+    Addr, End, Launch, ModuleKind, On, Options, Owner, Process, SignalPolicy, Stop, Trap, TrapId,
 };
 
 /// A fixture: `tests/programs/NAME` compiled with the given flags.
@@ -26,7 +25,9 @@ fn unique(name: &str) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let n = NEXT.fetch_add(1, Ordering::Relaxed);
     let pid = std::process::id();
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{pid}-{n}"))
+    let directory = std::env::var_os("VERDE_TEST_DIRECTORY")
+        .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")), PathBuf::from);
+    directory.join(format!("{name}-{pid}-{n}"))
 }
 
 pub fn source(name: &str) -> PathBuf {
@@ -158,9 +159,4 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(30), "never: {what}");
         std::thread::yield_now();
     }
-}
-
-pub fn stat_letter(pid: Tid) -> char {
-    let stat = verde_sys::procfs::Stat::open(pid, pid).expect("stat");
-    stat.state().unwrap_or('?')
 }
