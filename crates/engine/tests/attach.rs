@@ -127,7 +127,7 @@ fn removed_while_hits_are_queued() {
         });
         assert_eq!(end, End::Exited(7));
         let sum: i64 = (0..200).map(|i| 2 * (i + 1) + (i + 1)).sum();
-        let printed = std::fs::read_to_string(output).expect("output");
+        let printed = output.text();
         assert_eq!(printed.trim(), (8 * sum).to_string());
     }
 }

@@ -65,7 +65,7 @@ fn check(name: &str, flags: &[&str], args: &[&str]) {
         End::Exited(plain.status.code().expect("a status")),
         "{name} {flags:?}"
     );
-    let printed = std::fs::read(output).expect("output");
+    let printed = output.text().into_bytes();
     assert_eq!(printed, plain.stdout, "{name} {flags:?}");
 }
 

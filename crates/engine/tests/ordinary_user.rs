@@ -103,4 +103,6 @@ fn seccomp() {
         .expect("written");
     assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(100));
     assert_eq!(process.traps().get(f).expect("f").hits, 100);
+    // The engine has reaped it.
+    assert!(child.wait().is_err());
 }

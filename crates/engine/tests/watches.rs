@@ -102,7 +102,7 @@ fn pages_count_every_store() {
     }
 }
 
-fn watched_program() -> (Program, Process, std::path::PathBuf) {
+fn watched_program() -> (Program, Process, common::Output) {
     let program = compile("watched.c", &["-O0"]);
     let (mut process, output) = program.launch_with(&[], common::transparent());
     let begin = program.address(&process, "begin");
@@ -144,7 +144,7 @@ fn eighty_one_cells() {
     let mut expected: Vec<(usize, u64)> = (0..81).map(|i| (i, i as u64)).collect();
     expected.extend([(7, 7), (7, 8)]);
     assert_eq!(order, expected);
-    let printed = std::fs::read_to_string(output).expect("output");
+    let printed = output.text();
     assert!(
         printed.ends_with("a string of some length 0123456789\n"),
         "{printed}"
@@ -191,7 +191,7 @@ fn stores_by_libc_and_the_kernel() {
     let hits = [text, buffer].map(|id| process.traps().get(id).expect("a watch").hits);
     assert!(hits[0] >= 1, "strcpy");
     assert_eq!(hits[1], 1, "read");
-    let printed = std::fs::read_to_string(output).expect("output");
+    let printed = output.text();
     assert!(
         printed.ends_with("a string of some length 0123456789\n"),
         "{printed}"

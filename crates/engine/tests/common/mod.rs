@@ -7,6 +7,7 @@ use object::{Object, ObjectSymbol};
 use std::collections::HashMap;
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -86,17 +87,22 @@ impl Program {
         self.launch_with(args, transparent()).0
     }
 
-    /// Launches with standard output going to a file; the file's path.
-    pub fn launch_with(&self, args: &[&str], options: Options) -> (Process, PathBuf) {
-        let output = unique("out");
-        let stdout = fs::File::create(&output).expect("an output file");
+    /// Launches with standard output kept.
+    pub fn launch_with(&self, args: &[&str], options: Options) -> (Process, Output) {
+        let path = unique("out");
+        let mut open = fs::OpenOptions::new();
+        let open = open.read(true).write(true).create_new(true);
+        let file = open.open(&path).expect("an output file");
+        fs::remove_file(&path).expect("no name");
+        let stdout = file.try_clone().expect("a descriptor");
         let launch = Launch {
             program: self.path.clone(),
             args: args.iter().map(Into::into).collect(),
             stdio: [None, Some(OwnedFd::from(stdout)), None],
             ..Launch::default()
         };
-        (Process::launch(&launch, options).expect("launched"), output)
+        let process = Process::launch(&launch, options).expect("launched");
+        (process, Output(file))
     }
 
     /// Starts the program without a debugger.
@@ -107,6 +113,17 @@ impl Program {
             .stdin(std::process::Stdio::piped())
             .spawn()
             .expect("spawned")
+    }
+}
+
+/// What a program has written to its standard output: a file without a name.
+pub struct Output(fs::File);
+
+impl Output {
+    pub fn text(&self) -> String {
+        let mut bytes = vec![0; self.0.metadata().expect("a file").len() as usize];
+        self.0.read_exact_at(&mut bytes, 0).expect("output");
+        String::from_utf8(bytes).expect("text")
     }
 }
 
