@@ -242,3 +242,38 @@ fn refusals() {
     assert!(process.regs(Tid(1)).is_err());
     assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(7));
 }
+
+/// A process that job control has stopped can be attached to, and is left
+/// stopped.
+#[test]
+fn attach_to_a_stopped_process() {
+    let program = compile("waits.c", &["-O1"]);
+    let mut child = program.spawn(&["spin", "3"]);
+    wait_ready(&mut child);
+    let pid = Tid(child.id() as i32);
+    until("all threads run", || {
+        procfs::threads(pid).is_ok_and(|t| t.len() == 3)
+    });
+    let state = |letter| {
+        procfs::threads(pid).expect("alive").iter().all(|tid| {
+            let stat = procfs::Stat::open(pid, *tid).expect("stat");
+            stat.state() == Some(letter)
+        })
+    };
+    verde_sys::signals::send(pid, 19).expect("stopped");
+    until("it is stopped", || state('T'));
+    let mut process = Process::attach(pid, transparent()).expect("attached");
+    assert_eq!(process.threads().len(), 3);
+    for tid in process.threads() {
+        assert!(process.regs(tid).is_ok());
+    }
+    let f = program.address(&process, "f");
+    exec(&mut process, f);
+    process.detach().expect("detached");
+    until("it is stopped again", || state('T'));
+    verde_sys::signals::send(pid, 18).expect("continued");
+    until("it runs", || state('R'));
+    assert_eq!(child.try_wait().expect("status"), None);
+    child.kill().expect("killed");
+    child.wait().expect("reaped");
+}

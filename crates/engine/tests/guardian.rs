@@ -13,7 +13,7 @@ use verde_engine::{Cause, ModuleKind, On, Owner, Process, Tid, Trap};
 use verde_sys::guardian::{Side, split};
 use verde_sys::{procfs, signals};
 
-const ROUNDS: usize = 100;
+const ROUNDS: usize = 200;
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();

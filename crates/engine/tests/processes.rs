@@ -203,3 +203,27 @@ fn killed_from_outside() {
         assert!(process.wait().is_err());
     }
 }
+
+/// The first thread ends before the others: it never stops again, and nobody
+/// may wait for it. And threads come and go while the world is stopped.
+#[test]
+fn threads_come_and_go() {
+    let program = compile("churn.c", &["-O1"]);
+    for kind in ["leader", "many"] {
+        let mut process = program.launch(&[kind]);
+        let f = program.address(&process, "f");
+        let f = exec(&mut process, f);
+        let mut stops = 0;
+        let end = run_out(&mut process, |process, _| {
+            stops += 1;
+            if stops % 10 == 0 {
+                let world = process.stop_all().expect("stopped");
+                for tid in world.threads() {
+                    assert!(world.regs(tid).is_ok());
+                }
+            }
+        });
+        assert_eq!(end, End::Exited(7), "{kind}");
+        assert_eq!(process.traps().get(f).expect("f").hits, 3000, "{kind}");
+    }
+}
