@@ -234,7 +234,12 @@ impl Process {
                 self.replaced(task)?;
                 Some(Happening::Exec)
             }
-            Event::Exit => Some(Happening::Exit(message as i32)),
+            Event::Exit => {
+                if let Some(thread) = self.threads.get_mut(&tid) {
+                    thread.exiting = true;
+                }
+                Some(Happening::Exit(message as i32))
+            }
             Event::Seccomp | Event::Other(_) => None,
         })
     }

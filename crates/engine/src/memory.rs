@@ -1,7 +1,7 @@
 //! Memory of the program without the engine's int3, and system calls made by
 //! the program for the engine.
 
-use crate::thread::{Happening, State};
+use crate::thread::State;
 use crate::{Addr, Error, Process, Result, Tid};
 use verde_sys::remote::{Remote, RemoteError};
 use verde_sys::{procfs, ptrace};
@@ -110,10 +110,7 @@ impl Process {
     fn remote_candidate(&self) -> Option<Tid> {
         let usable = self.threads.values().filter(|t| {
             // At a system call's entry no other call can be made.
-            t.state == State::Stopped
-                && !t.vforking
-                && !t.at_entry
-                && !matches!(t.happening, Some(Happening::Exit(_)))
+            t.state == State::Stopped && !t.vforking && !t.at_entry && !t.exiting
         });
         // Best one that needs no settling.
         usable.min_by_key(|t| (t.in_kernel, t.tid)).map(|t| t.tid)

@@ -223,7 +223,11 @@ impl Process {
             }
             let rung = self.doorbell.take();
             if rung & RING_INTERRUPT != 0 {
-                return self.interrupted().map(Some);
+                match self.interrupted() {
+                    // It ended at the same moment, which is the news.
+                    Err(Error::Gone) if self.end.is_some() => continue,
+                    stop => return stop.map(Some),
+                }
             }
             if rung & RING_WAKE != 0 {
                 return Ok(None);

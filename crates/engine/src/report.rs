@@ -1,10 +1,8 @@
 //! From what happened to a thread to what the caller hears.
 
-use crate::arrive::unless_gone;
 use crate::calls::Causes;
-use crate::thread::{Happening, State};
+use crate::thread::Happening;
 use crate::{Cause, ForkKind, On, Process, Result, Stop, Tid};
-use verde_sys::ptrace::{self, Go};
 use verde_sys::wait::SyscallStop;
 use verde_sys::{SigInfo, number};
 
@@ -83,20 +81,9 @@ impl Process {
                 if !self.thread_traps.is_empty() {
                     causes.push(Cause::ThreadExit(status));
                 }
-                if causes.is_empty() {
-                    return self.let_exit(tid);
-                }
                 Ok(())
             }
         }
-    }
-
-    /// Resumes a thread for the last time.
-    fn let_exit(&mut self, tid: Tid) -> Result<()> {
-        if let Some(thread) = self.threads.get_mut(&tid) {
-            thread.state = State::Exiting;
-        }
-        unless_gone(ptrace::resume(tid, Go::Continue, 0))
     }
 
     fn signal_arrived(&mut self, tid: Tid, info: SigInfo, causes: &mut Causes) {

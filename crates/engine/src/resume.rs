@@ -50,6 +50,12 @@ impl Process {
         if !thread.idle() {
             return Ok(());
         }
+        if thread.exiting {
+            // It will not stop again, and a first thread that ends before the
+            // others does not even report its end: nobody may wait for it.
+            thread.state = State::Exiting;
+            return unless_gone(ptrace::resume(tid, Go::Continue, 0));
+        }
         if thread.group_stop && thread.signal.is_none() {
             if thread.disturbed {
                 // A remote call has led it out of the group-stop: back first.

@@ -73,6 +73,8 @@ pub struct Thread {
     pub disturbed: bool,
     /// Its stop is inside a system call: registers will change on the way out.
     pub in_kernel: bool,
+    /// At its exit event: the next resume is the last.
+    pub exiting: bool,
     /// Waiting for a vfork child; does not answer interrupts.
     pub vforking: bool,
     /// Within a system call, by its number (only while calls are traced).
@@ -113,6 +115,7 @@ impl Thread {
             signal: None,
             disturbed: false,
             in_kernel: false,
+            exiting: false,
             vforking: false,
             syscall: None,
             at_entry: false,

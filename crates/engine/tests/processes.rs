@@ -213,6 +213,9 @@ fn threads_come_and_go() {
         let mut process = program.launch(&[kind]);
         let f = program.address(&process, "f");
         let f = exec(&mut process, f);
+        process
+            .insert(Trap::new(On::Thread, Owner::Monitor))
+            .expect("a trap");
         let mut stops = 0;
         let end = run_out(&mut process, |process, _| {
             stops += 1;
