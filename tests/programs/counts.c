@@ -1,10 +1,11 @@
 /* N threads call f and g (default), store to `shared` (w), do so with all
-   signals blocked (b) or add to it (a), M times each.
+   signals blocked (b, after reading a byte) or add to it (a), M times each.
    Usage: counts THREADS TIMES [w|b|a] */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Alone in 256 bytes, so that larger ranges can be watched. */
 struct {
@@ -21,10 +22,6 @@ __attribute__((noinline)) long f(long x) {
 __attribute__((noinline)) long g(long x) {
     __asm__ volatile("");
     return f(x) * 2;
-}
-
-__attribute__((noinline)) void begin(void) {
-    __asm__ volatile("");
 }
 
 static void *work(void *unused) {
@@ -58,8 +55,10 @@ int main(int argc, char **argv) {
         sigset_t all;
         sigfillset(&all);
         sigprocmask(SIG_BLOCK, &all, 0);
+        char byte;
+        if (read(0, &byte, 1) != 1)
+            return 2;
     }
-    begin();
     pthread_t id[64];
     for (int i = 1; i < threads; i++)
         pthread_create(&id[i], 0, task, 0);

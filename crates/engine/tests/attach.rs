@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{compile, exec, next, run_out, transparent, until};
+use common::{compile, exec, next, run_out, transparent, until, waits_for_input};
 use std::io::{BufRead, BufReader, Write};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -174,6 +174,31 @@ fn interrupt_in_a_system_call() {
     assert_eq!(stop.traps().count(), 1, "the read has returned a byte");
     process.detach().expect("detached");
     assert_eq!(child.wait().expect("reaped").code(), Some(1));
+}
+
+/// A thread moved elsewhere in the middle of a system call goes exactly there:
+/// the kernel would restart the call and take 2 off the pc.
+#[test]
+fn jump_out_of_a_system_call() {
+    let program = compile("waits.c", &["-O1"]);
+    let mut child = program.spawn(&["pipe"]);
+    let pid = Tid(child.id() as i32);
+    until("it waits for input", || waits_for_input(pid));
+    let mut process = Process::attach(pid, transparent()).expect("attached");
+    let f = program.address(&process, "f");
+    let id = exec(&mut process, f);
+    let mut regs = *process.regs(pid).expect("registers");
+    let interrupted = regs.rax;
+    assert!((-516..=-512).contains(&(interrupted as i64)));
+    regs.rip = f.0;
+    process.set_regs(pid, &regs).expect("moved");
+    process.resume_all().expect("resumed");
+    let stop = next(&mut process);
+    assert!(stop.traps().any(|i| i == id), "{stop:?}");
+    let regs = process.regs(pid).expect("registers");
+    assert_eq!((regs.pc(), regs.rax), (f, interrupted));
+    process.kill().expect("killed");
+    assert!(child.wait().is_err(), "reaped by the engine");
 }
 
 /// Waking the engine does not stop the program.

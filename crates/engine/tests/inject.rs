@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{compile, exec, next, run_out, until};
+use common::{compile, exec, next, run_out, until, waits_for_input};
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use verde_engine::{Addr, Cause, End, Error, Launch, Process};
@@ -30,10 +30,7 @@ fn called_functions() {
     process.resume_all().expect("resumed");
     let interrupter = process.interrupter();
     let ringer = std::thread::spawn(move || {
-        until("the program reads its input", || {
-            let call = std::fs::read_to_string(format!("/proc/{pid}/syscall"));
-            call.is_ok_and(|c| c.starts_with("0 0x0 "))
-        });
+        until("the program reads its input", || waits_for_input(pid));
         interrupter.interrupt();
     });
     let stop = next(&mut process);

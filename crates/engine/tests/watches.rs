@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Program, compile, next, run_out};
-use verde_engine::{Addr, Cause, End, FrameRef, On, Owner, Process, Trap, TrapId};
+use common::{Program, compile, next, run_out, transparent, until, waits_for_input};
+use std::io::Write;
+use verde_engine::{Addr, Cause, End, FrameRef, On, Owner, Process, Tid, Trap, TrapId};
 
 fn watch(process: &mut Process, at: Addr, len: u64) -> TrapId {
     process
@@ -64,24 +65,24 @@ fn debug_registers_count_every_store() {
 }
 
 /// Threads that block all signals: a perf event's signal would never come.
+/// (An int3 on the way would unblock SIGTRAP, so there is none.)
 #[test]
 fn stores_with_signals_blocked() {
     let program = compile("counts.c", &["-O1"]);
     for threads in [1, 4] {
-        let args = threads.to_string();
-        let mut process = program.launch(&[&args, "500", "b"]);
-        let begin = program.address(&process, "begin");
-        let begin = common::exec(&mut process, begin);
-        process.resume_all().expect("resumed");
-        assert!(next(&mut process).traps().any(|id| id == begin));
+        let mut child = program.spawn(&[&threads.to_string(), "500", "b"]);
+        let pid = Tid(child.id() as i32);
+        until("it waits for input", || waits_for_input(pid));
+        let mut process = Process::attach(pid, transparent()).expect("attached");
         let at = program.address(&process, "shared");
         let id = watch(&mut process, at, 8);
+        let mut input = child.stdin.take().expect("input");
+        input.write_all(b"x").expect("written");
         let end = run_out(&mut process, |_, _| {});
         assert_eq!(end, End::Exited(7));
-        assert_eq!(
-            process.traps().get(id).expect("a watch").hits,
-            threads * 500
-        );
+        let hits = process.traps().get(id).expect("a watch").hits;
+        assert_eq!(hits, threads * 500);
+        assert!(child.wait().is_err(), "reaped by the engine");
     }
 }
 
@@ -104,7 +105,7 @@ fn pages_count_every_store() {
 
 fn watched_program() -> (Program, Process, common::Output) {
     let program = compile("watched.c", &["-O0"]);
-    let (mut process, output) = program.launch_with(&[], common::transparent());
+    let (mut process, output) = program.launch_with(&[], transparent());
     let begin = program.address(&process, "begin");
     let begin = common::exec(&mut process, begin);
     process.resume_all().expect("resumed");

@@ -13,7 +13,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use verde_engine::{
-    Addr, End, Launch, ModuleKind, On, Options, Owner, Process, SignalPolicy, Stop, Trap, TrapId,
+    Addr, End, Launch, ModuleKind, On, Options, Owner, Process, SignalPolicy, Stop, Tid, Trap,
+    TrapId,
 };
 
 /// A fixture: `tests/programs/NAME` compiled with the given flags.
@@ -176,4 +177,10 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(30), "never: {what}");
         std::thread::yield_now();
     }
+}
+
+/// The process is blocked in a read of its standard input.
+pub fn waits_for_input(pid: Tid) -> bool {
+    let call = fs::read_to_string(format!("/proc/{pid}/syscall"));
+    call.is_ok_and(|c| c.starts_with("0 0x0 "))
 }
