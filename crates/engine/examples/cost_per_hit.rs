@@ -29,12 +29,14 @@ fn main() -> Fallible<()> {
     let ours = returns(&program, 20_000)?;
     row("call and return, 1 thread", ours, None);
     for threads in [1, 4] {
-        let ours = stores(&program, threads, 20_000 / threads, 8)?;
+        let ours = stores(&program, threads, 20_000 / threads, 8, true)?;
         let condition = "watch shared.value if shared.value == -1";
         let theirs = gdb(&program, threads, 2_000 / threads, "w", condition)?;
         row(&format!("watch, {threads} threads"), ours, theirs);
     }
-    let ours = stores(&program, 1, 10_000, 64)?;
+    let ours = stores(&program, 1, 10_000, 8, false)?;
+    row("watch without perf events", ours, None);
+    let ours = stores(&program, 1, 10_000, 64, true)?;
     row("watch of a page, 1 thread", ours, None);
     std::fs::remove_file(program)?;
     Ok(())
@@ -136,9 +138,12 @@ fn returns(program: &Path, times: u64) -> Fallible<f64> {
     })
 }
 
-fn stores(program: &Path, threads: u64, times: u64, len: u64) -> Fallible<f64> {
+fn stores(program: &Path, threads: u64, times: u64, len: u64, perf: bool) -> Fallible<f64> {
     let mut process = launch(program, threads, times, "w")?;
     let at = address(&process, program, "shared")?;
+    if !perf {
+        process.avoid_perf_events();
+    }
     process.insert(Trap::new(On::Write { at, len }, Owner::User))?;
     measure(&mut process, |process, _| {
         process.read_u64(at).is_ok_and(|value| value == u64::MAX)

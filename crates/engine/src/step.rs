@@ -6,64 +6,12 @@
 //! `cancel_step`.
 
 use crate::calls::Causes;
+use crate::guide::{Guide, frame};
 use crate::thread::Happening;
-use crate::{Addr, Cause, Error, FrameRef, On, Owner, Process, Regs, Result, Tid, Trap, TrapId};
+use crate::{Addr, Cause, Error, FrameRef, On, Owner, Process, Result, Tid, Trap, TrapId};
 use iced_x86::FlowControl;
 use std::ops::Range;
 use std::rc::Rc;
-
-/// Where an address is in the source.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LineAt {
-    /// The code of the line, inlined calls included when they are to be
-    /// stepped over.
-    pub ranges: Vec<Range<Addr>>,
-    /// The address begins the line.
-    pub at_start: bool,
-}
-
-/// What stepping needs to know from debug information.
-pub trait Guide {
-    /// The line of an address; `None` without line information.
-    fn line(&self, pc: Addr) -> Option<LineAt>;
-
-    /// Where to stop in the function that begins at `entry` (after its
-    /// prologue); `None`: there is no line information, step over it.
-    fn entry_stop(&self, entry: Addr) -> Option<Addr>;
-
-    /// The innermost frame of a thread. `read` gives a word of memory.
-    fn frame(&self, regs: &Regs, read: &dyn Fn(Addr) -> Option<u64>) -> Option<FrameRef>;
-}
-
-/// No debug information: frames by the frame pointer.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoGuide;
-
-impl Guide for NoGuide {
-    fn line(&self, _: Addr) -> Option<LineAt> {
-        None
-    }
-
-    fn entry_stop(&self, _: Addr) -> Option<Addr> {
-        None
-    }
-
-    fn frame(&self, regs: &Regs, read: &dyn Fn(Addr) -> Option<u64>) -> Option<FrameRef> {
-        let saved = Addr(regs.rbp);
-        if saved.0 >= regs.rsp
-            && let Some(return_to) = read(saved + 8)
-        {
-            return Some(FrameRef {
-                cfa: saved + 16,
-                return_to: Addr(return_to),
-            });
-        }
-        read(regs.sp()).map(|return_to| FrameRef {
-            cfa: regs.sp() + 8,
-            return_to: Addr(return_to),
-        })
-    }
-}
 
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +79,7 @@ impl Process {
     pub fn step(&mut self, tid: Tid, kind: StepKind, guide: Rc<dyn Guide>) -> Result<()> {
         self.cancel_step(tid)?;
         let regs = *self.regs(tid)?;
-        let frame = guide.frame(&regs, &|at| self.read_u64(at).ok());
+        let frame = frame(&*guide, &regs, &|at| self.read_code_word(at));
         let line = guide.line(regs.pc());
         let plan = StepPlan {
             kind,

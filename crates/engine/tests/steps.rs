@@ -6,8 +6,7 @@ use common::{Program, compile, exec, next, run_out, transparent};
 use std::process::Command;
 use std::rc::Rc;
 use verde_engine::{
-    Addr, Cause, End, FrameRef, Guide, LineAt, NoGuide, On, Owner, Process, Regs, StepKind, Tid,
-    Trap,
+    Addr, Cause, End, Guide, LineAt, NoGuide, On, Owner, Process, StepKind, Tid, Trap,
 };
 
 /// A line table as `objdump` prints it, for one program at one bias.
@@ -71,10 +70,6 @@ impl Guide for Lines {
         let number = self.rows[row].1;
         let next = self.rows[row..].iter().find(|(_, line)| *line != number)?;
         Some(Addr(next.0))
-    }
-
-    fn frame(&self, regs: &Regs, read: &dyn Fn(Addr) -> Option<u64>) -> Option<FrameRef> {
-        NoGuide.frame(regs, read)
     }
 }
 
@@ -264,4 +259,33 @@ fn stepping_onto_a_watched_store() {
         assert_eq!(hits, 1, "registers: {registers}");
         assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
     }
+}
+
+/// Callers by frame pointer: at the entry, after the push, in the body and at
+/// the return, and through a recursion.
+#[test]
+fn backtraces_without_debug_information() {
+    let (program, mut process, lines, tid) = start();
+    let fact = program.address(&process, "fact");
+    let id = exec(&mut process, fact);
+    process.resume_all().expect("resumed");
+    for depth in 1..=5 {
+        let stop = next(&mut process);
+        assert!(stop.traps().any(|i| i == id));
+        let calls = |p: &Process| {
+            let frames = p.backtrace(tid, &NoGuide, 64).expect("frames");
+            let line = |r: &verde_engine::Regs| lines.line_number(r.pc() - 1);
+            frames[1..].iter().map(line).take(depth).collect::<Vec<_>>()
+        };
+        let mut expected = vec![line_of("return n * fact(n - 1);"); depth - 1];
+        expected.push(line_of("a += fact(5);"));
+        for _ in 0..6 {
+            assert_eq!(calls(&process), expected);
+            let step = StepKind::Instruction;
+            process.step(tid, step, Rc::new(NoGuide)).expect("step");
+            assert!(next(&mut process).causes.contains(&Cause::StepDone));
+        }
+        process.resume(tid).expect("resumed");
+    }
+    process.remove(id).expect("removed");
 }
