@@ -20,7 +20,7 @@ fn main() -> Fallible<()> {
         let theirs = gdb(
             &program,
             threads,
-            2_000 / threads,
+            4_000 / threads,
             "c",
             "break f if x == -1",
         )?;
@@ -31,7 +31,7 @@ fn main() -> Fallible<()> {
     for threads in [1, 4] {
         let ours = stores(&program, threads, 20_000 / threads, 8, true)?;
         let condition = "watch shared.value if shared.value == -1";
-        let theirs = gdb(&program, threads, 2_000 / threads, "w", condition)?;
+        let theirs = gdb(&program, threads, 4_000 / threads, "w", condition)?;
         row(&format!("watch, {threads} threads"), ours, theirs);
     }
     let ours = stores(&program, 1, 10_000, 8, false)?;

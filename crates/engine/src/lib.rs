@@ -20,6 +20,7 @@ mod guide;
 mod inject;
 mod memory;
 mod modules;
+mod page_windows;
 mod pages;
 mod pin;
 mod plant;
@@ -36,6 +37,7 @@ mod stop;
 mod thread;
 mod trap;
 mod watch;
+mod watch_hits;
 mod world;
 
 pub use error::{Error, Result};

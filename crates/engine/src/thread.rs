@@ -1,6 +1,6 @@
 //! One thread of the program, as the engine sees it.
 
-use crate::pages::Window;
+use crate::page_windows::Window;
 use crate::shadow::ShadowStack;
 use crate::step::StepPlan;
 use crate::{Addr, Tid};
