@@ -62,7 +62,7 @@ impl Process {
             return Ok(());
         };
         thread.state = State::Stopped;
-        thread.interrupted = false;
+        let asked = std::mem::take(&mut thread.interrupted);
         thread.pc_changed = false;
         thread.regs_changed = false;
         thread.passed = None;
@@ -115,7 +115,14 @@ impl Process {
                 self.queue.push_back(tid);
                 Ok(())
             }
-            None if self.stopping => Ok(()),
+            None if self.stopping => {
+                // A new thread, or the parent of a vfork: nobody asked it to
+                // stop, so nobody would let it go.
+                if !asked {
+                    self.parked.push(tid);
+                }
+                Ok(())
+            }
             None => self.go(tid),
         }
     }

@@ -72,6 +72,8 @@ pub struct Process {
     pub(crate) strangers: Vec<(Tid, WaitStatus)>,
     /// Children that share the memory until they exec.
     pub(crate) borrowers: FxHashMap<Tid, Borrower>,
+    /// Threads that stopped by themselves while the world was being stopped.
+    pub(crate) parked: Vec<Tid>,
     /// The world is being stopped: nothing is resumed on arrival.
     pub(crate) stopping: bool,
     pub(crate) end: Option<End>,
@@ -181,6 +183,7 @@ impl Process {
             queue: VecDeque::new(),
             strangers: Vec::new(),
             borrowers: FxHashMap::default(),
+            parked: Vec::new(),
             stopping: false,
             end: None,
             end_reported: false,
@@ -208,6 +211,9 @@ impl Process {
     /// [`Interrupter::wake`]. After the end of the process was reported, the
     /// error is `Gone`.
     pub fn wait(&mut self) -> Result<Option<Stop>> {
+        for tid in std::mem::take(&mut self.parked) {
+            self.go(tid)?;
+        }
         loop {
             while let Some(tid) = self.queue.pop_front() {
                 if let Some(stop) = self.report(tid)? {

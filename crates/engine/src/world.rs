@@ -80,6 +80,7 @@ impl Process {
                 }
             }
             if !waiting {
+                stopped.append(&mut self.parked);
                 return Ok(stopped);
             }
             self.take_one_status()?;
