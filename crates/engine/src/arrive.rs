@@ -1,0 +1,311 @@
+//! A wait status arrives: the thread's state is brought up to date and what
+//! happened is noted. Whether anybody wants to hear of it is decided later
+//! (`report`), so that a stop can be kept while the world is stopped.
+
+use crate::relocate::Undo;
+use crate::sites::INT3;
+use crate::slots::Position;
+use crate::thread::{Happening, State, Thread};
+use crate::{Addr, End, ForkKind, Process, Result, Tid};
+use verde_sys::ptrace::{self, Go};
+use verde_sys::siginfo::{SI_KERNEL, TRAP_BRKPT, TRAP_HWBKPT, TRAP_TRACE};
+use verde_sys::wait::SyscallStop;
+use verde_sys::{Event, SigInfo, SysError, WaitStatus, debug_registers, number, procfs, wait};
+
+/// A thread that was killed answers ESRCH to everything; its end will be
+/// reported by a wait status of its own, so nothing needs to be done here.
+pub(crate) fn unless_gone(result: std::result::Result<(), SysError>) -> Result<()> {
+    match result {
+        Err(e) if e.is_gone() => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+impl Process {
+    /// Takes note of a wait status.
+    pub(crate) fn arrived(&mut self, tid: Tid, status: WaitStatus) -> Result<()> {
+        if self.borrowers.contains_key(&tid) {
+            return self.borrower_arrived(tid, status);
+        }
+        if let Some(end) = ended(status) {
+            self.thread_ended(tid, end);
+            return Ok(());
+        }
+        if !self.threads.contains_key(&tid) {
+            // A new thread can report its first stop before its creator
+            // reports the creation.
+            if !procfs::is_thread_of(self.pid, tid) {
+                self.strangers.push((tid, status));
+                return Ok(());
+            }
+            self.threads.insert(tid, Thread::new(tid, State::Running));
+        }
+        match self.note(tid, status) {
+            Err(crate::Error::Sys(e)) if e.is_gone() => Ok(()),
+            other => other,
+        }
+    }
+
+    fn thread_ended(&mut self, tid: Tid, end: End) {
+        self.threads.remove(&tid);
+        self.queue.retain(|t| *t != tid);
+        self.strangers.retain(|(t, _)| *t != tid);
+        if tid == self.pid {
+            self.threads.clear();
+            self.queue.clear();
+            self.end.get_or_insert(end);
+        }
+    }
+
+    fn note(&mut self, tid: Tid, status: WaitStatus) -> Result<()> {
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
+        thread.state = State::Stopped;
+        let asked = std::mem::take(&mut thread.interrupted);
+        thread.pc_changed = false;
+        thread.regs_changed = false;
+        thread.passed = None;
+        thread.disturbed = false;
+        thread.at_entry = false;
+        thread.group_stop = matches!(status, WaitStatus::GroupStop(_));
+        thread.in_kernel = matches!(status, WaitStatus::Event(_));
+        let stepped = std::mem::take(&mut thread.stepping);
+        thread.regs = ptrace::regs(tid)?;
+        if !std::mem::replace(&mut thread.armed, true) {
+            self.set_registers(tid)?;
+        }
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
+        let happening = match status {
+            WaitStatus::Signal(number::SIGTRAP) => {
+                let info = ptrace::siginfo(tid)?;
+                self.which_trap(tid, info, stepped)?
+            }
+            WaitStatus::Signal(_) => Some(Happening::Signal(ptrace::siginfo(tid)?)),
+            WaitStatus::Syscall => {
+                let stop = ptrace::syscall_stop(tid)?;
+                thread.at_entry = matches!(stop, Some(SyscallStop::Entry { .. }));
+                stop.map(Happening::Syscall)
+            }
+            WaitStatus::GroupStop(signal) => Some(Happening::GroupStop(signal)),
+            WaitStatus::Interrupt | WaitStatus::Continued => {
+                if ptrace::has_pending_fault(tid)? {
+                    // Stopped between an exception and its signal: with the
+                    // pc behind an int3, for one. Let the signal come first.
+                    thread.state = State::Running;
+                    thread.interrupted = true;
+                    return Ok(ptrace::resume(tid, Go::Continue, 0)?);
+                }
+                None
+            }
+            WaitStatus::Event(event) => self.note_event(tid, event)?,
+            WaitStatus::Exited(_) | WaitStatus::Killed { .. } => None,
+        };
+        if !matches!(happening, Some(Happening::Int3(_))) && self.out_of_slot(tid, stepped)? {
+            return Ok(());
+        }
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
+        match happening {
+            Some(happening) => {
+                thread.happening = Some(happening);
+                self.queue.push_back(tid);
+                Ok(())
+            }
+            None if self.stopping => {
+                // A new thread, or the parent of a vfork: nobody asked it to
+                // stop, so nobody would let it go.
+                if !asked {
+                    self.parked.push(tid);
+                }
+                Ok(())
+            }
+            None => self.go(tid),
+        }
+    }
+
+    /// Which of its many meanings a SIGTRAP has, by elimination.
+    fn which_trap(&mut self, tid: Tid, info: SigInfo, stepped: bool) -> Result<Option<Happening>> {
+        if let Some(data) = info.perf_data() {
+            return Ok(Some(Happening::Perf(data)));
+        }
+        if info.code() == TRAP_TRACE && stepped {
+            return Ok(Some(Happening::Step(self.slots_stepped_on(tid)?)));
+        }
+        if [TRAP_HWBKPT, TRAP_BRKPT, TRAP_TRACE].contains(&info.code()) {
+            let mut hits = 0;
+            if self.watches.by_registers {
+                hits = debug_registers::take_hits(tid)?;
+            }
+            if hits == 0 {
+                // Virtual machines sometimes lose the CPU's note of the slot,
+                // and then the kernel knows no reason.
+                match self.watched_by_last_access(tid) {
+                    Some(slots) => hits = slots,
+                    None => return Ok(Some(Happening::Signal(info))),
+                }
+            }
+            return Ok((hits != 0).then_some(Happening::Hardware(hits)));
+        }
+        if info.code() == SI_KERNEL {
+            let Some(thread) = self.threads.get_mut(&tid) else {
+                return Ok(None);
+            };
+            let at = Addr(thread.regs.rip.wrapping_sub(1));
+            if let Some(site) = self.sites.get(at) {
+                let ours = site.planted || {
+                    // A trap that was taken out while this hit was queued; or
+                    // the program put an int3 of its own there since.
+                    let mut byte = [0];
+                    self.memory.read(at, &mut byte).is_ok() && byte[0] != INT3
+                };
+                if ours {
+                    thread.set_pc(at);
+                    return Ok(Some(Happening::Int3(at)));
+                }
+            }
+        }
+        // Sent by somebody, or an int3 of the program's own.
+        Ok(Some(Happening::Signal(info)))
+    }
+
+    /// Shows a thread found in a slot where the program thinks it is. `true`:
+    /// a step within a slot goes on, there is nothing to tell.
+    fn out_of_slot(&mut self, tid: Tid, stepped: bool) -> Result<bool> {
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(false);
+        };
+        match self.slots.position(thread.regs.pc()) {
+            None => {}
+            Some(Position::After(next)) => thread.set_pc(next),
+            Some(Position::Before(origin, undo)) => {
+                if stepped && undo != Undo::Nothing {
+                    // One instruction of the program, several of the slot.
+                    thread.state = State::Running;
+                    thread.stepping = true;
+                    ptrace::resume(tid, Go::Step, 0)?;
+                    return Ok(true);
+                }
+                match undo {
+                    Undo::Nothing => {}
+                    Undo::Pop => {
+                        thread.regs.rsp = thread.regs.rsp.wrapping_add(8);
+                        thread.regs_changed = true;
+                    }
+                    Undo::CountBack => {
+                        thread.regs.rcx = thread.regs.rcx.wrapping_add(1);
+                        thread.regs_changed = true;
+                    }
+                }
+                thread.set_pc(origin);
+                // Its hit was reported before it went into the slot.
+                thread.passed = Some(origin);
+            }
+        }
+        Ok(false)
+    }
+
+    fn note_event(&mut self, tid: Tid, event: Event) -> Result<Option<Happening>> {
+        let message = ptrace::event_message(tid)?;
+        let task = Tid(message as i32);
+        Ok(match event {
+            Event::Clone if self.is_new_thread(task) => {
+                // Known from now on, so that stopping the world waits for it.
+                self.threads
+                    .entry(task)
+                    .or_insert_with(|| Thread::new(task, State::Running));
+                Some(Happening::Clone(task))
+            }
+            Event::Clone => {
+                self.lend(task, false)?;
+                Some(Happening::Fork(task, ForkKind::Vfork))
+            }
+            Event::Fork => Some(Happening::Fork(task, ForkKind::Fork)),
+            Event::Vfork => {
+                if let Some(thread) = self.threads.get_mut(&tid) {
+                    thread.vforking = true;
+                }
+                self.lend(task, self.options.follow == crate::Follow::Child)?;
+                Some(Happening::Fork(task, ForkKind::Vfork))
+            }
+            Event::VforkDone => {
+                if let Some(thread) = self.threads.get_mut(&tid) {
+                    thread.vforking = false;
+                }
+                None
+            }
+            Event::Exec => {
+                self.replaced(task)?;
+                Some(Happening::Exec)
+            }
+            Event::Exit => {
+                if let Some(thread) = self.threads.get_mut(&tid) {
+                    thread.exiting = true;
+                }
+                Some(Happening::Exit(message as i32))
+            }
+            Event::Seccomp | Event::Other(_) => None,
+        })
+    }
+
+    fn is_new_thread(&self, task: Tid) -> bool {
+        self.threads.contains_key(&task) || procfs::is_thread_of(self.pid, task)
+    }
+
+    /// The program was replaced by an exec of the thread that had the id
+    /// `former`. Everything known about addresses is void; other threads are
+    /// gone without a word.
+    fn replaced(&mut self, former: Tid) -> Result<()> {
+        let pid = self.pid;
+        if former != pid {
+            tracing::debug!(%former, "exec from a secondary thread");
+        }
+        self.threads.retain(|tid, _| *tid == pid);
+        self.queue.retain(|tid| *tid == pid);
+        self.strangers.clear();
+        // The memory file belongs to the old address space.
+        self.memory = verde_sys::memory::Memory::open(pid)?;
+        self.forget_addresses();
+        let mut leader = Thread::new(pid, State::Stopped);
+        leader.in_kernel = true;
+        leader.regs = ptrace::regs(pid)?;
+        self.threads.insert(pid, leader);
+        Ok(())
+    }
+
+    /// Gets a thread that is stopped inside a system call out of the kernel:
+    /// there its registers are still going to be changed.
+    pub(crate) fn settle(&mut self, tid: Tid) -> Result<()> {
+        let thread = self.stopped_mut(tid)?;
+        if !thread.in_kernel {
+            return Ok(());
+        }
+        ptrace::interrupt(tid)?;
+        ptrace::resume(tid, Go::Continue, 0)?;
+        let status = wait::task(tid)?;
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
+        if status == WaitStatus::Interrupt {
+            thread.in_kernel = false;
+            // Its exit has passed unseen.
+            thread.syscall = None;
+            thread.regs = ptrace::regs(tid)?;
+            return Ok(());
+        }
+        // Something else came first; it is news like any other.
+        thread.state = State::Running;
+        self.arrived(tid, status)
+    }
+}
+
+fn ended(status: WaitStatus) -> Option<End> {
+    match status {
+        WaitStatus::Exited(code) => Some(End::Exited(code)),
+        WaitStatus::Killed { signal, .. } => Some(End::Killed(signal)),
+        _ => None,
+    }
+}

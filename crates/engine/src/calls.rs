@@ -1,0 +1,238 @@
+//! Traps on code: who is interested in a hit, and which calls it opens or
+//! ends.
+
+use crate::shadow::{Extent, Fate, Frame};
+use crate::{Addr, CallId, Cause, On, Process, Result, Tid, Trap, TrapId};
+use smallvec::SmallVec;
+use verde_sys::{Regs, procfs};
+
+pub(crate) type Causes = SmallVec<[Cause; 4]>;
+
+/// How far a signal handler's stack may reach before it counts as another.
+const SAME_STACK: u64 = 1 << 20;
+
+impl Process {
+    /// A thread ran into the int3 at `at`. The pc is back on it.
+    pub(crate) fn code_hit(&mut self, tid: Tid, at: Addr, causes: &mut Causes) -> Result<()> {
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
+        // Taken out while the hit was queued, or somebody moved the thread:
+        // it goes on where it is.
+        let Some(site) = self.sites.get(at).filter(|s| s.planted) else {
+            return Ok(());
+        };
+        if thread.regs.pc() != at {
+            return Ok(());
+        }
+        thread.passed = Some(at);
+        let sp = thread.regs.rsp;
+        if !thread.replays.is_empty() {
+            // A signal handler returned to a trap that was reported before.
+            if thread.replays.last() == Some(&(at, sp)) {
+                thread.replays.pop();
+                return Ok(());
+            }
+            // Handlers left by longjmp will not return.
+            thread
+                .replays
+                .retain(|(_, below)| *below >= sp || sp - *below > SAME_STACK);
+        }
+        let enters = !site.entry.is_empty();
+        let leaves = site.leaves_frames;
+        if enters || !thread.shadow.is_empty() {
+            self.settle_calls(tid, causes);
+        }
+        if leaves {
+            self.suspect_calls(tid, causes);
+        }
+        if enters {
+            self.open_calls(tid, at, causes)?;
+        }
+        let (Some(thread), Some(site)) = (self.threads.get(&tid), self.sites.get(at)) else {
+            return Ok(());
+        };
+        for id in &site.exec {
+            let applies = self
+                .traps
+                .get(*id)
+                .is_some_and(|e| applies(&e.trap, tid, &thread.regs));
+            if applies {
+                self.traps.hit(*id);
+                causes.push(Cause::Trap { id: *id });
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the calls that are over for a thread where it is now.
+    pub(crate) fn settle_calls(&mut self, tid: Tid, causes: &mut Causes) {
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return;
+        };
+        let (sp, pc) = (thread.regs.rsp, thread.regs.rip);
+        let (memory, traps, pid) = (&self.memory, &mut self.traps, self.pid);
+        thread.shadow.select(sp, || extent(pid, sp));
+        thread.shadow.settle(
+            sp,
+            pc,
+            |sp, ret| memory.read_u64(Addr(sp)).is_ok_and(|word| word == ret),
+            |frame, fate| {
+                traps.hit(frame.trap);
+                causes.push(cause(&frame, fate));
+            },
+        );
+    }
+
+    /// Opens a call for each return trap on the function entered at `at`.
+    fn open_calls(&mut self, tid: Tid, at: Addr, causes: &mut Causes) -> Result<()> {
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
+        let sp = thread.regs.rsp;
+        // No stack, no return: the entry is all there is.
+        let Ok(ret) = self.memory.read_u64(Addr(sp)) else {
+            return Ok(());
+        };
+        let traps = &mut self.traps;
+        thread
+            .shadow
+            .enter(sp, ret, at.0, self.exits_seen, |frame| {
+                traps.hit(frame.trap);
+                causes.push(cause(&frame, Fate::Abandoned));
+            });
+        let Some(site) = self.sites.get(at) else {
+            return Ok(());
+        };
+        let ids: SmallVec<[TrapId; 4]> = site.entry.iter().copied().collect();
+        for id in ids {
+            let Some(thread) = self.threads.get_mut(&tid) else {
+                return Ok(());
+            };
+            let Some(trap) = self.traps.get(id).map(|e| e.trap) else {
+                continue;
+            };
+            if !applies(&trap, tid, &thread.regs) || !self.expect_return(id, Addr(ret)) {
+                continue;
+            }
+            self.calls += 1;
+            let call = CallId(self.calls);
+            if let Some(thread) = self.threads.get_mut(&tid) {
+                thread.shadow.push(Frame {
+                    sp,
+                    ret,
+                    function: at.0,
+                    trap: id,
+                    call,
+                    suspect: false,
+                });
+            }
+            if matches!(trap.on, On::Call(_)) {
+                causes.push(Cause::Entry { id, call });
+            }
+        }
+        Ok(())
+    }
+
+    /// A longjmp or a throw begins, or a catch: a call from the catching
+    /// function has overwritten the return address of the call it caught.
+    fn suspect_calls(&mut self, tid: Tid, causes: &mut Causes) {
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return;
+        };
+        let sp = thread.regs.rsp;
+        let traps = &mut self.traps;
+        if let Ok(ret) = self.memory.read_u64(Addr(sp)) {
+            thread.shadow.enter(sp, ret, 0, true, |frame| {
+                traps.hit(frame.trap);
+                causes.push(cause(&frame, Fate::Abandoned));
+            });
+        }
+        thread.shadow.suspect_all();
+    }
+
+    /// Makes sure that returns to `ret` are seen. `false`: nothing returns
+    /// there (the outermost function of a thread).
+    fn expect_return(&mut self, id: TrapId, ret: Addr) -> bool {
+        if self
+            .sites
+            .get(ret)
+            .is_some_and(|s| s.planted && s.returns.contains(&id))
+        {
+            return true;
+        }
+        if let Err(error) = self.need_site(ret, |site| site.returns.push(id)) {
+            tracing::debug!(%ret, %error, "return address without code");
+            return false;
+        }
+        // It stays until the trap goes: the next call from the same place
+        // costs nothing more.
+        self.return_sites.entry(id).or_default().push(ret);
+        true
+    }
+
+    /// Tells the engine where functions are that leave frames or arrive from
+    /// left ones: `longjmp`, `siglongjmp`, `_Unwind_RaiseException`,
+    /// `__cxa_begin_catch` and the like, as far as they exist. With them, a
+    /// call repeated from the same place is told apart from a tail call, and
+    /// a handler that joins the normal path from a return.
+    pub fn observe_exits(&mut self, addresses: &[Addr]) -> Result<()> {
+        for at in addresses {
+            self.need_site(*at, |site| site.leaves_frames = true)?;
+            self.exits_seen = true;
+        }
+        Ok(())
+    }
+
+    /// Every open call of a thread ends with it.
+    pub(crate) fn abandon_calls(&mut self, tid: Tid, causes: &mut Causes) {
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return;
+        };
+        let traps = &mut self.traps;
+        thread.shadow.drain(|frame| {
+            traps.hit(frame.trap);
+            causes.push(cause(&frame, Fate::Abandoned));
+        });
+    }
+
+    /// How many calls with return traps are open in a thread.
+    pub fn open_call_count(&self, tid: Tid) -> usize {
+        self.threads.get(&tid).map_or(0, |t| t.shadow.depth())
+    }
+}
+
+fn cause(frame: &Frame, fate: Fate) -> Cause {
+    let (id, call) = (frame.trap, frame.call);
+    match fate {
+        Fate::Returned => Cause::Return { id, call },
+        Fate::Abandoned => Cause::Abandoned { id, call },
+    }
+}
+
+/// The trap's bindings hold for this thread now.
+fn applies(trap: &Trap, tid: Tid, regs: &Regs) -> bool {
+    trap.thread.is_none_or(|t| t == tid) && trap.frame.is_none_or(|f| regs.rsp >= f.cfa.0)
+}
+
+/// The stack that holds `sp`, by the memory map.
+fn extent(pid: Tid, sp: u64) -> Extent {
+    let maps = procfs::maps(pid).unwrap_or_default();
+    let Some(i) = maps.iter().position(|m| m.contains(Addr(sp))) else {
+        let page = sp & !0xfff;
+        return Extent {
+            low: page,
+            high: page + 4096,
+        };
+    };
+    let map = &maps[i];
+    let mut low = map.start.0;
+    if map.name == "[stack]" {
+        // It grows: all that is free below is its.
+        low = i.checked_sub(1).map_or(0, |j| maps[j].end.0);
+    }
+    Extent {
+        low,
+        high: map.end.0,
+    }
+}

@@ -1,0 +1,54 @@
+//! What can go wrong in the engine, in the words of its user.
+
+use crate::{Addr, Tid, TrapId};
+use verde_sys::SysError;
+use verde_sys::remote::RemoteError;
+
+/// An operation of the engine that failed. The process stays usable unless
+/// the error says that it is gone.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A system call failed.
+    #[error(transparent)]
+    Sys(#[from] SysError),
+    /// A system call injected into the program failed.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
+    /// The process has ended or was detached.
+    #[error("the process is gone")]
+    Gone,
+    /// No such thread.
+    #[error("no thread {0}")]
+    NoThread(Tid),
+    /// The operation needs a stopped thread.
+    #[error("thread {0} is running")]
+    Running(Tid),
+    /// No such trap.
+    #[error("no trap {}", .0.0)]
+    NoTrap(TrapId),
+    /// There is no code at this address.
+    #[error("no code at {0}")]
+    NoCode(Addr),
+    /// A watched range that no mechanism can watch.
+    #[error("cannot watch {len} bytes at {at}: {why}")]
+    CannotWatch {
+        /// Start of the range.
+        at: Addr,
+        /// Its length.
+        len: u64,
+        /// The reason.
+        why: &'static str,
+    },
+    /// A function called for the debugger got a signal.
+    #[error("the called function received {}", verde_sys::signals::name(*.0))]
+    CallFailed(i32),
+    /// A seccomp filter forbids the system calls the engine must inject.
+    #[error("a seccomp filter of the program forbids {0}")]
+    Seccomp(&'static str),
+    /// No place near the code for relocated instructions.
+    #[error("no free address range near {0}")]
+    NoRoom(Addr),
+}
+
+/// Result of an engine operation.
+pub type Result<T> = std::result::Result<T, Error>;

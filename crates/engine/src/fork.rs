@@ -1,0 +1,212 @@
+//! Children of the program: left unharmed, or followed.
+//!
+//! A forked child has a copy of every int3 and nobody to catch it; a vfork
+//! child runs in the parent's own memory. Both are traced from birth.
+
+use crate::arrive::unless_gone;
+use crate::relocate::Passage;
+use crate::slots::Position;
+use crate::thread::{Happening, State, Thread};
+use crate::{Addr, Process, Result, Tid};
+use verde_sys::memory::Memory;
+use verde_sys::ptrace::{self, Go};
+use verde_sys::{Event, WaitStatus, number, procfs, wait};
+
+/// Which side of a fork the debugger stays with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Follow {
+    /// The parent; the child goes on without a debugger.
+    #[default]
+    Parent,
+    /// The child; the parent goes on without a debugger.
+    Child,
+}
+
+/// A child that shares the memory until it execs or ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Borrower {
+    /// Become the child when it execs.
+    follow: bool,
+}
+
+impl Process {
+    /// The first stop of a new task, which may have been seen already.
+    fn first_stop(&mut self, child: Tid) -> Result<Option<WaitStatus>> {
+        if let Some(i) = self.strangers.iter().position(|(tid, _)| *tid == child) {
+            return Ok(Some(self.strangers.swap_remove(i).1));
+        }
+        match wait::task(child) {
+            Ok(status) => Ok(Some(status)),
+            Err(e) if e.errno == number::ECHILD => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Parts from a forked child or from the parent. `true`: this process is
+    /// the child now.
+    pub(crate) fn split(&mut self, parent: Tid, child: Tid) -> Result<bool> {
+        let Some(status) = self.first_stop(child)? else {
+            return Ok(false);
+        };
+        if status.is_end() {
+            return Ok(false);
+        }
+        if self.options.follow == Follow::Parent {
+            self.release(child)?;
+            return Ok(false);
+        }
+        self.become_child(parent, child)?;
+        Ok(true)
+    }
+
+    /// Takes the debugger's traces out of a copied address space and lets its
+    /// only thread go.
+    fn release(&self, child: Tid) -> Result<()> {
+        match self.clean(child) {
+            // It was killed meanwhile.
+            Err(crate::Error::Sys(e)) if e.is_gone() || e.errno == number::EIO => Ok(()),
+            other => other,
+        }
+    }
+
+    fn clean(&self, child: Tid) -> Result<()> {
+        let memory = Memory::open(child)?;
+        for (at, byte) in self.sites.planted() {
+            memory.write(at, &[byte])?;
+        }
+        self.unprotect_in(child)?;
+        let mut regs = ptrace::regs(child)?;
+        // A fork made by an instruction in a slot.
+        if let Some(Position::After(next) | Position::Before(next, _)) =
+            self.slots.position(regs.pc())
+        {
+            regs.rip = next.0;
+            ptrace::set_regs(child, &regs)?;
+        }
+        unless_gone(ptrace::detach(child, 0))
+    }
+
+    /// Goes on with a forked child: it has the same sites and slots in its
+    /// copy of the memory. The parent is let go.
+    fn become_child(&mut self, parent: Tid, child: Tid) -> Result<()> {
+        let shadow = self
+            .threads
+            .get_mut(&parent)
+            .map(|t| std::mem::take(&mut t.shadow));
+        let calls = self.release_process()?;
+        tracing::debug!(released = calls, "parent released after fork");
+        self.pid = child;
+        self.memory = Memory::open(child)?;
+        self.end = None;
+        let mut thread = Thread::new(child, State::Stopped);
+        thread.in_kernel = true;
+        thread.regs = ptrace::regs(child)?;
+        thread.shadow = shadow.unwrap_or_default();
+        self.threads.insert(child, thread);
+        self.settle(child)?;
+        self.arm_again()
+    }
+
+    /// A child got the program's memory on loan.
+    pub(crate) fn lend(&mut self, child: Tid, follow: bool) -> Result<()> {
+        if let Some(status) = self.first_stop(child)?
+            && !status.is_end()
+        {
+            self.borrowers.insert(child, Borrower { follow });
+            unless_gone(ptrace::resume(child, Go::Continue, 0))?;
+        }
+        Ok(())
+    }
+
+    /// Something happened to a child that has the memory on loan. Its hits
+    /// are not the program's: it passes traps in silence.
+    pub(crate) fn borrower_arrived(&mut self, child: Tid, status: WaitStatus) -> Result<()> {
+        let mut signal = 0;
+        match status {
+            WaitStatus::Exited(_) | WaitStatus::Killed { .. } => {
+                self.borrowers.remove(&child);
+                return Ok(());
+            }
+            WaitStatus::Event(Event::Exec) => {
+                let borrower = self.borrowers.remove(&child);
+                return match borrower {
+                    Some(Borrower { follow: true }) => self.follow_exec(child),
+                    _ => unless_gone(ptrace::detach(child, 0)),
+                };
+            }
+            WaitStatus::Event(Event::Fork) => {
+                let grandchild = Tid(ptrace::event_message(child)? as i32);
+                if let Some(status) = self.first_stop(grandchild)?
+                    && !status.is_end()
+                {
+                    self.release(grandchild)?;
+                }
+            }
+            WaitStatus::Event(Event::Vfork | Event::Clone) => {
+                let grandchild = Tid(ptrace::event_message(child)? as i32);
+                self.lend(grandchild, false)?;
+            }
+            WaitStatus::Signal(number::SIGTRAP) => {
+                signal = self.borrower_trap(child)?;
+            }
+            WaitStatus::Signal(other) => signal = other,
+            WaitStatus::GroupStop(_) => return unless_gone(ptrace::listen(child)),
+            _ => {}
+        }
+        unless_gone(ptrace::resume(child, Go::Continue, signal))
+    }
+
+    fn borrower_trap(&mut self, child: Tid) -> Result<i32> {
+        let regs = ptrace::regs(child)?;
+        let at = Addr(regs.rip.wrapping_sub(1));
+        let Some(site) = self.sites.get(at) else {
+            return Ok(number::SIGTRAP);
+        };
+        if !site.planted {
+            ptrace::set_pc(child, at)?;
+            return Ok(0);
+        }
+        match (&site.passage, site.slot) {
+            (Passage::OwnInt3, _) => return Ok(number::SIGTRAP),
+            (_, Some(slot)) => ptrace::set_pc(child, slot)?,
+            (_, None) => {
+                let byte = site.bytes[0];
+                let others = self.stop_threads(None)?;
+                self.memory.write(at, &[byte])?;
+                ptrace::set_pc(child, at)?;
+                ptrace::resume(child, Go::Step, 0)?;
+                wait::task(child)?;
+                self.memory.write(at, &[crate::sites::INT3])?;
+                for tid in others {
+                    self.go(tid)?;
+                }
+            }
+        }
+        Ok(0)
+    }
+
+    /// The vfork child to follow has its own memory now: the parent is let go.
+    fn follow_exec(&mut self, child: Tid) -> Result<()> {
+        self.release_process()?;
+        self.pid = child;
+        self.end = None;
+        self.memory = Memory::open(child)?;
+        self.forget_addresses();
+        let mut thread = Thread::new(child, State::Stopped);
+        thread.in_kernel = true;
+        thread.regs = ptrace::regs(child)?;
+        thread.happening = Some(Happening::Exec);
+        self.threads.insert(child, thread);
+        self.queue.push_back(child);
+        Ok(())
+    }
+
+    /// The processes that have the memory on loan.
+    pub fn borrowers(&self) -> Vec<Tid> {
+        self.borrowers
+            .keys()
+            .copied()
+            .filter(|t| procfs::threads(*t).is_ok())
+            .collect()
+    }
+}

@@ -1,0 +1,150 @@
+//! Calls of the program's functions on behalf of the debugger.
+
+use crate::{
+    Addr, Cause, Error, FrameRef, On, Owner, Process, Regs, Result, Stop, Tid, Trap, XState,
+};
+use verde_sys::{procfs, ptrace};
+
+/// Below the stack pointer a function may keep data of its own.
+const RED_ZONE: u64 = 128;
+/// The direction flag, clear at every call.
+const DIRECTION: u64 = 1 << 10;
+
+/// What a called function left in the registers.
+#[derive(Clone, Debug)]
+pub struct Returned {
+    /// General registers: rax and rdx hold integer results.
+    pub regs: Regs,
+    /// Vector registers: xmm0 and xmm1 hold floating point results.
+    pub xstate: XState,
+}
+
+impl Process {
+    /// Calls a function in a stopped thread and waits for its return. Up to
+    /// six integer arguments; `vectors` changes vector registers first. Other
+    /// threads stay as they are; what they report is kept. Traps hit on the
+    /// way are passed in silence. Afterwards the thread is as it was, also
+    /// when the function got a signal (`Error::CallFailed`).
+    pub fn call_function(
+        &mut self,
+        tid: Tid,
+        function: Addr,
+        args: &[u64],
+        vectors: impl FnOnce(&mut XState),
+    ) -> Result<Returned> {
+        self.settle(tid)?;
+        let entry = procfs::auxv(self.pid)?.entry().ok_or(Error::Gone)?;
+        let thread = self.stopped_mut(tid)?;
+        let saved = thread.regs;
+        let passed = thread.passed.take();
+        let signal = thread.signal.take();
+        let plan = thread.plan.take();
+        let happening = thread.happening.take();
+        self.queue.retain(|t| *t != tid);
+        let saved_xstate = ptrace::xstate(tid)?;
+
+        let result = self.call_and_wait(tid, function, args, vectors, &saved_xstate, entry);
+
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return result;
+        };
+        thread.regs = saved;
+        thread.regs_changed = true;
+        thread.passed = passed;
+        thread.signal = signal;
+        thread.plan = plan;
+        thread.disturbed = true;
+        if happening.is_some() {
+            thread.happening = happening;
+            self.queue.push_front(tid);
+        }
+        crate::arrive::unless_gone(ptrace::set_xstate(tid, &saved_xstate))?;
+        result
+    }
+
+    fn call_and_wait(
+        &mut self,
+        tid: Tid,
+        function: Addr,
+        args: &[u64],
+        vectors: impl FnOnce(&mut XState),
+        xstate: &XState,
+        entry: Addr,
+    ) -> Result<Returned> {
+        let thread = self.stopped_mut(tid)?;
+        let mut regs = thread.regs;
+        let base = (regs.rsp - RED_ZONE) & !15;
+        for (i, place) in [
+            &mut regs.rdi,
+            &mut regs.rsi,
+            &mut regs.rdx,
+            &mut regs.rcx,
+            &mut regs.r8,
+            &mut regs.r9,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            if let Some(arg) = args.get(i) {
+                *place = *arg;
+            }
+        }
+        regs.rsp = base - 8;
+        // For functions with variable arguments: vector registers in use.
+        regs.rax = 8;
+        regs.eflags &= !DIRECTION;
+        regs.rip = function.0;
+        regs.orig_rax = u64::MAX;
+        thread.regs = regs;
+        thread.regs_changed = true;
+        let mut changed = xstate.clone();
+        vectors(&mut changed);
+        ptrace::set_xstate(tid, &changed)?;
+        // It returns to the program's first instruction, which has run its
+        // only time.
+        self.write(Addr(base - 8), &entry.0.to_le_bytes())?;
+        let frame = FrameRef {
+            cfa: Addr(base),
+            return_to: entry,
+        };
+        let back = Trap::new(On::Exec(entry), Owner::Step)
+            .in_thread(tid)
+            .in_frame(frame);
+        let back = self.insert(back)?;
+        let result = self.run_until(tid, |stop| stop.causes.contains(&Cause::Trap { id: back }));
+        self.remove(back)?;
+        result?;
+        Ok(Returned {
+            regs: *self.regs(tid)?,
+            xstate: ptrace::xstate(tid)?,
+        })
+    }
+
+    /// Lets one thread run until a stop of it is the wanted one.
+    fn run_until(&mut self, tid: Tid, wanted: impl Fn(&Stop) -> bool) -> Result<()> {
+        self.go(tid)?;
+        loop {
+            while let Some(i) = self.queue.iter().position(|t| *t == tid) {
+                self.queue.remove(i);
+                let Some(stop) = self.report(tid)? else {
+                    continue;
+                };
+                if wanted(&stop) {
+                    return Ok(());
+                }
+                let failed = stop.causes.iter().find_map(|c| match c {
+                    Cause::Signal { signal, .. } => Some(*signal),
+                    _ => None,
+                });
+                if let Some(signal) = failed {
+                    return Err(Error::CallFailed(signal));
+                }
+                self.go(tid)?;
+            }
+            if !self.threads.contains_key(&tid) || self.end.is_some() {
+                return Err(Error::Gone);
+            }
+            self.take_one_status()?;
+        }
+    }
+}

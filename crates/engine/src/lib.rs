@@ -1,0 +1,55 @@
+//! A debugger without properties: processes, threads, traps, stepping,
+//! watchpoints, signals, fork and exec, libraries.
+//!
+//! A [`Process`] is owned by the thread that made it, because the kernel gives
+//! ptrace to a thread. [`Process::wait`] reports one thread at a time as a
+//! [`Stop`]; the other threads go on. [`Process::stop_all`] stops the world
+//! explicitly. What to hear about is a [`TrapSet`]; the engine chooses the
+//! mechanism.
+//!
+//! The engine knows addresses, not names: symbols, lines and unwind rules come
+//! from the caller as plain data or through the [`Guide`] trait.
+
+mod access;
+mod arrive;
+mod calls;
+mod detach;
+mod error;
+mod fork;
+mod guide;
+mod inject;
+mod memory;
+mod modules;
+mod page_windows;
+mod pages;
+mod pin;
+mod plant;
+mod process;
+mod relocate;
+mod report;
+mod resume;
+mod shadow;
+mod signal_policy;
+mod sites;
+mod slots;
+mod step;
+mod stop;
+mod thread;
+mod trap;
+mod watch;
+mod watch_hits;
+mod world;
+
+pub use error::{Error, Result};
+pub use fork::Follow;
+pub use guide::{Guide, LineAt, NoGuide};
+pub use inject::Returned;
+pub use modules::{Module, ModuleKind};
+pub use process::{Interrupter, Options, Process};
+pub use signal_policy::{SignalPolicy, Treatment};
+pub use step::StepKind;
+pub use stop::{CallId, Cause, End, ForkKind, Stop};
+pub use trap::{Entry, FrameRef, On, Owner, Trap, TrapId, TrapSet};
+pub use verde_sys::launch::Launch;
+pub use verde_sys::{Addr, Regs, SigInfo, Tid, XState};
+pub use world::StopGuard;

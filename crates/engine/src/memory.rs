@@ -1,0 +1,147 @@
+//! Memory of the program without the engine's int3, and system calls made by
+//! the program for the engine.
+
+use crate::thread::State;
+use crate::{Addr, Error, Process, Result, Tid};
+use verde_sys::remote::{Remote, RemoteError};
+use verde_sys::{procfs, ptrace};
+
+impl Process {
+    /// Reads memory, also while the program runs. Planted int3 are hidden.
+    pub fn read(&self, at: Addr, into: &mut [u8]) -> Result<()> {
+        self.memory.read(at, into)?;
+        self.sites.hide(at, into);
+        Ok(())
+    }
+
+    /// Reads as much as is mapped; the number of bytes read.
+    pub fn read_some(&self, at: Addr, into: &mut [u8]) -> usize {
+        let done = self.memory.read_some(at, into);
+        self.sites.hide(at, &mut into[..done]);
+        done
+    }
+
+    /// Reads one word of data.
+    pub fn read_u64(&self, at: Addr) -> Result<u64> {
+        Ok(self.memory.read_u64(at)?)
+    }
+
+    /// Reads several places of data at once, the fast way for events.
+    pub fn read_batch(&self, places: &mut [(Addr, &mut [u8])]) -> Result<usize> {
+        Ok(self.memory.read_batch(places)?)
+    }
+
+    /// Reads a C string without its NUL, at most `limit` bytes.
+    pub fn read_c_string(&self, at: Addr, limit: usize) -> Result<Vec<u8>> {
+        Ok(self.memory.read_c_string(at, limit)?)
+    }
+
+    /// Writes memory, also read-only code. Planted int3 stay.
+    pub fn write(&mut self, at: Addr, bytes: &[u8]) -> Result<()> {
+        if self
+            .sites
+            .planted_in(at, bytes.len() as u64)
+            .next()
+            .is_none()
+        {
+            return Ok(self.memory.write(at, bytes)?);
+        }
+        let mut bytes = bytes.to_vec();
+        self.sites.keep(at, &mut bytes);
+        Ok(self.memory.write(at, &bytes)?)
+    }
+
+    /// The memory map.
+    pub fn maps(&self) -> Result<Vec<procfs::Mapping>> {
+        Ok(procfs::maps(self.pid)?)
+    }
+
+    /// A `syscall` instruction anywhere in the program's code.
+    pub(crate) fn find_syscall_instruction(&self) -> Option<Addr> {
+        let maps = procfs::maps(self.pid).ok()?;
+        let code = || maps.iter().filter(|m| m.execute && m.name != "[vsyscall]");
+        // The vDSO has one and is small; else any library will do.
+        let vdso = code().filter(|m| m.name == "[vdso]");
+        let rest = code().filter(|m| m.name != "[vdso]");
+        vdso.chain(rest)
+            .find_map(|map| self.find_in(map.start, map.end))
+    }
+
+    fn find_in(&self, start: Addr, end: Addr) -> Option<Addr> {
+        const CHUNK: u64 = 64 * 1024;
+        let mut at = start;
+        while at < end {
+            let mut bytes = vec![0; CHUNK.min(end - at) as usize];
+            let got = self.read_some(at, &mut bytes);
+            if let Some(i) = bytes[..got].windows(2).position(|w| w == [0x0f, 0x05]) {
+                return Some(at + i as u64);
+            }
+            // One byte of overlap.
+            at = at + (CHUNK - 1);
+        }
+        None
+    }
+
+    /// Makes the program execute a system call, in a stopped thread if there
+    /// is one; else one thread is stopped for it.
+    pub(crate) fn remote_call(
+        &mut self,
+        name: &'static str,
+        number: i64,
+        args: [u64; 6],
+    ) -> Result<u64> {
+        let instruction = self.syscall_instruction.ok_or(Error::Gone)?;
+        let (tid, stopped_here) = match self.remote_candidate() {
+            Some(tid) => (tid, false),
+            None => {
+                self.stop_one()?;
+                // Threads that are about to end are of no use.
+                (self.remote_candidate().ok_or(Error::Gone)?, true)
+            }
+        };
+        self.settle(tid)?;
+        let result = self.remote_call_in(tid, instruction, name, number, args);
+        if stopped_here {
+            self.go(tid)?;
+        }
+        result
+    }
+
+    fn remote_candidate(&self) -> Option<Tid> {
+        let usable = self.threads.values().filter(|t| {
+            // At a system call's entry no other call can be made.
+            t.state == State::Stopped && !t.vforking && !t.at_entry && !t.exiting
+        });
+        // Best one that needs no settling.
+        usable.min_by_key(|t| (t.in_kernel, t.tid)).map(|t| t.tid)
+    }
+
+    /// The same in a given stopped thread.
+    pub(crate) fn remote_call_in(
+        &mut self,
+        tid: Tid,
+        instruction: Addr,
+        name: &'static str,
+        number: i64,
+        args: [u64; 6],
+    ) -> Result<u64> {
+        self.stopped_mut(tid)?.disturbed = true;
+        let filtered = procfs::status_field(self.pid, tid, "Seccomp").is_some_and(|v| v != "0");
+        if filtered {
+            // A filter may kill the program for a call it does not expect.
+            ptrace::suspend_seccomp(tid, self.fate, true).map_err(|_| Error::Seccomp(name))?;
+        }
+        let result = {
+            let mut remote = Remote::begin(tid, instruction)?;
+            remote.call(name, number, args)
+        };
+        if filtered {
+            // The thread may be gone; nothing is left to restore then.
+            let _ = ptrace::suspend_seccomp(tid, self.fate, false);
+        }
+        if let Err(RemoteError::Ended(status)) = &result {
+            self.arrived(tid, *status)?;
+        }
+        Ok(result?)
+    }
+}

@@ -1,0 +1,295 @@
+//! The loaded objects of the program: executable, libraries, loader, vDSO.
+//!
+//! The dynamic loader keeps a list (`r_debug`, `link_map`) and calls an empty
+//! function whenever it changes; a trap there tells about dlopen and dlclose.
+
+use crate::calls::Causes;
+use crate::{Addr, Cause, On, Owner, Process, Result, Trap, TrapId};
+use object::elf::{DT_DEBUG, DT_NULL, PT_DYNAMIC, PT_PHDR};
+use object::{Object, ObjectSymbol};
+use std::path::PathBuf;
+use verde_sys::procfs::{self, Auxv, Mapping};
+
+/// What part a module plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModuleKind {
+    /// The program itself.
+    Main,
+    /// A shared library, the loader included.
+    Library,
+    /// The kernel's code in the process; it has no file.
+    Vdso,
+}
+
+/// A loaded object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// The file.
+    pub path: PathBuf,
+    /// What to add to an address of the file to get one of the process.
+    pub bias: u64,
+    /// First mapped byte.
+    pub start: Addr,
+    /// One past the last mapped byte.
+    pub end: Addr,
+    /// Its part.
+    pub kind: ModuleKind,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Modules {
+    list: Vec<Module>,
+    /// Where the loader's `r_debug` is.
+    debug: Option<Addr>,
+    /// The trap on the loader's function.
+    trap: Option<TrapId>,
+}
+
+impl Process {
+    /// The loaded objects, as of the last stop of the loader.
+    pub fn modules(&self) -> &[Module] {
+        &self.modules.list
+    }
+
+    /// The loaded object that holds an address.
+    pub fn module_at(&self, at: Addr) -> Option<&Module> {
+        let mut list = self.modules.list.iter();
+        list.find(|m| m.start <= at && at < m.end)
+    }
+
+    /// Finds the modules and plants the loader's trap.
+    pub(crate) fn watch_loader(&mut self) -> Result<()> {
+        let auxv = procfs::auxv(self.pid)?;
+        let maps = procfs::maps(self.pid)?;
+        self.modules.list = initial(self, &auxv, &maps);
+        if let Some(base) = auxv.loader() {
+            let (debug, notify) = self.loader_symbols(base, &maps);
+            self.modules.debug = debug.or_else(|| self.dynamic_debug(&auxv));
+            if let Some(at) = notify {
+                let trap = Trap::new(On::Exec(at), Owner::Loader);
+                self.modules.trap = Some(self.insert(trap)?);
+            }
+        }
+        // On attach the list is complete already.
+        self.read_link_map(&maps);
+        Ok(())
+    }
+
+    /// `_r_debug` and `_dl_debug_state` of the loader mapped at `base`.
+    fn loader_symbols(&self, base: Addr, maps: &[Mapping]) -> (Option<Addr>, Option<Addr>) {
+        let Some(map) = maps.iter().find(|m| m.contains(base)) else {
+            return (None, None);
+        };
+        let Ok(data) = std::fs::read(&map.name) else {
+            return (None, None);
+        };
+        let Ok(file) = object::File::parse(&*data) else {
+            return (None, None);
+        };
+        let find = |name: &str| {
+            let symbols = file.dynamic_symbols().chain(file.symbols());
+            let mut found = symbols.filter(|s| s.is_definition() && s.name() == Ok(name));
+            found.next().map(|s| base + s.address())
+        };
+        (find("_r_debug"), find("_dl_debug_state"))
+    }
+
+    /// The program's DT_DEBUG entry, which the loader fills in.
+    fn dynamic_debug(&self, auxv: &Auxv) -> Option<Addr> {
+        let (bias, dynamic) = self.main_headers(auxv)?;
+        let mut at = dynamic? + bias;
+        for _ in 0..1024 {
+            match self.read_u64(at).ok()? as i64 {
+                tag if tag == DT_NULL.0 => return None,
+                tag if tag == DT_DEBUG.0 => {
+                    let value = self.read_u64(at + 8).ok()?;
+                    return (value != 0).then_some(Addr(value));
+                }
+                _ => at = at + 16,
+            }
+        }
+        None
+    }
+
+    /// Bias of the main program and the file address of its dynamic section.
+    fn main_headers(&self, auxv: &Auxv) -> Option<(u64, Option<Addr>)> {
+        let (headers, count) = auxv.program_headers()?;
+        let mut bias = 0;
+        let mut dynamic = None;
+        for i in 0..count.min(1024) {
+            let header = headers + i * 56;
+            let kind = self.read_u64(header).ok()? as u32;
+            let address = self.read_u64(header + 16).ok()?;
+            if kind == PT_PHDR.0 {
+                bias = headers.0.wrapping_sub(address);
+            } else if kind == PT_DYNAMIC.0 {
+                dynamic = Some(Addr(address));
+            }
+        }
+        Some((bias, dynamic))
+    }
+
+    /// The loader stopped at its notification: what has changed?
+    pub(crate) fn loader_hit(&mut self, causes: &mut Causes) -> Result<()> {
+        let Some(id) = self.modules.trap else {
+            return Ok(());
+        };
+        let Some(i) = causes.iter().position(|c| *c == Cause::Trap { id }) else {
+            return Ok(());
+        };
+        causes.remove(i);
+        let Some(debug) = self.modules.debug else {
+            return Ok(());
+        };
+        // RT_CONSISTENT is 0; while it adds or deletes the list is in pieces.
+        if self.read_u64(debug + 24)? as u32 != 0 {
+            return Ok(());
+        }
+        let before = self.modules.list.clone();
+        let maps = procfs::maps(self.pid)?;
+        if !self.read_link_map(&maps) {
+            return Ok(());
+        }
+        let now = &self.modules.list;
+        let gone: Vec<Module> = before
+            .iter()
+            .filter(|m| !now.contains(m))
+            .cloned()
+            .collect();
+        let loaded = now.iter().any(|m| !before.contains(m));
+        if !gone.is_empty() {
+            for module in &gone {
+                self.drop_code(module.start, module.end);
+            }
+            causes.push(Cause::Unloaded);
+        }
+        if loaded {
+            causes.push(Cause::Loaded);
+        }
+        if self.options.quiet_libraries {
+            causes.retain(|c| !matches!(c, Cause::Loaded | Cause::Unloaded));
+        }
+        Ok(())
+    }
+
+    /// Traps in unmapped code are gone; writing their bytes back would change
+    /// whatever is mapped there next.
+    fn drop_code(&mut self, from: Addr, to: Addr) {
+        for site in self.sites.drop_range(from, to) {
+            for id in site.exec.iter().chain(&site.entry) {
+                self.traps.discard(*id);
+            }
+            if let Some(slot) = site.slot {
+                self.slots.vacate(slot);
+            }
+        }
+        for list in self.return_sites.values_mut() {
+            list.retain(|at| *at < from || *at >= to);
+        }
+    }
+
+    /// Reads the loader's list. `false`: there is none yet.
+    fn read_link_map(&mut self, maps: &[Mapping]) -> bool {
+        let Some(debug) = self.modules.debug else {
+            return false;
+        };
+        let mut list = Vec::new();
+        let mut next_debug = debug;
+        // One list for each namespace (dlmopen), chained from version 2 on.
+        for _ in 0..64 {
+            let Ok(version) = self.read_u64(next_debug) else {
+                break;
+            };
+            let mut entry = self.read_u64(next_debug + 8).unwrap_or(0);
+            for _ in 0..100_000 {
+                if entry == 0 {
+                    break;
+                }
+                match self.link_map_entry(Addr(entry), maps) {
+                    Some((module, next)) => {
+                        list.extend(module.filter(|m| !list.contains(m)));
+                        entry = next;
+                    }
+                    None => break,
+                }
+            }
+            match self.read_u64(next_debug + 40) {
+                Ok(next) if version as u32 >= 2 && next != 0 => next_debug = Addr(next),
+                _ => break,
+            }
+        }
+        if list.is_empty() {
+            return false;
+        }
+        self.modules.list = list;
+        true
+    }
+
+    fn link_map_entry(&self, at: Addr, maps: &[Mapping]) -> Option<(Option<Module>, u64)> {
+        let bias = self.read_u64(at).ok()?;
+        let dynamic = Addr(self.read_u64(at + 16).ok()?);
+        let next = self.read_u64(at + 24).ok()?;
+        let module = maps.iter().position(|m| m.contains(dynamic)).map(|i| {
+            let (start, end) = run_of(maps, i);
+            let path = PathBuf::from(&maps[i].name);
+            let main = procfs::executable(self.pid).is_ok_and(|exe| exe == path);
+            let kind = match maps[i].name.as_str() {
+                "[vdso]" => ModuleKind::Vdso,
+                _ if main => ModuleKind::Main,
+                _ => ModuleKind::Library,
+            };
+            Module {
+                path,
+                bias,
+                start,
+                end,
+                kind,
+            }
+        });
+        Some((module, next))
+    }
+}
+
+/// The mappings of one file around the i-th.
+fn run_of(maps: &[Mapping], i: usize) -> (Addr, Addr) {
+    // .bss has no name and follows directly.
+    let same = |a: &Mapping, b: &Mapping| a.end == b.start && a.name == b.name;
+    let mut first = i;
+    while first > 0 && same(&maps[first - 1], &maps[first]) {
+        first -= 1;
+    }
+    let mut last = i;
+    while last + 1 < maps.len() && same(&maps[last], &maps[last + 1]) {
+        last += 1;
+    }
+    (maps[first].start, maps[last].end)
+}
+
+/// What is there before the loader has run.
+fn initial(process: &Process, auxv: &Auxv, maps: &[Mapping]) -> Vec<Module> {
+    let mut list = Vec::new();
+    let mut add = |at: Addr, bias: u64, kind: ModuleKind| {
+        if let Some(i) = maps.iter().position(|m| m.contains(at)) {
+            let (start, end) = run_of(maps, i);
+            list.push(Module {
+                path: PathBuf::from(&maps[i].name),
+                bias,
+                start,
+                end,
+                kind,
+            });
+        }
+    };
+    if let Some((headers, _)) = auxv.program_headers()
+        && let Some((bias, _)) = process.main_headers(auxv)
+    {
+        add(headers, bias, ModuleKind::Main);
+    }
+    if let Some(base) = auxv.loader() {
+        add(base, base.0, ModuleKind::Library);
+    }
+    if let Some(vdso) = auxv.vdso() {
+        add(vdso, vdso.0, ModuleKind::Vdso);
+    }
+    list
+}

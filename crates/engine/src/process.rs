@@ -1,0 +1,513 @@
+//! A process under the debugger.
+
+use crate::fork::{Borrower, Follow};
+use crate::modules::Modules;
+use crate::pin::Pin;
+use crate::sites::Sites;
+use crate::slots::Slots;
+use crate::thread::{State, Thread};
+use crate::watch::{Watches, wanted};
+use crate::{
+    Addr, Cause, End, Error, On, Owner, Regs, Result, SigInfo, SignalPolicy, Stop, Tid, Trap,
+    TrapId, TrapSet, XState,
+};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use verde_sys::doorbell::{Button, Doorbell};
+use verde_sys::launch::{self, Launch};
+use verde_sys::memory::Memory;
+use verde_sys::ptrace::{self, IfTracerDies};
+use verde_sys::{WaitStatus, number, procfs, signals, wait};
+
+const RING_INTERRUPT: u32 = 1;
+const RING_WAKE: u32 = 2;
+
+/// Choices that hold for the life of a process; they may be changed at any
+/// time.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What to do with the signals of the program.
+    pub signals: SignalPolicy,
+    /// Which side of a fork to stay with.
+    pub follow: Follow,
+    /// Report `Fork` and `Exec` even when nothing else happened. `Exec` is
+    /// always reported: traps must be set again.
+    pub report_forks: bool,
+    /// Do not report `Loaded` and `Unloaded`.
+    pub quiet_libraries: bool,
+    /// Do not follow the program from CPU to CPU.
+    pub no_pinning: bool,
+}
+
+/// A process being debugged, with all its threads. Belongs to the thread that
+/// created it (it is not `Send`), and that thread should have no other
+/// children or tracees: waiting reaps them.
+///
+/// Dropping it kills a launched program and lets an attached one go.
+pub struct Process {
+    pub(crate) pid: Tid,
+    pub(crate) memory: Memory,
+    pub(crate) threads: FxHashMap<Tid, Thread>,
+    pub(crate) traps: TrapSet,
+    pub(crate) sites: Sites,
+    pub(crate) slots: Slots,
+    /// Where each return trap has planted return addresses.
+    pub(crate) return_sites: FxHashMap<TrapId, Vec<Addr>>,
+    /// Number of the last call that was given one.
+    pub(crate) calls: u64,
+    /// longjmp and throw are observed (see `observe_exits`).
+    pub(crate) exits_seen: bool,
+    /// The CPU checks return addresses in this program.
+    pub(crate) shadow_stack: bool,
+    /// Traps that are not on addresses.
+    pub(crate) syscall_traps: Vec<TrapId>,
+    pub(crate) signal_traps: Vec<TrapId>,
+    pub(crate) thread_traps: Vec<TrapId>,
+    pub(crate) watches: Watches,
+    pub(crate) modules: Modules,
+    /// Threads with a stop to report, oldest first.
+    pub(crate) queue: VecDeque<Tid>,
+    /// First stops of tasks whose creation has not been reported yet.
+    pub(crate) strangers: Vec<(Tid, WaitStatus)>,
+    /// Children that share the memory until they exec.
+    pub(crate) borrowers: FxHashMap<Tid, Borrower>,
+    /// Threads that stopped by themselves while the world was being stopped.
+    pub(crate) parked: Vec<Tid>,
+    /// The world is being stopped: nothing is resumed on arrival.
+    pub(crate) stopping: bool,
+    pub(crate) end: Option<End>,
+    end_reported: bool,
+    pub(crate) fate: IfTracerDies,
+    /// A `syscall` instruction of the program, for remote calls.
+    pub(crate) syscall_instruction: Option<Addr>,
+    pub(crate) pin: Pin,
+    /// Choices.
+    pub options: Options,
+    doorbell: Doorbell,
+    _not_send: PhantomData<*const ()>,
+}
+
+/// Lets any thread stop or wake the engine.
+#[derive(Clone, Debug)]
+pub struct Interrupter {
+    button: Button,
+}
+
+impl Interrupter {
+    /// Stops the program: the engine's wait reports `Interrupted`.
+    pub fn interrupt(&self) {
+        self.button.ring(RING_INTERRUPT);
+    }
+
+    /// Makes the engine's wait return without stopping the program.
+    pub fn wake(&self) {
+        self.button.ring(RING_WAKE);
+    }
+}
+
+impl Process {
+    /// Starts a program. It has not executed an instruction yet.
+    pub fn launch(launch: &Launch, options: Options) -> Result<Process> {
+        let pin = Pin::new();
+        let launch = Launch {
+            program: launch.program.clone(),
+            args: launch.args.clone(),
+            env: launch.env.clone(),
+            cwd: launch.cwd.clone(),
+            stdio: clone_stdio(launch)?,
+            aslr: launch.aslr,
+            own_group: launch.own_group,
+            // The engine may be pinned; the program must not inherit that.
+            affinity: launch.affinity.or(pin.original()),
+        };
+        let pid = launch::launch(&launch)?;
+        let mut process = Process::new(pid, IfTracerDies::Kill, options, pin)?;
+        let mut leader = Thread::new(pid, State::Stopped);
+        leader.in_kernel = true;
+        process.threads.insert(pid, leader);
+        process.settle(pid)?;
+        process.new_program();
+        Ok(process)
+    }
+
+    /// Attaches to a running process and stops all its threads.
+    pub fn attach(pid: Tid, options: Options) -> Result<Process> {
+        let mut process = Process::new(pid, IfTracerDies::Release, options, Pin::new())?;
+        // Threads can be born while the list is read; those of a traced
+        // thread are traced from birth, so the list ends.
+        loop {
+            let mut new = false;
+            for tid in procfs::threads(pid)? {
+                if process.threads.contains_key(&tid) {
+                    continue;
+                }
+                match ptrace::seize(tid, IfTracerDies::Release) {
+                    Ok(()) => {
+                        new = true;
+                        process
+                            .threads
+                            .insert(tid, Thread::new(tid, State::Running));
+                    }
+                    // Traced by us since its birth, or already gone.
+                    Err(e) if tid != pid && matches!(e.errno, number::EPERM | number::ESRCH) => {}
+                    Err(e) => return Err(e.into()),
+                }
+            }
+            if !new {
+                break;
+            }
+        }
+        process.stop_threads(None)?;
+        process.new_program();
+        Ok(process)
+    }
+
+    fn new(pid: Tid, fate: IfTracerDies, options: Options, pin: Pin) -> Result<Process> {
+        Ok(Process {
+            pid,
+            memory: Memory::open(pid)?,
+            threads: FxHashMap::default(),
+            traps: TrapSet::new(),
+            sites: Sites::default(),
+            slots: Slots::default(),
+            return_sites: FxHashMap::default(),
+            calls: 0,
+            exits_seen: false,
+            shadow_stack: false,
+            syscall_traps: Vec::new(),
+            signal_traps: Vec::new(),
+            thread_traps: Vec::new(),
+            watches: Watches::default(),
+            modules: Modules::default(),
+            queue: VecDeque::new(),
+            strangers: Vec::new(),
+            borrowers: FxHashMap::default(),
+            parked: Vec::new(),
+            stopping: false,
+            end: None,
+            end_reported: false,
+            fate,
+            syscall_instruction: None,
+            pin,
+            options,
+            doorbell: Doorbell::new()?,
+            _not_send: PhantomData,
+        })
+    }
+
+    /// Finds out what the address space holds, after a launch, attach or exec.
+    pub(crate) fn new_program(&mut self) {
+        let features = procfs::status_field(self.pid, self.pid, "x86_Thread_features");
+        self.shadow_stack = features.is_some_and(|f| f.contains("shstk"));
+        self.syscall_instruction = self.find_syscall_instruction();
+        if let Err(error) = self.watch_loader() {
+            // A static program, or one that died: no libraries to follow.
+            tracing::debug!(%error, "dynamic loader not followed");
+        }
+    }
+
+    /// Waits for the next thing to report. `None`: somebody called
+    /// [`Interrupter::wake`]. After the end of the process was reported, the
+    /// error is `Gone`.
+    pub fn wait(&mut self) -> Result<Option<Stop>> {
+        for tid in std::mem::take(&mut self.parked) {
+            self.go(tid)?;
+        }
+        loop {
+            while let Some(tid) = self.queue.pop_front() {
+                if let Some(stop) = self.report(tid)? {
+                    return Ok(Some(stop));
+                }
+            }
+            if let Some(end) = self.end {
+                if self.end_reported {
+                    return Err(Error::Gone);
+                }
+                self.end_reported = true;
+                return Ok(Some(Stop::new(self.pid, Cause::Ended(end))));
+            }
+            let rung = self.doorbell.take();
+            if rung & RING_INTERRUPT != 0 {
+                match self.interrupted() {
+                    // It ended at the same moment, which is the news.
+                    Err(Error::Gone) if self.end.is_some() => continue,
+                    stop => return stop.map(Some),
+                }
+            }
+            if rung & RING_WAKE != 0 {
+                return Ok(None);
+            }
+            if !self.options.no_pinning {
+                self.follow_cpu();
+            }
+            match self.doorbell.guard(|| wait::any(true)) {
+                None => {}
+                Some(Ok(Some((tid, status)))) => self.arrived(tid, status)?,
+                Some(Ok(None)) => {}
+                Some(Err(e)) if e.errno == number::EINTR => {}
+                Some(Err(e)) if e.errno == number::ECHILD => self.lost(),
+                Some(Err(e)) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// Waits, letting `decide` handle each stop: `true` keeps the thread
+    /// stopped and ends the wait, `false` lets it go on. This is the loop for
+    /// events and conditions: other threads are not stopped.
+    pub fn run(
+        &mut self,
+        mut decide: impl FnMut(&mut Process, &Stop) -> Result<bool>,
+    ) -> Result<Option<Stop>> {
+        loop {
+            let Some(stop) = self.wait()? else {
+                return Ok(None);
+            };
+            if decide(self, &stop)? || stop.ended().is_some() {
+                return Ok(Some(stop));
+            }
+            self.resume(stop.tid)?;
+        }
+    }
+
+    /// Every tracee is gone without a word (somebody else reaped it).
+    fn lost(&mut self) {
+        self.threads.clear();
+        self.queue.clear();
+        self.end.get_or_insert(End::Killed(number::SIGKILL));
+    }
+
+    /// Stops one thread on request and reports it.
+    fn interrupted(&mut self) -> Result<Stop> {
+        let tid = self.stop_one()?;
+        Ok(Stop::new(tid, Cause::Interrupted))
+    }
+
+    /// A handle for other threads to interrupt or wake this one.
+    pub fn interrupter(&self) -> Interrupter {
+        Interrupter {
+            button: self.doorbell.button(),
+        }
+    }
+
+    /// The process id.
+    pub fn pid(&self) -> Tid {
+        self.pid
+    }
+
+    /// How it ended, if it did.
+    pub fn ended(&self) -> Option<End> {
+        self.end
+    }
+
+    /// The threads that have not ended, by rising id.
+    pub fn threads(&self) -> Vec<Tid> {
+        let live = self.threads.values().filter(|t| t.state != State::Exiting);
+        let mut tids: Vec<Tid> = live.map(|t| t.tid).collect();
+        tids.sort();
+        tids
+    }
+
+    /// The thread is stopped and can be inspected.
+    pub fn is_stopped(&self, tid: Tid) -> bool {
+        self.threads
+            .get(&tid)
+            .is_some_and(|t| t.state == State::Stopped)
+    }
+
+    pub(crate) fn stopped(&self, tid: Tid) -> Result<&Thread> {
+        let thread = self.threads.get(&tid).ok_or(Error::NoThread(tid))?;
+        match thread.state {
+            State::Stopped => Ok(thread),
+            _ => Err(Error::Running(tid)),
+        }
+    }
+
+    pub(crate) fn stopped_mut(&mut self, tid: Tid) -> Result<&mut Thread> {
+        let thread = self.threads.get_mut(&tid).ok_or(Error::NoThread(tid))?;
+        match thread.state {
+            State::Stopped => Ok(thread),
+            _ => Err(Error::Running(tid)),
+        }
+    }
+
+    /// Registers of a stopped thread, as the program sees them: never inside
+    /// of the engine's own code.
+    pub fn regs(&self, tid: Tid) -> Result<&Regs> {
+        self.stopped(tid).map(|t| &t.regs)
+    }
+
+    /// Changes registers of a stopped thread. Moving the pc gives up an
+    /// interrupted system call; a trap at the new pc will be hit.
+    pub fn set_regs(&mut self, tid: Tid, regs: &Regs) -> Result<()> {
+        let thread = self.stopped_mut(tid)?;
+        let mut regs = *regs;
+        if regs.rip != thread.regs.rip {
+            let to = regs.pc();
+            regs.rip = thread.regs.rip;
+            regs.jump(to);
+            thread.passed = None;
+        }
+        thread.regs = regs;
+        thread.regs_changed = true;
+        Ok(())
+    }
+
+    /// Vector and floating point registers of a stopped thread.
+    pub fn xstate(&self, tid: Tid) -> Result<XState> {
+        self.stopped(tid)?;
+        Ok(ptrace::xstate(tid)?)
+    }
+
+    /// Changes vector and floating point registers of a stopped thread.
+    pub fn set_xstate(&mut self, tid: Tid, state: &XState) -> Result<()> {
+        self.stopped(tid)?;
+        Ok(ptrace::set_xstate(tid, state)?)
+    }
+
+    /// The signal a stopped thread will get when it goes on.
+    pub fn pending_signal(&self, tid: Tid) -> Result<Option<SigInfo>> {
+        Ok(self.stopped(tid)?.signal)
+    }
+
+    /// Cancels the signal a stopped thread would get.
+    pub fn cancel_signal(&mut self, tid: Tid) -> Result<()> {
+        self.stopped_mut(tid)?.signal = None;
+        Ok(())
+    }
+
+    /// Sends a signal to the process or one thread of it.
+    pub fn send_signal(&self, tid: Option<Tid>, signal: i32) -> Result<()> {
+        if self.end.is_some() {
+            return Err(Error::Gone);
+        }
+        match tid {
+            Some(tid) => Ok(signals::send_to_thread(self.pid, tid, signal)?),
+            None => Ok(signals::send(self.pid, signal)?),
+        }
+    }
+
+    /// The traps that are set.
+    pub fn traps(&self) -> &TrapSet {
+        &self.traps
+    }
+
+    /// Sets a trap, or adds a reference to an equal one. Works while the
+    /// program runs.
+    pub fn insert(&mut self, trap: Trap) -> Result<TrapId> {
+        if self.end.is_some() {
+            return Err(Error::Gone);
+        }
+        let (id, new) = self.traps.insert(trap);
+        if new && let Err(error) = self.set_up(id, trap) {
+            self.traps.discard(id);
+            return Err(error);
+        }
+        Ok(id)
+    }
+
+    /// Releases a reference to a trap; the last one takes it out. Works while
+    /// the program runs.
+    pub fn remove(&mut self, id: TrapId) -> Result<()> {
+        if self.traps.get(id).is_none() {
+            return Err(Error::NoTrap(id));
+        }
+        match self.traps.release(id) {
+            Some(trap) => self.tear_down(id, trap),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the set of traps (without the engine's own) equal to `wanted`,
+    /// whatever the references. Traps that cannot be set are returned with
+    /// the reason; the others are set.
+    pub fn apply(&mut self, wanted: &TrapSet) -> Vec<(Trap, Error)> {
+        let mut failed = Vec::new();
+        let obsolete: Vec<TrapId> = self
+            .traps
+            .iter()
+            .filter(|(_, e)| !matches!(e.trap.owner, Owner::Loader | Owner::Step))
+            .filter(|(_, e)| wanted.id_of(&e.trap).is_none())
+            .map(|(id, _)| id)
+            .collect();
+        for id in obsolete {
+            if let Some(trap) = self.traps.discard(id)
+                && let Err(error) = self.tear_down(id, trap)
+            {
+                failed.push((trap, error));
+            }
+        }
+        for (_, entry) in wanted.iter() {
+            if self.traps.id_of(&entry.trap).is_none()
+                && let Err(error) = self.insert(entry.trap)
+            {
+                failed.push((entry.trap, error));
+            }
+        }
+        failed
+    }
+
+    fn set_up(&mut self, id: TrapId, trap: Trap) -> Result<()> {
+        match trap.on {
+            On::Exec(at) => self.need_site(at, |site| site.exec.push(id)),
+            On::Return(at) | On::Call(at) => self.need_site(at, |site| site.entry.push(id)),
+            On::Write { .. } | On::Read { .. } | On::Access { .. } => match wanted(trap.on) {
+                Some(want) => self.set_up_watch(id, trap, &want),
+                None => Ok(()),
+            },
+            On::Syscall(_) => {
+                self.syscall_traps.push(id);
+                // Threads that run now were resumed without syscall stops.
+                drop(self.stop_all()?);
+                Ok(())
+            }
+            On::Signal(_) => {
+                self.signal_traps.push(id);
+                Ok(())
+            }
+            On::Thread => {
+                self.thread_traps.push(id);
+                Ok(())
+            }
+        }
+    }
+
+    fn tear_down(&mut self, id: TrapId, trap: Trap) -> Result<()> {
+        match trap.on {
+            On::Exec(at) => self.leave_site(at, |site| site.exec.retain(|i| *i != id)),
+            On::Return(at) | On::Call(at) => {
+                for thread in self.threads.values_mut() {
+                    thread.shadow.forget(id);
+                }
+                for ret in self.return_sites.remove(&id).unwrap_or_default() {
+                    self.leave_site(ret, |site| site.returns.retain(|i| *i != id))?;
+                }
+                self.leave_site(at, |site| site.entry.retain(|i| *i != id))
+            }
+            On::Write { .. } | On::Read { .. } | On::Access { .. } => self.tear_down_watch(id),
+            On::Syscall(_) => {
+                self.syscall_traps.retain(|i| *i != id);
+                Ok(())
+            }
+            On::Signal(_) => {
+                self.signal_traps.retain(|i| *i != id);
+                Ok(())
+            }
+            On::Thread => {
+                self.thread_traps.retain(|i| *i != id);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn clone_stdio(launch: &Launch) -> Result<[Option<std::os::fd::OwnedFd>; 3]> {
+    let mut stdio = [None, None, None];
+    for (copy, fd) in stdio.iter_mut().zip(&launch.stdio) {
+        if let Some(fd) = fd {
+            let fd = fd.try_clone();
+            *copy = Some(fd.map_err(|e| verde_sys::SysError::from_io("dup", &e))?);
+        }
+    }
+    Ok(stdio)
+}

@@ -1,0 +1,168 @@
+//! From what happened to a thread to what the caller hears.
+
+use crate::calls::Causes;
+use crate::thread::Happening;
+use crate::{Cause, ForkKind, On, Process, Result, Stop, Tid};
+use verde_sys::wait::SyscallStop;
+use verde_sys::{SigInfo, number};
+
+impl Process {
+    /// Decides about the oldest unreported stop of a thread. `None`: nobody
+    /// wants to hear of it, and the thread goes on.
+    pub(crate) fn report(&mut self, tid: Tid) -> Result<Option<Stop>> {
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(None);
+        };
+        let Some(happening) = thread.happening.take() else {
+            return Ok(None);
+        };
+        let mut causes = Causes::new();
+        match self.find_causes(tid, &happening, &mut causes) {
+            Ok(()) => {}
+            Err(crate::Error::Sys(e)) if e.is_gone() => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        // A followed child is another thread of another process.
+        let tid = if self.threads.contains_key(&tid) {
+            tid
+        } else {
+            self.pid
+        };
+        self.advance_plan(tid, &happening, &mut causes)?;
+        if causes.is_empty() {
+            self.go(tid)?;
+            return Ok(None);
+        }
+        Ok(Some(Stop { tid, causes }))
+    }
+
+    fn find_causes(&mut self, tid: Tid, what: &Happening, causes: &mut Causes) -> Result<()> {
+        match *what {
+            Happening::Int3(at) => {
+                self.code_hit(tid, at, causes)?;
+                self.frame_ended(causes)?;
+                self.loader_hit(causes)
+            }
+            Happening::Perf(slot) => {
+                let also = self.also_hit(tid, slot as usize)?;
+                self.slot_hit(tid, slot as usize, causes)?;
+                self.slots_hit(tid, also, causes)
+            }
+            Happening::Hardware(hits) | Happening::Step(hits) => self.slots_hit(tid, hits, causes),
+            Happening::Signal(info) => {
+                if !self.watches.pages.is_empty() && self.page_fault(tid, &info, causes)? {
+                    return Ok(());
+                }
+                self.signal_arrived(tid, info, causes);
+                Ok(())
+            }
+            Happening::Syscall(stop) => self.syscall_arrived(tid, stop, causes),
+            Happening::GroupStop(signal) => {
+                if self.options.signals.get(signal).stop {
+                    causes.push(Cause::GroupStop(signal));
+                }
+                Ok(())
+            }
+            Happening::Clone(new) => {
+                if !self.thread_traps.is_empty() {
+                    causes.push(Cause::Clone(new));
+                }
+                Ok(())
+            }
+            Happening::Fork(child, kind) => self.forked(tid, child, kind, causes),
+            Happening::Exec => {
+                self.settle(tid)?;
+                self.new_program();
+                causes.push(Cause::Exec);
+                Ok(())
+            }
+            Happening::Exit(status) => {
+                self.abandon_calls(tid, causes);
+                if !self.thread_traps.is_empty() {
+                    causes.push(Cause::ThreadExit(status));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn signal_arrived(&mut self, tid: Tid, info: SigInfo, causes: &mut Causes) {
+        let signal = info.signal();
+        let treatment = self.options.signals.get(signal);
+        // An int3 of the program's own is not the user's SIGTRAP to lose.
+        let own_int3 = signal == number::SIGTRAP && info.code() > 0;
+        if let Some(thread) = self.threads.get_mut(&tid)
+            && (treatment.pass || own_int3)
+        {
+            thread.signal = Some(info);
+        }
+        let trapped = self.signal_traps.iter().copied().find(|id| {
+            self.traps
+                .get(*id)
+                .is_some_and(|e| e.trap.on == On::Signal(signal))
+        });
+        if let Some(id) = trapped {
+            self.traps.hit(id);
+            causes.push(Cause::Trap { id });
+        }
+        if treatment.stop || trapped.is_some() {
+            causes.push(Cause::Signal {
+                signal,
+                code: info.code(),
+                at: info.address(),
+            });
+        }
+    }
+
+    fn syscall_arrived(&mut self, tid: Tid, stop: SyscallStop, causes: &mut Causes) -> Result<()> {
+        if let SyscallStop::Entry { args, .. } = &stop
+            && self.open_for_syscall(tid, args)?
+        {
+            return Ok(());
+        }
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
+        let (number, value) = match stop {
+            SyscallStop::Entry { number, .. } => {
+                thread.syscall = Some(number);
+                (number, None)
+            }
+            SyscallStop::Exit { value } => match thread.syscall.take() {
+                Some(number) => (number, Some(value)),
+                // Its entry was before we asked.
+                None => return Ok(()),
+            },
+        };
+        for id in self.syscall_traps.clone() {
+            let wanted = self.traps.get(id).is_some_and(|e| {
+                e.trap.thread.is_none_or(|t| t == tid)
+                    && matches!(e.trap.on, On::Syscall(n) if n.is_none_or(|n| n == number))
+            });
+            if wanted {
+                self.traps.hit(id);
+                causes.push(Cause::Syscall { id, number, value });
+            }
+        }
+        match value {
+            Some(_) => self.close_for_syscall(tid, causes),
+            None => Ok(()),
+        }
+    }
+
+    fn forked(&mut self, tid: Tid, child: Tid, kind: ForkKind, causes: &mut Causes) -> Result<()> {
+        let followed = match kind {
+            ForkKind::Fork => self.split(tid, child)?,
+            // It is lent the memory; decided when it execs.
+            ForkKind::Vfork => false,
+        };
+        if self.options.report_forks || followed {
+            causes.push(Cause::Fork {
+                child,
+                kind,
+                followed,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! Letting threads go on.
+
+use crate::arrive::unless_gone;
+use crate::relocate::Passage;
+use crate::thread::{Happening, State};
+use crate::{Addr, Process, Result, Tid};
+use verde_sys::ptrace::{self, Go};
+use verde_sys::{WaitStatus, number, wait};
+
+impl Process {
+    /// Lets a stopped thread go on, delivering its pending signal. A thread
+    /// with something left to report stays where it is: `wait` will report it.
+    pub fn resume(&mut self, tid: Tid) -> Result<()> {
+        if self.threads.contains_key(&tid) {
+            return self.go(tid);
+        }
+        // It ended meanwhile, which `wait` reports or has reported.
+        Ok(())
+    }
+
+    /// Lets every stopped thread go on.
+    pub fn resume_all(&mut self) -> Result<()> {
+        let stopped: Vec<Tid> = self
+            .threads
+            .values()
+            .filter(|t| t.idle())
+            .map(|t| t.tid)
+            .collect();
+        for tid in stopped {
+            self.go(tid)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn go(&mut self, tid: Tid) -> Result<()> {
+        let step = self.threads.get(&tid).and_then(|t| t.plan.as_ref());
+        let step = step.is_some_and(|plan| plan.single_steps());
+        self.go_with(tid, step)
+    }
+
+    /// Resumes a thread, for one instruction if `step`.
+    pub(crate) fn go_with(&mut self, tid: Tid, step: bool) -> Result<()> {
+        let syscalls = self.stops_at_syscalls();
+        if step {
+            self.note_touches(tid);
+        }
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
+        if !thread.idle() {
+            return Ok(());
+        }
+        if thread.exiting {
+            // It will not stop again, and a first thread that ends before the
+            // others does not even report its end: nobody may wait for it.
+            thread.state = State::Exiting;
+            return unless_gone(ptrace::resume(tid, Go::Continue, 0));
+        }
+        if thread.group_stop && thread.signal.is_none() {
+            if thread.disturbed {
+                // A remote call has led it out of the group-stop: back first.
+                thread.state = State::Running;
+                thread.interrupted = true;
+                unless_gone(ptrace::interrupt(tid))?;
+                return unless_gone(ptrace::resume(tid, Go::Continue, 0));
+            }
+            thread.state = State::Listening;
+            return unless_gone(ptrace::listen(tid));
+        }
+        thread.group_stop = false;
+        let info = thread.signal.take();
+        let mut signal = info.map_or(0, |i| i.signal());
+        let pc = thread.regs.pc();
+        if thread.passed.take() == Some(pc)
+            && let Some(site) = self.sites.get(pc)
+            && site.planted
+        {
+            if signal != 0 {
+                // A handler is going to return here, into the int3 that has
+                // been reported; the pc in its context must be the program's.
+                thread.replays.push((pc, thread.regs.rsp));
+            } else {
+                match (&site.passage, site.slot) {
+                    (Passage::Slot(_), Some(slot)) => thread.set_pc(slot),
+                    (Passage::OwnInt3, _) => {
+                        thread.set_pc(pc + 1);
+                        signal = number::SIGTRAP;
+                    }
+                    _ => return self.go_in_place(tid, pc),
+                }
+            }
+        }
+        let result = hand_over(thread, info, signal, step, syscalls);
+        unless_gone(result)
+    }
+
+    fn stops_at_syscalls(&self) -> bool {
+        !self.syscall_traps.is_empty() || !self.watches.pages.is_empty()
+    }
+
+    /// Runs one instruction where it is, with the int3 out and everybody else
+    /// stopped: the last resort.
+    fn go_in_place(&mut self, tid: Tid, at: Addr) -> Result<()> {
+        let others = self.stop_threads(Some(tid))?;
+        self.note_touches(tid);
+        let original = self.sites.get(at).map(|s| s.bytes[0]);
+        if let Some(byte) = original {
+            self.memory.write(at, &[byte])?;
+        }
+        let status = match self.threads.get_mut(&tid) {
+            Some(thread) => match hand_over(thread, None, 0, true, false) {
+                Ok(()) => Some(wait::task(tid)?),
+                Err(e) if e.is_gone() => None,
+                Err(e) => return Err(e.into()),
+            },
+            None => None,
+        };
+        if original.is_some() {
+            self.memory.write(at, &[crate::sites::INT3])?;
+        }
+        for other in others {
+            self.go(other)?;
+        }
+        match status {
+            None => Ok(()),
+            // The step is ours alone unless the program was being stepped.
+            Some(WaitStatus::Signal(number::SIGTRAP)) => self.after_in_place(tid),
+            Some(status) => self.arrived(tid, status),
+        }
+    }
+
+    fn after_in_place(&mut self, tid: Tid) -> Result<()> {
+        let planned = self
+            .threads
+            .get(&tid)
+            .and_then(|t| t.plan.as_ref())
+            .is_some_and(|p| p.single_steps());
+        let info = ptrace::siginfo(tid)?;
+        if planned || info.code() != verde_sys::siginfo::TRAP_TRACE {
+            return self.arrived(tid, WaitStatus::Signal(number::SIGTRAP));
+        }
+        let slots = self.slots_stepped_on(tid)?;
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.state = State::Stopped;
+            thread.stepping = false;
+            thread.regs = ptrace::regs(tid)?;
+            if slots != 0 {
+                thread.happening = Some(Happening::Hardware(slots));
+                self.queue.push_back(tid);
+                return Ok(());
+            }
+        }
+        if self.stopping { Ok(()) } else { self.go(tid) }
+    }
+}
+
+/// Writes back what changed and resumes: one or two system calls.
+fn hand_over(
+    thread: &mut crate::thread::Thread,
+    info: Option<verde_sys::SigInfo>,
+    signal: i32,
+    step: bool,
+    syscalls: bool,
+) -> verde_sys::Result<()> {
+    let tid = thread.tid;
+    if thread.regs_changed {
+        ptrace::set_regs(tid, &thread.regs)?;
+    } else if thread.pc_changed {
+        ptrace::set_pc(tid, thread.regs.pc())?;
+    }
+    thread.regs_changed = false;
+    thread.pc_changed = false;
+    if let (Some(info), true) = (info, thread.disturbed) {
+        // Without this the program would see a signal sent by the debugger.
+        ptrace::set_siginfo(tid, &info)?;
+    }
+    thread.disturbed = false;
+    thread.stepping = step;
+    thread.state = State::Running;
+    let go = match (step, syscalls) {
+        (true, _) => Go::Step,
+        (false, true) => Go::Syscall,
+        (false, false) => Go::Continue,
+    };
+    ptrace::resume(tid, go, signal)
+}

@@ -1,0 +1,340 @@
+//! Shadow stacks: which calls of trapped functions are still open.
+//!
+//! Pure: addresses in, verdicts out. A frame is known by the stack pointer at
+//! its entry. It returned when the thread is at its return address with the
+//! stack pointer just above; it was abandoned (longjmp, exception) when the
+//! stack pointer is above and the thread is anywhere else.
+
+use crate::{CallId, TrapId};
+
+/// An open call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Stack pointer at the entry: where the return address is.
+    pub sp: u64,
+    /// The return address.
+    pub ret: u64,
+    /// The function's first address.
+    pub function: u64,
+    /// The trap that asked.
+    pub trap: TrapId,
+    /// The call's number.
+    pub call: CallId,
+    /// A longjmp or a throw was seen since the entry.
+    pub suspect: bool,
+}
+
+/// The address range of one stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Lowest address.
+    pub low: u64,
+    /// One past the highest.
+    pub high: u64,
+}
+
+/// The open calls of one thread, apart for each stack it runs on: stack
+/// pointers of a signal stack or a coroutine say nothing about the others.
+#[derive(Clone, Debug, Default)]
+pub struct ShadowStack {
+    stacks: Vec<Stack>,
+    current: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Stack {
+    extent: Extent,
+    frames: Vec<Frame>,
+}
+
+/// What a comparison with the present found out about a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It returned here and now.
+    Returned,
+    /// It ended without returning.
+    Abandoned,
+}
+
+impl ShadowStack {
+    /// No call is open.
+    pub fn is_empty(&self) -> bool {
+        self.stacks.iter().all(|s| s.frames.is_empty())
+    }
+
+    /// How many calls are open.
+    pub fn depth(&self) -> usize {
+        self.stacks.iter().map(|s| s.frames.len()).sum()
+    }
+
+    /// Makes the stack holding `sp` the current one. `extent` is asked for
+    /// stacks not seen before.
+    pub fn select(&mut self, sp: u64, extent: impl FnOnce() -> Extent) {
+        let holds = |s: &Stack| s.extent.low <= sp && sp < s.extent.high;
+        if self.stacks.get(self.current).is_some_and(holds) {
+            return;
+        }
+        if let Some(found) = self.stacks.iter().position(holds) {
+            self.current = found;
+            return;
+        }
+        let extent = extent();
+        // A stack that grew is the same stack.
+        if let Some(found) = self
+            .stacks
+            .iter()
+            .position(|s| s.extent.high == extent.high)
+        {
+            self.stacks[found].extent.low = extent.low.min(self.stacks[found].extent.low);
+            self.current = found;
+            return;
+        }
+        self.stacks.push(Stack {
+            extent,
+            frames: Vec::new(),
+        });
+        self.current = self.stacks.len() - 1;
+    }
+
+    /// The first stack seen is the thread's own; others may hold several
+    /// coroutines side by side, where a higher stack pointer proves nothing.
+    fn certain(&self) -> bool {
+        self.current == 0
+    }
+
+    /// Settles the calls that are over for a thread at `pc` with stack
+    /// pointer `sp`. `intact(sp, ret)` says whether the return address is
+    /// still in its place; asked only where the stack pointer is no proof.
+    pub fn settle(
+        &mut self,
+        sp: u64,
+        pc: u64,
+        mut intact: impl FnMut(u64, u64) -> bool,
+        mut over: impl FnMut(Frame, Fate),
+    ) {
+        let certain = self.certain();
+        let Some(stack) = self.stacks.get_mut(self.current) else {
+            return;
+        };
+        if certain {
+            while let Some(top) = stack.frames.last().copied() {
+                if top.sp >= sp {
+                    break;
+                }
+                stack.frames.pop();
+                over(top, fate(&top, sp, pc));
+            }
+            return;
+        }
+        // Newest first, so that calls end in the order they would.
+        for i in (0..stack.frames.len()).rev() {
+            let frame = stack.frames[i];
+            if frame.sp >= sp {
+                continue;
+            }
+            match fate(&frame, sp, pc) {
+                Fate::Returned => {}
+                Fate::Abandoned if intact(frame.sp, frame.ret) => continue,
+                Fate::Abandoned => {}
+            }
+            stack.frames.remove(i);
+            over(frame, fate(&frame, sp, pc));
+        }
+    }
+
+    /// Settles what a new call at `sp` proves: a frame whose return address
+    /// was overwritten is over. An equal return address means a tail call
+    /// (both return together), or a new call from the same place after the
+    /// old one was abandoned. `exits_seen`: longjmp and throw are observed,
+    /// so only a frame that saw one can have been abandoned; otherwise the
+    /// same function twice is taken for a new call.
+    pub fn enter(
+        &mut self,
+        sp: u64,
+        ret: u64,
+        function: u64,
+        exits_seen: bool,
+        mut over: impl FnMut(Frame),
+    ) {
+        let Some(stack) = self.stacks.get_mut(self.current) else {
+            return;
+        };
+        let run = stack.frames.iter().rev().take_while(|f| f.sp == sp).count();
+        if run == 0 {
+            return;
+        }
+        let from = stack.frames.len() - run;
+        let stale = |f: &Frame| {
+            f.ret != ret
+                || if exits_seen {
+                    f.suspect
+                } else {
+                    f.function == function
+                }
+        };
+        let Some(last) = stack.frames[from..].iter().rposition(stale) else {
+            return;
+        };
+        for frame in stack.frames.drain(from..=from + last).rev() {
+            over(frame);
+        }
+    }
+
+    /// Opens a call on the current stack.
+    pub fn push(&mut self, frame: Frame) {
+        if let Some(stack) = self.stacks.get_mut(self.current) {
+            stack.frames.push(frame);
+        }
+    }
+
+    /// A longjmp or throw begins: any open call may be over soon.
+    pub fn suspect_all(&mut self) {
+        for frame in self.stacks.iter_mut().flat_map(|s| &mut s.frames) {
+            frame.suspect = true;
+        }
+    }
+
+    /// Forgets the calls of one trap.
+    pub fn forget(&mut self, trap: TrapId) {
+        for stack in &mut self.stacks {
+            stack.frames.retain(|f| f.trap != trap);
+        }
+    }
+
+    /// Ends every call (the thread ends), newest first.
+    pub fn drain(&mut self, mut over: impl FnMut(Frame)) {
+        for stack in &mut self.stacks {
+            for frame in stack.frames.drain(..).rev() {
+                over(frame);
+            }
+        }
+    }
+}
+
+fn fate(frame: &Frame, sp: u64, pc: u64) -> Fate {
+    if frame.sp + 8 == sp && frame.ret == pc {
+        Fate::Returned
+    } else {
+        Fate::Abandoned
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: Extent = Extent {
+        low: 0x1000,
+        high: 0x9000,
+    };
+
+    fn frame(sp: u64, ret: u64, function: u64, call: u64) -> Frame {
+        Frame {
+            sp,
+            ret,
+            function,
+            trap: TrapId(1),
+            call: CallId(call),
+            suspect: false,
+        }
+    }
+
+    fn stack() -> ShadowStack {
+        let mut s = ShadowStack::default();
+        s.select(0x8000, || OWN);
+        s
+    }
+
+    fn settle(s: &mut ShadowStack, sp: u64, pc: u64) -> Vec<(u64, Fate)> {
+        let mut out = Vec::new();
+        s.settle(sp, pc, |_, _| true, |f, fate| out.push((f.call.0, fate)));
+        out
+    }
+
+    #[test]
+    fn recursion_returns_one_by_one() {
+        let mut s = stack();
+        s.push(frame(0x8000, 7, 1, 1));
+        s.push(frame(0x7f00, 9, 1, 2));
+        assert_eq!(settle(&mut s, 0x7f08, 9), [(2, Fate::Returned)]);
+        assert_eq!(settle(&mut s, 0x7f80, 9), []);
+        assert_eq!(settle(&mut s, 0x8008, 7), [(1, Fate::Returned)]);
+    }
+
+    #[test]
+    fn tail_calls_return_together() {
+        let mut s = stack();
+        s.push(frame(0x8000, 7, 1, 1));
+        s.enter(0x8000, 7, 2, true, |_| panic!("a tail call ends nothing"));
+        s.push(frame(0x8000, 7, 2, 2));
+        let both = [(2, Fate::Returned), (1, Fate::Returned)];
+        assert_eq!(settle(&mut s, 0x8008, 7), both);
+    }
+
+    #[test]
+    fn longjmp_abandons() {
+        let mut s = stack();
+        s.push(frame(0x8000, 7, 1, 1));
+        s.push(frame(0x7f00, 9, 1, 2));
+        let both = [(2, Fate::Abandoned), (1, Fate::Abandoned)];
+        assert_eq!(settle(&mut s, 0x8008, 99), both);
+    }
+
+    #[test]
+    fn a_new_call_from_the_same_place_is_no_tail_call() {
+        for (exits_seen, throws) in [(true, true), (false, false)] {
+            let mut s = stack();
+            s.push(frame(0x8000, 7, 1, 1));
+            if throws {
+                s.suspect_all();
+            }
+            let mut over = Vec::new();
+            s.enter(0x8000, 7, 1, exits_seen, |f| over.push(f.call.0));
+            assert_eq!(over, [1]);
+            assert!(s.is_empty());
+        }
+    }
+
+    #[test]
+    fn mutual_tail_recursion_keeps_every_call() {
+        let mut s = stack();
+        s.push(frame(0x8000, 7, 1, 1));
+        s.enter(0x8000, 7, 2, true, |_| panic!("tail call"));
+        s.push(frame(0x8000, 7, 2, 2));
+        s.enter(0x8000, 7, 1, true, |_| panic!("tail call"));
+        assert_eq!(s.depth(), 2);
+    }
+
+    #[test]
+    fn a_signal_stack_leaves_the_other_alone() {
+        let mut s = stack();
+        s.push(frame(0x8000, 7, 1, 1));
+        let other = Extent {
+            low: 0x20000,
+            high: 0x30000,
+        };
+        s.select(0x2f000, || other);
+        assert_eq!(settle(&mut s, 0x2f000, 5), []);
+        s.push(frame(0x2e000, 3, 1, 2));
+        assert_eq!(settle(&mut s, 0x2e008, 3), [(2, Fate::Returned)]);
+        s.select(0x8008, || panic!("known"));
+        assert_eq!(settle(&mut s, 0x8008, 7), [(1, Fate::Returned)]);
+    }
+
+    #[test]
+    fn coroutines_in_one_mapping_survive_each_other() {
+        let mut s = stack();
+        let heap = Extent {
+            low: 0x20000,
+            high: 0x30000,
+        };
+        s.select(0x21000, || heap);
+        s.push(frame(0x21000, 7, 1, 1));
+        assert_eq!(
+            settle(&mut s, 0x2f000, 5),
+            [],
+            "another coroutine, higher up"
+        );
+        assert_eq!(settle(&mut s, 0x21008, 7), [(1, Fate::Returned)]);
+    }
+}

@@ -1,0 +1,301 @@
+//! Stepping: by instruction, by line, over calls, out of functions.
+//!
+//! A step is a plan kept with its thread. Single steps and temporary traps of
+//! owner `Step` drive it; other traps on the way are reported as usual, and
+//! the plan goes on when the thread is resumed, or is given up with
+//! `cancel_step`.
+
+use crate::calls::Causes;
+use crate::guide::{Guide, frame};
+use crate::thread::Happening;
+use crate::{Addr, Cause, Error, FrameRef, On, Owner, Process, Result, Tid, Trap, TrapId};
+use iced_x86::FlowControl;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// One instruction.
+    Instruction,
+    /// One instruction, calls as one.
+    InstructionOver,
+    /// To another line, also in a called function.
+    Into,
+    /// To another line of this function or its caller.
+    Over,
+    /// Until the function returns.
+    Out,
+    /// Until this address is reached, or the function returns.
+    Until(Addr),
+}
+
+/// What is left of a step.
+pub struct StepPlan {
+    kind: StepKind,
+    guide: Rc<dyn Guide>,
+    /// The line being left.
+    ranges: Vec<Range<Addr>>,
+    /// The function the step began in.
+    frame: Option<FrameRef>,
+    phase: Phase,
+    /// The next single step enters a function.
+    call_next: bool,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// One instruction after the other.
+    Stepping,
+    /// Running until one of these traps.
+    Running { traps: Vec<TrapId>, then: Then },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Stop,
+    Look,
+}
+
+impl std::fmt::Debug for StepPlan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StepPlan")
+            .field("kind", &self.kind)
+            .field("phase", &self.phase)
+            .finish_non_exhaustive()
+    }
+}
+
+impl StepPlan {
+    /// The thread must be resumed for one instruction.
+    pub(crate) fn single_steps(&self) -> bool {
+        matches!(self.phase, Phase::Stepping)
+    }
+}
+
+impl Process {
+    /// Begins a step of a stopped thread and lets the thread go. `wait`
+    /// reports `StepDone`.
+    pub fn step(&mut self, tid: Tid, kind: StepKind, guide: Rc<dyn Guide>) -> Result<()> {
+        self.cancel_step(tid)?;
+        let regs = *self.regs(tid)?;
+        let frame = frame(&*guide, &regs, &|at| self.read_code_word(at));
+        let line = guide.line(regs.pc());
+        let plan = StepPlan {
+            kind,
+            guide,
+            ranges: line.map(|l| l.ranges).unwrap_or_default(),
+            frame,
+            phase: Phase::Stepping,
+            call_next: false,
+        };
+        self.stopped_mut(tid)?.plan = Some(Box::new(plan));
+        match kind {
+            StepKind::Out | StepKind::Until(_) => {
+                let frame = frame.ok_or(Error::NoCode(regs.pc()))?;
+                let mut targets = vec![self.return_trap(tid, frame)];
+                if let StepKind::Until(at) = kind {
+                    targets.push(Trap::new(On::Exec(at), Owner::Step).in_thread(tid));
+                }
+                self.run_to(tid, &targets, Then::Stop)?;
+            }
+            _ => self.prepare_step(tid)?,
+        }
+        self.go(tid)
+    }
+
+    /// Gives up a step that has not ended.
+    pub fn cancel_step(&mut self, tid: Tid) -> Result<()> {
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
+        if let Some(plan) = thread.plan.take()
+            && let Phase::Running { traps, .. } = plan.phase
+        {
+            for id in traps {
+                self.remove(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn return_trap(&self, tid: Tid, frame: FrameRef) -> Trap {
+        Trap::new(On::Exec(frame.return_to), Owner::Step)
+            .in_thread(tid)
+            .in_frame(frame)
+    }
+
+    fn run_to(&mut self, tid: Tid, targets: &[Trap], then: Then) -> Result<()> {
+        let mut traps = Vec::new();
+        for target in targets {
+            traps.push(self.insert(*target)?);
+        }
+        if let Some(plan) = self.plan_mut(tid) {
+            plan.phase = Phase::Running { traps, then };
+        }
+        Ok(())
+    }
+
+    fn plan_mut(&mut self, tid: Tid) -> Option<&mut StepPlan> {
+        self.threads.get_mut(&tid)?.plan.as_deref_mut()
+    }
+
+    /// Looks at the next instruction before it is stepped: calls that are to
+    /// be stepped over run freely to their return, and so does a signal
+    /// handler.
+    fn prepare_step(&mut self, tid: Tid) -> Result<()> {
+        let Some(thread) = self.threads.get(&tid) else {
+            return Ok(());
+        };
+        let regs = thread.regs;
+        if thread.signal.is_some() {
+            let here = FrameRef {
+                cfa: regs.sp(),
+                return_to: regs.pc(),
+            };
+            return self.run_to(tid, &[self.return_trap(tid, here)], Then::Look);
+        }
+        let mut bytes = [0u8; 16];
+        let got = self.read_some(regs.pc(), &mut bytes);
+        let call = crate::relocate::decode(&bytes[..got], regs.pc()).filter(|i| {
+            matches!(
+                i.flow_control(),
+                FlowControl::Call | FlowControl::IndirectCall
+            )
+        });
+        let over = matches!(
+            self.plan_mut(tid).map(|p| p.kind),
+            Some(StepKind::Over | StepKind::InstructionOver)
+        );
+        if let (Some(call), true) = (call, over) {
+            let back = FrameRef {
+                cfa: regs.sp(),
+                return_to: Addr(call.next_ip()),
+            };
+            return self.run_to(tid, &[self.return_trap(tid, back)], Then::Look);
+        }
+        if let Some(plan) = self.plan_mut(tid) {
+            plan.phase = Phase::Stepping;
+            plan.call_next = call.is_some();
+        }
+        Ok(())
+    }
+
+    /// Brings the plan of a thread forward after something happened to it.
+    pub(crate) fn advance_plan(
+        &mut self,
+        tid: Tid,
+        happening: &Happening,
+        causes: &mut Causes,
+    ) -> Result<()> {
+        let Some(plan) = self.plan_mut(tid) else {
+            return Ok(());
+        };
+        let done = match (&mut plan.phase, happening) {
+            (Phase::Stepping, Happening::Step(_)) => self.look(tid)?,
+            (Phase::Stepping, Happening::Signal(_)) => {
+                self.prepare_step(tid)?;
+                false
+            }
+            (Phase::Running { traps, then }, Happening::Int3(_)) => {
+                let arrived = |c: &Cause| matches!(c, Cause::Trap { id } if traps.contains(id));
+                if !causes.iter().any(arrived) {
+                    return Ok(());
+                }
+                causes.retain(|c| !arrived(c));
+                let (traps, then) = (std::mem::take(traps), *then);
+                plan.phase = Phase::Stepping;
+                for id in traps {
+                    self.remove(id)?;
+                }
+                match then {
+                    Then::Stop => true,
+                    Then::Look => self.look(tid)?,
+                }
+            }
+            _ => return Ok(()),
+        };
+        if done {
+            self.cancel_step(tid)?;
+            causes.push(Cause::StepDone);
+            self.arrived_on_trap(tid, causes);
+        }
+        Ok(())
+    }
+
+    /// A step that ends on a trap reports the trap too: resuming will not.
+    fn arrived_on_trap(&mut self, tid: Tid, causes: &mut Causes) {
+        let Some(thread) = self.threads.get(&tid) else {
+            return;
+        };
+        let at = thread.regs.pc();
+        if thread.passed == Some(at) {
+            return;
+        }
+        if self.sites.get(at).is_some_and(|s| s.planted)
+            && let Err(error) = self.code_hit(tid, at, causes)
+        {
+            tracing::debug!(%error, "trap at the end of a step");
+        }
+    }
+
+    /// Decides whether the step is complete where the thread is; otherwise
+    /// prepares what comes next.
+    fn look(&mut self, tid: Tid) -> Result<bool> {
+        let Some(thread) = self.threads.get(&tid) else {
+            return Ok(false);
+        };
+        let regs = thread.regs;
+        let pc = regs.pc();
+        let Some(plan) = self.plan_mut(tid) else {
+            return Ok(false);
+        };
+        let called = std::mem::take(&mut plan.call_next);
+        match plan.kind {
+            StepKind::Instruction | StepKind::InstructionOver => return Ok(true),
+            StepKind::Out | StepKind::Until(_) => return Ok(true),
+            StepKind::Into | StepKind::Over => {}
+        }
+        if called {
+            let stop = plan.guide.entry_stop(pc);
+            return match stop {
+                Some(at) if at == pc => Ok(true),
+                Some(at) => {
+                    let trap = Trap::new(On::Exec(at), Owner::Step).in_thread(tid);
+                    self.run_to(tid, &[trap], Then::Stop)?;
+                    Ok(false)
+                }
+                None => {
+                    // The call has just pushed its return address.
+                    let return_to = Addr(self.read_u64(regs.sp())?);
+                    let cfa = regs.sp() + 8;
+                    let trap = self.return_trap(tid, FrameRef { cfa, return_to });
+                    self.run_to(tid, &[trap], Then::Look)?;
+                    Ok(false)
+                }
+            };
+        }
+        if plan.ranges.iter().any(|r| r.contains(&pc)) {
+            self.prepare_step(tid)?;
+            return Ok(false);
+        }
+        if plan.frame.is_some_and(|f| regs.rsp >= f.cfa.0) {
+            // Back in the caller.
+            return Ok(true);
+        }
+        match plan.guide.line(pc) {
+            Some(line) if line.at_start => Ok(true),
+            Some(line) => {
+                // In the middle of a line: to its end first.
+                plan.ranges = line.ranges;
+                self.prepare_step(tid)?;
+                Ok(false)
+            }
+            None if plan.ranges.is_empty() => Ok(true),
+            None => {
+                self.prepare_step(tid)?;
+                Ok(false)
+            }
+        }
+    }
+}

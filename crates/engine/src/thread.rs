@@ -1,0 +1,144 @@
+//! One thread of the program, as the engine sees it.
+
+use crate::page_windows::Window;
+use crate::shadow::ShadowStack;
+use crate::step::StepPlan;
+use crate::{Addr, Tid};
+use smallvec::SmallVec;
+use verde_sys::procfs::Stat;
+use verde_sys::wait::SyscallStop;
+use verde_sys::{Regs, SigInfo};
+
+/// Where the kernel has the thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Running, or a stop of it has not been seen yet.
+    Running,
+    /// In a ptrace stop.
+    Stopped,
+    /// In a job control stop, waiting for SIGCONT.
+    Listening,
+    /// Past its exit event; it will not stop again.
+    Exiting,
+}
+
+/// What a stop was about, before it is decided whether anybody cares.
+#[derive(Clone, Copy, Debug)]
+pub enum Happening {
+    /// An int3 at this address; the pc is back on it.
+    Int3(Addr),
+    /// A perf watchpoint with this number.
+    Perf(u64),
+    /// A single step is done, and set off these hardware slots.
+    Step(u8),
+    /// Debug registers fired.
+    Hardware(u8),
+    /// A signal is about to be delivered.
+    Signal(SigInfo),
+    /// At a system call.
+    Syscall(SyscallStop),
+    /// Stopped by job control.
+    GroupStop(i32),
+    /// It created a thread.
+    Clone(Tid),
+    /// It created a process.
+    Fork(Tid, crate::ForkKind),
+    /// Its program was replaced.
+    Exec,
+    /// It is about to end.
+    Exit(i32),
+}
+
+/// A thread.
+#[derive(Debug)]
+pub struct Thread {
+    pub tid: Tid,
+    pub state: State,
+    /// Registers of the present stop, with the pc where the program thinks
+    /// it is.
+    pub regs: Regs,
+    /// Only the pc differs from what the kernel has.
+    pub pc_changed: bool,
+    /// Other registers differ.
+    pub regs_changed: bool,
+    /// A stop not reported yet.
+    pub happening: Option<Happening>,
+    /// The trap here has been reported: go past it, not into it.
+    pub passed: Option<Addr>,
+    /// Traps that will be run into once more when a signal handler returns.
+    pub replays: SmallVec<[(Addr, u64); 2]>,
+    /// Signal to deliver at the next resume.
+    pub signal: Option<SigInfo>,
+    /// The kernel's copy of that signal is lost (a remote call ran).
+    pub disturbed: bool,
+    /// Its stop is inside a system call: registers will change on the way out.
+    pub in_kernel: bool,
+    /// At its exit event: the next resume is the last.
+    pub exiting: bool,
+    /// Waiting for a vfork child; does not answer interrupts.
+    pub vforking: bool,
+    /// Within a system call, by its number (only while calls are traced).
+    pub syscall: Option<u64>,
+    /// Stopped at a system call's entry.
+    pub at_entry: bool,
+    /// Job control has it stopped.
+    pub group_stop: bool,
+    /// The last resume was for one instruction.
+    pub stepping: bool,
+    /// Hardware slots, as bits, that this instruction touches.
+    pub touches: u8,
+    /// An interrupt was sent and not yet answered.
+    pub interrupted: bool,
+    /// What a step command still has to do.
+    pub plan: Option<Box<StepPlan>>,
+    /// Open calls of functions with return traps.
+    pub shadow: ShadowStack,
+    /// Protected pages open for its system call.
+    pub window: Option<Window>,
+    /// It has the debug registers that all have.
+    pub armed: bool,
+    /// To follow it from CPU to CPU.
+    pub stat: Option<Stat>,
+}
+
+impl Thread {
+    pub fn new(tid: Tid, state: State) -> Thread {
+        Thread {
+            tid,
+            state,
+            regs: Regs::default(),
+            pc_changed: false,
+            regs_changed: false,
+            happening: None,
+            passed: None,
+            replays: SmallVec::new(),
+            signal: None,
+            disturbed: false,
+            in_kernel: false,
+            exiting: false,
+            vforking: false,
+            syscall: None,
+            at_entry: false,
+            group_stop: false,
+            stepping: false,
+            touches: 0,
+            interrupted: false,
+            plan: None,
+            shadow: ShadowStack::default(),
+            window: None,
+            armed: false,
+            stat: None,
+        }
+    }
+
+    /// Puts the pc elsewhere.
+    pub fn set_pc(&mut self, pc: Addr) {
+        self.regs.rip = pc.0;
+        self.pc_changed = true;
+    }
+
+    /// Stopped, with nothing left to report.
+    pub fn idle(&self) -> bool {
+        self.state == State::Stopped && self.happening.is_none()
+    }
+}

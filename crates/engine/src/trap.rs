@@ -1,0 +1,229 @@
+//! What the debugger wants to hear about, as a value.
+
+use crate::{Addr, Tid};
+use rustc_hash::FxHashMap;
+
+/// Names one trap for as long as it lives; never used again after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TrapId(pub u32);
+
+/// On whose behalf a trap is set. Several owners share an address without
+/// knowing of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// A breakpoint or watchpoint typed by the user.
+    User,
+    /// The end of a step.
+    Step,
+    /// An event of a property; the user does not see it.
+    Monitor,
+    /// The engine's own, to follow the dynamic loader.
+    Loader,
+}
+
+/// What sets a trap off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum On {
+    /// The instruction at this address is about to run.
+    Exec(Addr),
+    /// A call of the function that begins at this address returns, or is
+    /// abandoned by longjmp, an exception or the thread's end.
+    Return(Addr),
+    /// As `Return`, and the entry is reported too, with the number of the
+    /// call that the return will carry.
+    Call(Addr),
+    /// A store to any of `len` bytes, after it was done.
+    Write {
+        /// First byte.
+        at: Addr,
+        /// Number of bytes.
+        len: u64,
+    },
+    /// A load from any of `len` bytes.
+    Read {
+        /// First byte.
+        at: Addr,
+        /// Number of bytes.
+        len: u64,
+    },
+    /// A load or a store.
+    Access {
+        /// First byte.
+        at: Addr,
+        /// Number of bytes.
+        len: u64,
+    },
+    /// Entry and exit of a system call (of every one for `None`).
+    Syscall(Option<u64>),
+    /// A signal is about to be delivered, whatever the signal policy says.
+    Signal(i32),
+    /// Threads begin and end.
+    Thread,
+}
+
+/// A frame of the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FrameRef {
+    /// Its canonical frame address: the stack pointer after it returned.
+    pub cfa: Addr,
+    /// Where it returns to.
+    pub return_to: Addr,
+}
+
+/// One thing to hear about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Trap {
+    /// What sets it off.
+    pub on: On,
+    /// Who wants to know.
+    pub owner: Owner,
+    /// Only in this thread.
+    pub thread: Option<Tid>,
+    /// For `Exec`: only after this frame returned. For data: only until this
+    /// frame returns, which is reported once.
+    pub frame: Option<FrameRef>,
+}
+
+impl Trap {
+    /// A trap for every thread and frame.
+    pub fn new(on: On, owner: Owner) -> Trap {
+        Trap {
+            on,
+            owner,
+            thread: None,
+            frame: None,
+        }
+    }
+
+    /// The same in one thread only.
+    pub fn in_thread(self, tid: Tid) -> Trap {
+        Trap {
+            thread: Some(tid),
+            ..self
+        }
+    }
+
+    /// The same bound to a frame.
+    pub fn in_frame(self, frame: FrameRef) -> Trap {
+        Trap {
+            frame: Some(frame),
+            ..self
+        }
+    }
+}
+
+/// A trap in a set, with how often it was asked for and set off.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The trap.
+    pub trap: Trap,
+    /// How many times it was inserted.
+    pub references: u32,
+    /// How many times it was reported.
+    pub hits: u64,
+}
+
+/// A set of traps. Inserting an equal trap again counts a reference and gives
+/// the same id; it goes when every reference is released.
+#[derive(Clone, Debug, Default)]
+pub struct TrapSet {
+    entries: FxHashMap<TrapId, Entry>,
+    ids: FxHashMap<Trap, TrapId>,
+    last: u32,
+}
+
+impl TrapSet {
+    /// The empty set.
+    pub fn new() -> TrapSet {
+        TrapSet::default()
+    }
+
+    /// Adds a reference to a trap. `true`: the trap is new.
+    pub fn insert(&mut self, trap: Trap) -> (TrapId, bool) {
+        if let Some(&id) = self.ids.get(&trap) {
+            if let Some(entry) = self.entries.get_mut(&id) {
+                entry.references += 1;
+            }
+            return (id, false);
+        }
+        self.last += 1;
+        let id = TrapId(self.last);
+        let entry = Entry {
+            trap,
+            references: 1,
+            hits: 0,
+        };
+        self.ids.insert(trap, id);
+        self.entries.insert(id, entry);
+        (id, true)
+    }
+
+    /// Releases one reference. `Some(trap)`: it was the last.
+    pub fn release(&mut self, id: TrapId) -> Option<Trap> {
+        let entry = self.entries.get_mut(&id)?;
+        entry.references -= 1;
+        if entry.references > 0 {
+            return None;
+        }
+        self.discard(id)
+    }
+
+    /// Takes a trap out whatever its references.
+    pub fn discard(&mut self, id: TrapId) -> Option<Trap> {
+        let entry = self.entries.remove(&id)?;
+        self.ids.remove(&entry.trap);
+        Some(entry.trap)
+    }
+
+    /// A trap by its id.
+    pub fn get(&self, id: TrapId) -> Option<&Entry> {
+        self.entries.get(&id)
+    }
+
+    /// The id of a trap that is in the set.
+    pub fn id_of(&self, trap: &Trap) -> Option<TrapId> {
+        self.ids.get(trap).copied()
+    }
+
+    /// Counts a hit.
+    pub(crate) fn hit(&mut self, id: TrapId) -> Option<&Entry> {
+        let entry = self.entries.get_mut(&id)?;
+        entry.hits += 1;
+        Some(entry)
+    }
+
+    /// Every trap.
+    pub fn iter(&self) -> impl Iterator<Item = (TrapId, &Entry)> {
+        self.entries.iter().map(|(id, entry)| (*id, entry))
+    }
+
+    /// How many different traps there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// There is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_traps_share_an_id_until_all_are_released() {
+        let mut set = TrapSet::new();
+        let trap = Trap::new(On::Exec(Addr(16)), Owner::User);
+        let (id, new) = set.insert(trap);
+        assert!(new);
+        assert_eq!(set.insert(trap), (id, false));
+        let (other, new) = set.insert(Trap::new(On::Exec(Addr(16)), Owner::Monitor));
+        assert!(new && other != id);
+        assert_eq!(set.release(id), None);
+        assert_eq!(set.release(id), Some(trap));
+        assert_eq!(set.release(id), None);
+        assert!(set.insert(trap).0 > other, "ids are not used twice");
+    }
+}

@@ -1,0 +1,202 @@
+//! Watched data: what a hit means.
+//!
+//! The CPU reports an access after it was done, by slot and without its kind;
+//! the kernel keeps one of several signals. What is missing is found out from
+//! the instruction.
+
+use crate::access::Touch;
+use crate::calls::Causes;
+use crate::watch::wanted;
+use crate::{Addr, Cause, FrameRef, Process, Result, Tid, TrapId};
+use smallvec::SmallVec;
+use verde_sys::perf::Access;
+use verde_sys::{debug_registers, ptrace};
+
+/// How far from a frame the stack pointer still tells about it.
+const SAME_STACK: u64 = 1 << 20;
+
+impl Process {
+    pub(crate) fn remember_value(&mut self, slot: usize) -> Option<bool> {
+        let h = self.watches.hardware[slot].as_mut()?;
+        let mut bytes = [0u8; 8];
+        self.memory.read(h.at, &mut bytes[..h.len as usize]).ok()?;
+        let now = u64::from_ne_bytes(bytes);
+        let changed = now != h.last;
+        h.last = now;
+        Some(changed)
+    }
+
+    /// Other slots set off by the access that set off `slot`: of several
+    /// signals at once the kernel keeps one.
+    pub(crate) fn also_hit(&self, tid: Tid, slot: usize) -> Result<u8> {
+        if self.watches.hardware.iter().flatten().count() < 2 {
+            return Ok(0);
+        }
+        let others = self.watched_by_last_access(tid).unwrap_or(0) & !(1 << slot);
+        if others == 0 || ptrace::has_pending_fault(tid)? {
+            return Ok(0);
+        }
+        Ok(others)
+    }
+
+    /// Hardware slots, given as bits, fired in a thread.
+    pub(crate) fn slots_hit(&mut self, tid: Tid, slots: u8, causes: &mut Causes) -> Result<()> {
+        for slot in (0..debug_registers::COUNT).filter(|slot| slots & 1 << slot != 0) {
+            self.slot_hit(tid, slot, causes)?;
+        }
+        Ok(())
+    }
+
+    /// A hardware slot fired in a thread.
+    pub(crate) fn slot_hit(&mut self, tid: Tid, slot: usize, causes: &mut Causes) -> Result<()> {
+        let Some(h) = self.watches.hardware.get(slot).and_then(Option::as_ref) else {
+            // Removed while the hit was queued.
+            return Ok(());
+        };
+        let (at, access) = (h.at, h.access);
+        let users = h.users.clone();
+        let changed = self.remember_value(slot).unwrap_or(false);
+        let write = access == Access::Write || changed || self.last_access(tid, at) == Some(true);
+        for id in users {
+            self.watch_hit(tid, id, write, causes)?;
+        }
+        Ok(())
+    }
+
+    /// Before a step: which hardware slots will the instruction set off?
+    pub(crate) fn note_touches(&mut self, tid: Tid) {
+        if self.watches.hardware.iter().all(Option::is_none) {
+            return;
+        }
+        let Ok(regs) = self.regs(tid).copied() else {
+            return;
+        };
+        let mut bytes = [0u8; 16];
+        let got = self.read_some(regs.pc(), &mut bytes);
+        let Some(instruction) = crate::relocate::decode(&bytes[..got], regs.pc()) else {
+            return;
+        };
+        let bits = self.slots_touched(&crate::access::touches(&instruction, &regs));
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.touches = bits;
+        }
+    }
+
+    /// The hardware slots, as bits, that these accesses set off.
+    pub(crate) fn slots_touched(&self, touched: &[Touch]) -> u8 {
+        let mut bits = 0;
+        for (slot, h) in self.watches.hardware.iter().enumerate() {
+            let Some(h) = h else { continue };
+            let hit = |t: &Touch| {
+                t.at.0 < h.at.0 + u64::from(h.len)
+                    && h.at.0 < t.at.0.saturating_add(t.len)
+                    && (t.write || h.access == Access::ReadWrite)
+            };
+            if touched.iter().any(hit) {
+                bits |= 1 << slot;
+            }
+        }
+        bits
+    }
+
+    /// After a step: which hardware slots did it set off? The SIGTRAP of the
+    /// step displaces that of the watchpoint, which then must be made up for.
+    pub(crate) fn slots_stepped_on(&mut self, tid: Tid) -> Result<u8> {
+        if self.watches.by_registers {
+            return Ok(debug_registers::take_hits(tid)?);
+        }
+        let touches = match self.threads.get_mut(&tid) {
+            Some(thread) => std::mem::take(&mut thread.touches),
+            None => 0,
+        };
+        if touches == 0 || ptrace::has_pending_fault(tid)? {
+            // Nothing, or it was kept and comes next.
+            return Ok(0);
+        }
+        Ok(touches)
+    }
+
+    /// The hardware slots, as bits, that the instruction before the pc must
+    /// have set off; `None` if it touched nothing that is or was watched.
+    pub(crate) fn watched_by_last_access(&self, tid: Tid) -> Option<u8> {
+        let mut hits = 0;
+        for (slot, h) in self.watches.hardware.iter().enumerate() {
+            let Some(h) = h else { continue };
+            let seen = self.last_access(tid, h.at);
+            if seen.is_some_and(|wrote| wrote || h.access == Access::ReadWrite) {
+                hits |= 1 << slot;
+            }
+        }
+        let was_watched = |at: &Addr| self.last_access(tid, *at).is_some();
+        (hits != 0 || self.watches.retired.iter().any(was_watched)).then_some(hits)
+    }
+
+    /// Reports a watch, if it is about this thread and kind of access.
+    pub(crate) fn watch_hit(
+        &mut self,
+        tid: Tid,
+        id: TrapId,
+        write: bool,
+        causes: &mut Causes,
+    ) -> Result<()> {
+        let Some(trap) = self.traps.get(id).map(|e| e.trap) else {
+            return Ok(());
+        };
+        let Some(want) = wanted(trap.on) else {
+            return Ok(());
+        };
+        if (write && !want.write) || (!write && !want.read) {
+            return Ok(());
+        }
+        if trap.thread.is_some_and(|t| t != tid) {
+            return Ok(());
+        }
+        if let (Some(frame), Ok(regs)) = (trap.frame, self.regs(tid)) {
+            let above = regs.rsp.wrapping_sub(frame.cfa.0);
+            if above < SAME_STACK && (trap.thread.is_some() || above > 0) {
+                // The frame was left by a longjmp or an exception.
+                return self.end_watch(id, frame, causes);
+            }
+        }
+        self.traps.hit(id);
+        causes.push(Cause::Watch {
+            id,
+            write,
+            at: want.at,
+        });
+        Ok(())
+    }
+
+    fn end_watch(&mut self, id: TrapId, frame: FrameRef, causes: &mut Causes) -> Result<()> {
+        causes.push(Cause::WatchEnded { id, frame });
+        match self.traps.discard(id) {
+            Some(_) => self.tear_down_watch(id),
+            None => Ok(()),
+        }
+    }
+
+    /// A frame with watched locals may have returned.
+    pub(crate) fn frame_ended(&mut self, causes: &mut Causes) -> Result<()> {
+        if self.watches.ends.is_empty() {
+            return Ok(());
+        }
+        let ended: SmallVec<[TrapId; 2]> = causes
+            .iter()
+            .filter_map(|c| match c {
+                Cause::Trap { id } if self.watches.ends.contains_key(id) => Some(*id),
+                _ => None,
+            })
+            .collect();
+        for end in ended {
+            causes.retain(|c| *c != Cause::Trap { id: end });
+            let watches = self.watches.ends.get(&end).cloned().unwrap_or_default();
+            let frame = self.traps.get(end).and_then(|e| e.trap.frame);
+            for id in watches {
+                if let Some(frame) = frame {
+                    self.end_watch(id, frame, causes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

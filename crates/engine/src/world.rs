@@ -1,0 +1,137 @@
+//! Stopping threads: all of them, or one.
+
+use crate::arrive::unless_gone;
+use crate::thread::State;
+use crate::{Error, Process, Result, Tid};
+use std::ops::{Deref, DerefMut};
+use verde_sys::{number, ptrace, wait};
+
+/// All threads are stopped while this lives: the only way to consistent reads
+/// of several threads. Dropping it lets go the threads that it stopped.
+pub struct StopGuard<'a> {
+    process: &'a mut Process,
+    stopped: Vec<Tid>,
+}
+
+impl StopGuard<'_> {
+    /// Leaves the world stopped, until `resume` or `resume_all`.
+    pub fn keep(mut self) {
+        self.stopped.clear();
+    }
+}
+
+impl Deref for StopGuard<'_> {
+    type Target = Process;
+    fn deref(&self) -> &Process {
+        self.process
+    }
+}
+
+impl DerefMut for StopGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Process {
+        self.process
+    }
+}
+
+impl Drop for StopGuard<'_> {
+    fn drop(&mut self) {
+        for tid in std::mem::take(&mut self.stopped) {
+            if let Err(error) = self.process.go(tid) {
+                tracing::warn!(%tid, %error, "thread not resumed");
+            }
+        }
+    }
+}
+
+impl Process {
+    /// Stops every thread. What they report meanwhile is kept for `wait`.
+    pub fn stop_all(&mut self) -> Result<StopGuard<'_>> {
+        let stopped = self.stop_threads(None)?;
+        Ok(StopGuard {
+            process: self,
+            stopped,
+        })
+    }
+
+    /// Stops every thread but one; the threads that were running.
+    pub(crate) fn stop_threads(&mut self, except: Option<Tid>) -> Result<Vec<Tid>> {
+        let before = std::mem::replace(&mut self.stopping, true);
+        let result = self.stop_threads_now(except);
+        self.stopping = before;
+        result
+    }
+
+    fn stop_threads_now(&mut self, except: Option<Tid>) -> Result<Vec<Tid>> {
+        let mut stopped = Vec::new();
+        loop {
+            let mut waiting = false;
+            for thread in self.threads.values_mut() {
+                // Actual state against wanted state, until they agree. One
+                // that waits for its vfork child stops by itself, later.
+                let moving = matches!(thread.state, State::Running | State::Listening);
+                if !moving || thread.vforking || Some(thread.tid) == except {
+                    continue;
+                }
+                waiting = true;
+                if !thread.interrupted {
+                    thread.interrupted = true;
+                    stopped.push(thread.tid);
+                    unless_gone(ptrace::interrupt(thread.tid))?;
+                }
+            }
+            if !waiting {
+                stopped.append(&mut self.parked);
+                return Ok(stopped);
+            }
+            self.take_one_status()?;
+        }
+    }
+
+    /// Stops some thread, preferably one that runs; its id.
+    pub(crate) fn stop_one(&mut self) -> Result<Tid> {
+        let before = std::mem::replace(&mut self.stopping, true);
+        let result = self.stop_one_now();
+        self.stopping = before;
+        result
+    }
+
+    fn stop_one_now(&mut self) -> Result<Tid> {
+        loop {
+            let moving = |s: State| matches!(s, State::Running | State::Listening);
+            let candidate = self
+                .threads
+                .values_mut()
+                .filter(|t| moving(t.state) && !t.vforking)
+                .min_by_key(|t| t.tid);
+            let Some(thread) = candidate else {
+                let stopped = self.threads.values().filter(|t| t.state == State::Stopped);
+                return stopped.map(|t| t.tid).min().ok_or(Error::Gone);
+            };
+            let tid = thread.tid;
+            if !thread.interrupted {
+                thread.interrupted = true;
+                unless_gone(ptrace::interrupt(tid))?;
+            }
+            while self.threads.get(&tid).is_some_and(|t| moving(t.state)) {
+                self.take_one_status()?;
+            }
+            if self.threads.contains_key(&tid) {
+                return Ok(tid);
+            }
+            if self.end.is_some() {
+                return Err(Error::Gone);
+            }
+        }
+    }
+
+    /// Waits for one wait status and takes note of it.
+    pub(crate) fn take_one_status(&mut self) -> Result<()> {
+        match wait::any(true) {
+            Ok(Some((tid, status))) => self.arrived(tid, status),
+            Ok(None) => Ok(()),
+            Err(e) if e.errno == number::EINTR => Ok(()),
+            Err(e) if e.errno == number::ECHILD => Err(Error::Gone),
+            Err(e) => Err(e.into()),
+        }
+    }
+}

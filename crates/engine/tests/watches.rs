@@ -1,0 +1,259 @@
+//! Watched data: exact counts for each mechanism.
+
+mod common;
+
+use common::{Program, compile, next, run_out, transparent, until, waits_for_input};
+use std::io::Write;
+use verde_engine::{Addr, Cause, End, FrameRef, On, Owner, Process, Tid, Trap, TrapId};
+
+fn watch(process: &mut Process, at: Addr, len: u64) -> TrapId {
+    process
+        .insert(Trap::new(On::Write { at, len }, Owner::User))
+        .expect("a watch")
+}
+
+/// Counts the stores to `shared` by every thread.
+fn count(
+    program: &Program,
+    kind: &str,
+    threads: u64,
+    times: u64,
+    set: impl Fn(&mut Process, Addr) -> TrapId,
+) {
+    let args = [threads.to_string(), times.to_string()];
+    let mut process = program.launch(&[&args[0], &args[1], kind]);
+    let at = program.address(&process, "shared");
+    let id = set(&mut process, at);
+    let mut hits = 0;
+    let end = run_out(&mut process, |_, stop| {
+        for cause in &stop.causes {
+            match cause {
+                Cause::Watch { id: i, write, .. } => {
+                    assert!(*write && *i == id);
+                    hits += 1;
+                }
+                other => panic!("unexpected {other:?}"),
+            }
+        }
+    });
+    assert_eq!(end, End::Exited(7), "{kind} {threads} {hits}");
+    assert_eq!(hits, threads * times, "{threads} threads");
+}
+
+#[test]
+fn perf_events_count_every_store() {
+    let program = compile("counts.c", &["-O1"]);
+    for (threads, times) in [(1, 20_000), (4, 5_000), (16, 20_000)] {
+        count(&program, "w", threads, times, |process, at| {
+            let id = watch(process, at, 8);
+            assert_eq!(process.watch_in_hardware(id), Some(true));
+            id
+        });
+    }
+}
+
+/// As where perf events are denied: new threads must get the registers too.
+#[test]
+fn debug_registers_count_every_store() {
+    let program = compile("counts.c", &["-O1"]);
+    for (threads, times) in [(1, 5_000), (4, 1_250), (16, 300)] {
+        count(&program, "w", threads, times, |process, at| {
+            process.avoid_perf_events();
+            watch(process, at, 8)
+        });
+    }
+}
+
+/// Threads that block all signals: a perf event's signal would never come.
+/// (An int3 on the way would unblock SIGTRAP, so there is none.)
+#[test]
+fn stores_with_signals_blocked() {
+    let program = compile("counts.c", &["-O1"]);
+    for threads in [1, 4] {
+        let mut child = program.spawn(&[&threads.to_string(), "500", "b"]);
+        let pid = Tid(child.id() as i32);
+        until("it waits for input", || waits_for_input(pid));
+        let mut process = Process::attach(pid, transparent()).expect("attached");
+        let at = program.address(&process, "shared");
+        let id = watch(&mut process, at, 8);
+        let mut input = child.stdin.take().expect("input");
+        input.write_all(b"x").expect("written");
+        let end = run_out(&mut process, |_, _| {});
+        assert_eq!(end, End::Exited(7));
+        let hits = process.traps().get(id).expect("a watch").hits;
+        assert_eq!(hits, threads * 500);
+        assert!(child.wait().is_err(), "reaped by the engine");
+    }
+}
+
+/// More watches than slots: the page is guarded, and no thread slips through
+/// while another one's store is let in.
+#[test]
+fn pages_count_every_store() {
+    let program = compile("counts.c", &["-O1"]);
+    // Stores that the engine does itself, and others that it must step.
+    for (kind, each) in [("w", 2_000), ("a", 200)] {
+        for threads in [1, 4, 16] {
+            count(&program, kind, threads, each / threads, |process, at| {
+                let big = watch(process, at, 64);
+                assert_eq!(process.watch_in_hardware(big), Some(false));
+                big
+            });
+        }
+    }
+}
+
+fn watched_program() -> (Program, Process, common::Output) {
+    let program = compile("watched.c", &["-O0"]);
+    let (mut process, output) = program.launch_with(&[], transparent());
+    let begin = program.address(&process, "begin");
+    let begin = common::exec(&mut process, begin);
+    process.resume_all().expect("resumed");
+    assert!(next(&mut process).traps().any(|id| id == begin));
+    (program, process, output)
+}
+
+/// The paper's sudoku: 81 cells, each its own watch.
+#[test]
+fn eighty_one_cells() {
+    let (program, mut process, output) = watched_program();
+    let cells = program.address(&process, "data");
+    let ids: Vec<TrapId> = (0..81)
+        .map(|i| watch(&mut process, cells + 8 * i, 8))
+        .collect();
+    let hardware = ids
+        .iter()
+        .filter(|id| process.watch_in_hardware(**id) == Some(true));
+    assert_eq!(hardware.count(), 4);
+    let mut order = Vec::new();
+    let end = run_out(&mut process, |process, stop| {
+        for cause in &stop.causes {
+            let Cause::Watch {
+                id,
+                at,
+                write: true,
+            } = *cause
+            else {
+                panic!("unexpected {cause:?}")
+            };
+            let cell = ids.iter().position(|i| *i == id).expect("a cell");
+            assert_eq!(at, cells + 8 * cell as u64);
+            order.push((cell, process.read_u64(at).expect("its value")));
+        }
+    });
+    assert_eq!(end, End::Exited(0));
+    let mut expected: Vec<(usize, u64)> = (0..81).map(|i| (i, i as u64)).collect();
+    expected.extend([(7, 7), (7, 8)]);
+    assert_eq!(order, expected);
+    let printed = output.text();
+    assert!(
+        printed.ends_with("a string of some length 0123456789\n"),
+        "{printed}"
+    );
+}
+
+/// Loads and stores are told apart, by hardware and by pages.
+#[test]
+fn loads_and_stores() {
+    for pages in [false, true] {
+        let (program, mut process, _) = watched_program();
+        let data = program.address(&process, "data");
+        if pages {
+            // Unrelated watches take the hardware.
+            let after = program.address(&process, "after");
+            for i in 0..4 {
+                watch(&mut process, after + 8 * i, 8);
+            }
+        }
+        let at = data + 8 * 7;
+        let mut set = |on| process.insert(Trap::new(on, Owner::User)).expect("a watch");
+        let read = set(On::Read { at, len: 8 });
+        let write = set(On::Write { at, len: 8 });
+        let both = set(On::Access { at, len: 8 });
+        assert_eq!(process.watch_in_hardware(read), Some(!pages));
+        let end = run_out(&mut process, |_, _| {});
+        assert_eq!(end, End::Exited(0));
+        let hits = [read, write, both].map(|id| process.traps().get(id).expect("a watch").hits);
+        // Stored, loaded into the sum, stored again, loaded and stored by ++.
+        assert_eq!(hits, [2, 3, 5], "pages: {pages}");
+    }
+}
+
+/// libc and the kernel write too; the program is not disturbed.
+#[test]
+fn stores_by_libc_and_the_kernel() {
+    let (program, mut process, output) = watched_program();
+    let data = program.address(&process, "data");
+    let text = watch(&mut process, data + 81 * 8, 64);
+    let buffer = watch(&mut process, data + 81 * 8 + 64, 64);
+    assert_eq!(process.watch_in_hardware(text), Some(false));
+    let end = run_out(&mut process, |_, _| {});
+    assert_eq!(end, End::Exited(0));
+    let hits = [text, buffer].map(|id| process.traps().get(id).expect("a watch").hits);
+    assert!(hits[0] >= 1, "strcpy");
+    assert_eq!(hits[1], 1, "read");
+    let printed = output.text();
+    assert!(
+        printed.ends_with("a string of some length 0123456789\n"),
+        "{printed}"
+    );
+}
+
+/// A watched local belongs to its frame: other frames of the same function
+/// and later users of the stack are not reported, its end is, once.
+#[test]
+fn locals_end_with_their_frame() {
+    for leave in [false, true] {
+        let (program, mut process, _) = watched_program();
+        let announce = program.address(&process, "announce");
+        let announce = common::exec(&mut process, announce);
+        process.resume_all().expect("resumed");
+        let skip = if leave { 3 } else { 0 };
+        for _ in 0..skip {
+            let stop = next(&mut process);
+            process.resume(stop.tid).expect("resumed");
+        }
+        let stop = next(&mut process);
+        assert!(stop.traps().any(|id| id == announce));
+        process.remove(announce).expect("removed");
+        // At the entry of `announce`: rbp is the frame of `local`.
+        let regs = *process.regs(stop.tid).expect("registers");
+        let frame = FrameRef {
+            cfa: Addr(regs.rbp + 16),
+            return_to: Addr(
+                process
+                    .read_u64(Addr(regs.rbp + 8))
+                    .expect("a return address"),
+            ),
+        };
+        let on = On::Write {
+            at: Addr(regs.rdi),
+            len: 8,
+        };
+        let trap = Trap::new(on, Owner::User)
+            .in_thread(stop.tid)
+            .in_frame(frame);
+        let id = process.insert(trap).expect("a watch");
+        process.resume(stop.tid).expect("resumed");
+        let (mut hits, mut ends) = (0, 0);
+        let end = run_out(&mut process, |process, stop| {
+            for cause in &stop.causes {
+                match cause {
+                    Cause::Watch { id: i, .. } if *i == id => hits += 1,
+                    Cause::WatchEnded { id: i, .. } if *i == id => {
+                        ends += 1;
+                        assert!(process.traps().get(id).is_none());
+                    }
+                    other => panic!("unexpected {other:?}"),
+                }
+            }
+        });
+        assert_eq!(end, End::Exited(0));
+        // Three additions, and the recursion's result in the outer frame.
+        assert_eq!(
+            (hits, ends),
+            (if leave { 3 } else { 4 }, 1),
+            "leave: {leave}"
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! Starting a program under trace, with the environment, descriptors, signal
+//! state and affinity it would have without a debugger.
+
+use crate::Tid;
+use crate::affinity::CpuSet;
+use crate::error::{Result, SysError};
+use crate::ptrace::{self, IfTracerDies};
+use crate::wait::{self, Event, WaitStatus};
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// What to start.
+#[derive(Debug, Default)]
+pub struct Launch {
+    /// Program: a path, or a name searched in PATH.
+    pub program: PathBuf,
+    /// Arguments after the program's name.
+    pub args: Vec<OsString>,
+    /// The whole environment; `None` for the debugger's own.
+    pub env: Option<Vec<(OsString, OsString)>>,
+    /// Working directory; `None` for the debugger's own.
+    pub cwd: Option<PathBuf>,
+    /// Standard input, output and error; `None` to inherit.
+    pub stdio: [Option<OwnedFd>; 3],
+    /// Leave address space randomisation on.
+    pub aslr: bool,
+    /// Give it a process group of its own, for the terminal hand-over.
+    pub own_group: bool,
+    /// CPUs it may use; `None` for those of the calling thread.
+    pub affinity: Option<CpuSet>,
+}
+
+/// Everything the child needs, made before the fork: after it only
+/// async-signal-safe calls are allowed.
+struct Prepared {
+    path: CString,
+    argv: Vec<*const libc::c_char>,
+    envp: Vec<*const libc::c_char>,
+    cwd: Option<CString>,
+    stdio: [Option<RawFd>; 3],
+    aslr: bool,
+    own_group: bool,
+    affinity: Option<CpuSet>,
+    _strings: (Vec<CString>, Vec<CString>),
+}
+
+fn c_string(text: &OsStr) -> Result<CString> {
+    CString::new(text.as_bytes()).map_err(|_| SysError {
+        call: "NUL in argument",
+        errno: libc::EINVAL,
+    })
+}
+
+fn find(program: &Path) -> Result<PathBuf> {
+    if program.as_os_str().as_bytes().contains(&b'/') {
+        return Ok(program.to_path_buf());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|dir| dir.join(program))
+        .find(|candidate| candidate.is_file())
+        .ok_or(SysError {
+            call: "find program in PATH",
+            errno: libc::ENOENT,
+        })
+}
+
+fn prepare(launch: &Launch) -> Result<Prepared> {
+    let path = find(&launch.program)?;
+    let mut args = vec![c_string(launch.program.as_os_str())?];
+    for arg in &launch.args {
+        args.push(c_string(arg)?);
+    }
+    let env: Vec<(OsString, OsString)> = match &launch.env {
+        Some(env) => env.clone(),
+        None => std::env::vars_os().collect(),
+    };
+    let mut vars = Vec::with_capacity(env.len());
+    for (name, value) in env {
+        let mut line = name;
+        line.push("=");
+        line.push(value);
+        vars.push(c_string(&line)?);
+    }
+    let pointers = |strings: &[CString]| {
+        let mut list: Vec<*const libc::c_char> = strings.iter().map(|s| s.as_ptr()).collect();
+        list.push(std::ptr::null());
+        list
+    };
+    Ok(Prepared {
+        path: c_string(path.as_os_str())?,
+        argv: pointers(&args),
+        envp: pointers(&vars),
+        cwd: launch
+            .cwd
+            .as_ref()
+            .map(|d| c_string(d.as_os_str()))
+            .transpose()?,
+        stdio: [0, 1, 2].map(|i| launch.stdio[i].as_ref().map(AsRawFd::as_raw_fd)),
+        aslr: launch.aslr,
+        own_group: launch.own_group,
+        affinity: launch.affinity,
+        _strings: (args, vars),
+    })
+}
+
+/// A pipe whose ends do not survive an exec.
+fn pipe() -> Result<(File, File)> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for the two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(SysError::last("pipe"));
+    }
+    // SAFETY: both descriptors are new and ours.
+    Ok(unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) })
+}
+
+/// Starts the program traced by the calling thread. On return it has done its
+/// exec and not executed an instruction; it dies with the tracer.
+pub fn launch(launch: &Launch) -> Result<Tid> {
+    let prepared = prepare(launch)?;
+    let (gate_read, mut gate_write) = pipe()?;
+    let (mut error_read, error_write) = pipe()?;
+    // SAFETY: the child only makes async-signal-safe calls on data prepared
+    // above, and ends in exec or _exit.
+    let pid = unsafe { libc::fork() };
+    match pid {
+        -1 => return Err(SysError::last("fork")),
+        0 => {
+            // SAFETY: this is the child.
+            unsafe { child(&prepared, gate_read.as_raw_fd(), error_write.as_raw_fd()) }
+        }
+        _ => {}
+    }
+    drop((gate_read, error_write));
+    let tid = Tid(pid);
+    let fail = |error: SysError| {
+        // SAFETY: kills and reaps the child made above.
+        unsafe {
+            libc::kill(pid, libc::SIGKILL);
+            libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL);
+        }
+        error
+    };
+    ptrace::seize(tid, IfTracerDies::Kill).map_err(fail)?;
+    gate_write
+        .write_all(&[1])
+        .map_err(|e| fail(SysError::from_io("start program", &e)))?;
+    loop {
+        match wait::task(tid)? {
+            WaitStatus::Event(Event::Exec) => return Ok(tid),
+            // TRACEEXIT: the exec failed, let it go on to its end.
+            WaitStatus::Exited(_) | WaitStatus::Killed { .. } => {
+                let mut report = [0u8; 4];
+                let errno = match error_read.read_exact(&mut report) {
+                    Ok(()) => i32::from_ne_bytes(report),
+                    Err(_) => libc::ECHILD,
+                };
+                return Err(SysError {
+                    call: "start program",
+                    errno,
+                });
+            }
+            WaitStatus::Signal(signal) => ptrace::resume(tid, ptrace::Go::Continue, signal)?,
+            _ => ptrace::resume(tid, ptrace::Go::Continue, 0)?,
+        }
+    }
+}
+
+/// The child's side, up to the exec.
+///
+/// # Safety
+/// Only in a fresh child of fork.
+unsafe fn child(p: &Prepared, gate: RawFd, errors: RawFd) -> ! {
+    // SAFETY: all pointers lead to data of `p`, made before the fork.
+    unsafe {
+        let give_up = || -> ! {
+            let errno = *libc::__errno_location();
+            libc::write(errors, (&raw const errno).cast(), 4);
+            libc::_exit(127)
+        };
+        if p.own_group {
+            libc::setpgid(0, 0);
+        }
+        // Rust programs ignore SIGPIPE; an ignored signal survives exec. The
+        // mask is left alone: nothing here blocks signals for longer than a
+        // call, so it is the one the debugger was started with.
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        if let Some(CpuSet(set)) = &p.affinity {
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set);
+        }
+        if !p.aslr {
+            let now = libc::personality(0xffff_ffff);
+            libc::personality(now as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+        }
+        for (target, fd) in p.stdio.iter().enumerate() {
+            if let Some(fd) = fd {
+                let target = target as i32;
+                // dup2 onto itself would keep close-on-exec.
+                let done = if *fd == target {
+                    libc::fcntl(target, libc::F_SETFD, 0)
+                } else {
+                    libc::dup2(*fd, target)
+                };
+                if done < 0 {
+                    give_up();
+                }
+            }
+        }
+        if let Some(cwd) = &p.cwd
+            && libc::chdir(cwd.as_ptr()) != 0
+        {
+            give_up();
+        }
+        // Wait until the parent has attached: then exec is a ptrace event.
+        let mut byte = 0u8;
+        if libc::read(gate, (&raw mut byte).cast(), 1) != 1 {
+            libc::_exit(127);
+        }
+        libc::execve(p.path.as_ptr(), p.argv.as_ptr(), p.envp.as_ptr());
+        give_up()
+    }
+}

@@ -1,0 +1,51 @@
+//! The kernel's edge of Verde: everything that needs `unsafe` to talk to Linux.
+//!
+//! One file per kernel facility. Nothing here knows what a debugger is: no
+//! trap, no policy, no retry beyond what a single system call needs. Callers
+//! get plain values (`WaitStatus`, `Regs`, `Addr`) and one error type that
+//! names the call that failed.
+//!
+//! ptrace belongs to the thread that attached: every function taking a [`Tid`]
+//! of a tracee must be called on that thread.
+
+// This crate exists to hold the unsafe calls of the workspace; each block says
+// why it is sound.
+#![allow(unsafe_code)]
+
+mod addr;
+pub mod affinity;
+pub mod debug_registers;
+pub mod doorbell;
+mod error;
+pub mod guardian;
+pub mod launch;
+pub mod memory;
+pub mod perf;
+pub mod procfs;
+pub mod ptrace;
+mod regs;
+pub mod remote;
+pub mod siginfo;
+pub mod signals;
+pub mod terminal;
+pub mod wait;
+mod xstate;
+
+pub use addr::{Addr, Tid};
+pub use error::{Result, SysError};
+pub use regs::Regs;
+pub use siginfo::SigInfo;
+pub use wait::{Event, WaitStatus};
+pub use xstate::XState;
+
+/// Numbers of the kernel interface, so that crates above need no `libc`.
+pub mod number {
+    pub use libc::{
+        EAGAIN, ECHILD, EINTR, EINVAL, EIO, ENOSPC, EPERM, ESRCH, MAP_ANONYMOUS,
+        MAP_FIXED_NOREPLACE, MAP_PRIVATE, O_RDONLY, O_RDWR, PROT_EXEC, PROT_NONE, PROT_READ,
+        PROT_WRITE, SIGABRT, SIGALRM, SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL, SIGINT,
+        SIGIO, SIGKILL, SIGPIPE, SIGPROF, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP, SIGTSTP,
+        SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_mmap, SYS_mprotect,
+        SYS_munmap,
+    };
+}

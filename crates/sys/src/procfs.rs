@@ -1,0 +1,223 @@
+//! What /proc says about a process.
+
+use crate::error::{Result, SysError};
+use crate::{Addr, Tid};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+fn read(call: &'static str, path: String) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|e| SysError::from_io(call, &e))
+}
+
+/// The threads of a process, as listed now.
+pub fn threads(pid: Tid) -> Result<Vec<Tid>> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task"))
+        .map_err(|e| SysError::from_io("list /proc/pid/task", &e))?;
+    let mut tids: Vec<Tid> = entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .map(Tid)
+        .collect();
+    tids.sort();
+    Ok(tids)
+}
+
+/// Whether `tid` is a thread of `pid`.
+pub fn is_thread_of(pid: Tid, tid: Tid) -> bool {
+    fs::exists(format!("/proc/{pid}/task/{tid}")).unwrap_or(false)
+}
+
+/// The auxiliary vector's entry of a type, if there.
+pub fn auxv(pid: Tid) -> Result<Auxv> {
+    let bytes = read("read /proc/pid/auxv", format!("/proc/{pid}/auxv"))?;
+    let words: Vec<u64> = bytes
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .map(|w| u64::from_ne_bytes(*w))
+        .collect();
+    Ok(Auxv { words })
+}
+
+/// The auxiliary vector: what the kernel told the program about itself.
+#[derive(Clone, Debug, Default)]
+pub struct Auxv {
+    words: Vec<u64>,
+}
+
+impl Auxv {
+    fn get(&self, kind: u64) -> Option<u64> {
+        let pair = self
+            .words
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .find(|p| p[0] == kind)?;
+        Some(pair[1])
+    }
+
+    /// The program's entry point.
+    pub fn entry(&self) -> Option<Addr> {
+        self.get(libc::AT_ENTRY).map(Addr)
+    }
+
+    /// The program headers in memory, and their number.
+    pub fn program_headers(&self) -> Option<(Addr, u64)> {
+        Some((Addr(self.get(libc::AT_PHDR)?), self.get(libc::AT_PHNUM)?))
+    }
+
+    /// Where the dynamic loader is; `None` for a static program.
+    pub fn loader(&self) -> Option<Addr> {
+        self.get(libc::AT_BASE).filter(|&a| a != 0).map(Addr)
+    }
+
+    /// Where the kernel's vDSO is.
+    pub fn vdso(&self) -> Option<Addr> {
+        self.get(libc::AT_SYSINFO_EHDR).map(Addr)
+    }
+}
+
+/// One line of /proc/pid/maps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// First byte.
+    pub start: Addr,
+    /// One past the last byte.
+    pub end: Addr,
+    /// Readable.
+    pub read: bool,
+    /// Writable.
+    pub write: bool,
+    /// Executable.
+    pub execute: bool,
+    /// Shared with other processes (not copied on write).
+    pub shared: bool,
+    /// Where in the file it begins.
+    pub offset: u64,
+    /// File path, `[heap]` and the like, or empty.
+    pub name: String,
+}
+
+impl Mapping {
+    /// The address lies in this mapping.
+    pub fn contains(&self, at: Addr) -> bool {
+        self.start <= at && at < self.end
+    }
+
+    /// The protection as mprotect takes it.
+    pub fn protection(&self) -> i32 {
+        (if self.read { libc::PROT_READ } else { 0 })
+            | (if self.write { libc::PROT_WRITE } else { 0 })
+            | (if self.execute { libc::PROT_EXEC } else { 0 })
+    }
+}
+
+/// The memory map of a process, by rising address.
+pub fn maps(pid: Tid) -> Result<Vec<Mapping>> {
+    let text = read("read /proc/pid/maps", format!("/proc/{pid}/maps"))?;
+    let text = String::from_utf8_lossy(&text);
+    Ok(text.lines().filter_map(mapping).collect())
+}
+
+fn mapping(line: &str) -> Option<Mapping> {
+    let mut rest = line;
+    let mut field = || {
+        rest = rest.trim_start_matches(' ');
+        let (word, tail) = rest.split_once(' ').unwrap_or((rest, ""));
+        rest = tail;
+        word
+    };
+    let (start, end) = field().split_once('-')?;
+    let flags = field().as_bytes();
+    let offset = u64::from_str_radix(field(), 16).ok()?;
+    let _device = field();
+    let _inode = field();
+    Some(Mapping {
+        start: Addr(u64::from_str_radix(start, 16).ok()?),
+        end: Addr(u64::from_str_radix(end, 16).ok()?),
+        read: flags.first() == Some(&b'r'),
+        write: flags.get(1) == Some(&b'w'),
+        execute: flags.get(2) == Some(&b'x'),
+        shared: flags.get(3) == Some(&b's'),
+        offset,
+        name: rest.trim_start_matches(' ').to_string(),
+    })
+}
+
+/// The executable of a process.
+pub fn executable(pid: Tid) -> Result<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/exe"))
+        .map_err(|e| SysError::from_io("read /proc/pid/exe", &e))
+}
+
+/// The value of a `Name:` line of /proc/pid/task/tid/status.
+pub fn status_field(pid: Tid, tid: Tid, name: &str) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+    let line = text
+        .lines()
+        .find(|l| l.strip_prefix(name).is_some_and(|r| r.starts_with(':')))?;
+    Some(line[name.len() + 1..].trim().to_string())
+}
+
+/// A thread's stat file kept open, to ask cheaply for its state and CPU.
+#[derive(Debug)]
+pub struct Stat {
+    file: File,
+}
+
+impl Stat {
+    /// Opens the stat file of a thread.
+    pub fn open(pid: Tid, tid: Tid) -> Result<Stat> {
+        let file = File::open(format!("/proc/{pid}/task/{tid}/stat"))
+            .map_err(|e| SysError::from_io("open /proc/pid/stat", &e))?;
+        Ok(Stat { file })
+    }
+
+    /// The n-th field as numbered in proc(5), for n > 2.
+    fn field<T: std::str::FromStr>(&self, n: usize) -> Option<T> {
+        let mut line = [0u8; 1024];
+        let len = self.file.read_at(&mut line, 0).ok()?;
+        // The second field is the command in parentheses and may hold spaces.
+        let after = line[..len].iter().rposition(|&b| b == b')')? + 2;
+        let field = line.get(after..len)?.split(|&b| b == b' ').nth(n - 3)?;
+        std::str::from_utf8(field).ok()?.trim().parse().ok()
+    }
+
+    /// The CPU the thread last ran on.
+    pub fn cpu(&self) -> Option<usize> {
+        self.field(39)
+    }
+
+    /// The state letter: R, S, D, Z, T, t, X.
+    pub fn state(&self) -> Option<char> {
+        self.field(3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signals;
+
+    #[test]
+    fn parses_maps_with_spaces_in_names() {
+        let line = "7f00a000-7f00b000 r-xp 00001000 08:01 131   /tmp/a b (deleted)";
+        let m = mapping(line).expect("a mapping");
+        assert_eq!(m.start, Addr(0x7f00_a000));
+        assert!(m.read && !m.write && m.execute && !m.shared);
+        assert_eq!(m.name, "/tmp/a b (deleted)");
+        assert_eq!(m.offset, 0x1000);
+        assert!(mapping("nonsense").is_none());
+    }
+
+    #[test]
+    fn own_process_is_readable() {
+        let pid = signals::current_process();
+        assert!(threads(pid).expect("threads").contains(&pid));
+        assert!(auxv(pid).expect("auxv").entry().is_some());
+        assert!(maps(pid).expect("maps").iter().any(|m| m.name == "[stack]"));
+        let stat = Stat::open(pid, pid).expect("stat");
+        assert!(stat.cpu().is_some());
+        assert!(matches!(stat.state(), Some('R' | 'S' | 'D')));
+    }
+}

@@ -1,0 +1,137 @@
+//! System calls executed by a stopped thread of another process.
+//!
+//! The guard saves registers and signal mask and puts them back when dropped,
+//! whatever happened in between.
+
+use crate::error::{Result, SysError};
+use crate::ptrace::{self, Go};
+use crate::regs::NO_SYSCALL;
+use crate::wait::{self, Event, WaitStatus};
+use crate::{Addr, Regs, Tid};
+
+/// Why a remote system call gave no result.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+pub enum RemoteError {
+    /// The kernel refused one of our own calls.
+    #[error(transparent)]
+    Sys(#[from] SysError),
+    /// The thread ended meanwhile; its wait status has been consumed.
+    #[error("the thread ended during a remote system call")]
+    Ended(WaitStatus),
+    /// The call itself failed in the program.
+    #[error("remote {}: {}", .0.call, std::io::Error::from_raw_os_error(.0.errno))]
+    Refused(SysError),
+}
+
+/// A stopped thread borrowed for system calls. Dropping it restores the
+/// thread.
+#[derive(Debug)]
+pub struct Remote {
+    tid: Tid,
+    saved: Regs,
+    mask: u64,
+    instruction: Addr,
+    /// Signals that cannot be blocked and arrived meanwhile.
+    held: Vec<i32>,
+    ended: bool,
+    /// Processes born of calls made here (fork).
+    children: Vec<Tid>,
+}
+
+impl Remote {
+    /// Borrows a thread that is in a ptrace stop. `instruction` is the address
+    /// of a `syscall` instruction in the program (the vDSO has one).
+    pub fn begin(tid: Tid, instruction: Addr) -> Result<Remote> {
+        let saved = ptrace::regs(tid)?;
+        let mask = ptrace::signal_mask(tid)?;
+        // Otherwise a signal could run a handler on our registers. SIGTRAP
+        // stays open: forcing a blocked signal on a thread, as a single step
+        // does, would take the program's handler away.
+        ptrace::set_signal_mask(tid, !(1 << (libc::SIGTRAP - 1)))?;
+        Ok(Remote {
+            tid,
+            saved,
+            mask,
+            instruction,
+            held: Vec::new(),
+            ended: false,
+            children: Vec::new(),
+        })
+    }
+
+    /// Makes the thread execute one system call.
+    pub fn call(
+        &mut self,
+        name: &'static str,
+        number: i64,
+        args: [u64; 6],
+    ) -> std::result::Result<u64, RemoteError> {
+        let mut regs = self.saved;
+        regs.rax = number as u64;
+        [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9] = args;
+        regs.rip = self.instruction.0;
+        // A thread interrupted in a system call would have it restarted, with
+        // rip moved back by 2, in the middle of ours.
+        regs.orig_rax = NO_SYSCALL;
+        ptrace::set_regs(self.tid, &regs)?;
+        let after = self.instruction.0 + 2;
+        loop {
+            ptrace::resume(self.tid, Go::Step, 0)?;
+            match wait::task(self.tid)? {
+                status if status.is_end() => {
+                    self.ended = true;
+                    return Err(RemoteError::Ended(status));
+                }
+                WaitStatus::Event(Event::Fork | Event::Vfork | Event::Clone) => {
+                    self.children
+                        .push(Tid(ptrace::event_message(self.tid)? as i32));
+                }
+                WaitStatus::Signal(signal) if signal != libc::SIGTRAP => self.held.push(signal),
+                _ => {}
+            }
+            let now = ptrace::regs(self.tid)?;
+            if now.rip == after {
+                let value = now.rax as i64;
+                if (-4095..0).contains(&value) {
+                    let errno = -value as i32;
+                    return Err(RemoteError::Refused(SysError { call: name, errno }));
+                }
+                return Ok(now.rax);
+            }
+            if now.rip != self.instruction.0 {
+                // Killed on the way, or not where we put it: nothing to wait for.
+                return Err(SysError {
+                    call: name,
+                    errno: libc::EINTR,
+                }
+                .into());
+            }
+        }
+    }
+
+    /// Processes created by the calls, in order; each is a tracee that will
+    /// report its first stop.
+    pub fn take_children(&mut self) -> Vec<Tid> {
+        std::mem::take(&mut self.children)
+    }
+
+    /// The registers as they will be after the drop.
+    pub fn saved(&self) -> &Regs {
+        &self.saved
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        // A thread that dies here needs no restoring.
+        let _ = ptrace::set_regs(self.tid, &self.saved);
+        let _ = ptrace::set_signal_mask(self.tid, self.mask);
+        for signal in self.held.drain(..) {
+            // SAFETY: no memory is involved.
+            unsafe { libc::syscall(libc::SYS_tkill, self.tid.0, signal) };
+        }
+    }
+}

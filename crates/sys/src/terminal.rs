@@ -1,0 +1,126 @@
+//! Handing the terminal to the program while it runs and back while it is
+//! stopped: foreground process group and line settings of both sides.
+
+use crate::Tid;
+use crate::error::{Result, SysError};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// The controlling terminal, shared by the debugger and the program.
+pub struct Terminal {
+    fd: OwnedFd,
+    ours: libc::termios,
+    theirs: Option<libc::termios>,
+    our_group: i32,
+    given: bool,
+}
+
+impl Terminal {
+    /// The controlling terminal of this process; `None` when there is none or
+    /// this process is in the background.
+    pub fn open() -> Option<Terminal> {
+        let file = std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/tty")
+            .ok()?;
+        let fd = OwnedFd::from(file);
+        // SAFETY: no memory is involved.
+        let our_group = unsafe { libc::getpgrp() };
+        // SAFETY: as above.
+        if unsafe { libc::tcgetpgrp(fd.as_raw_fd()) } != our_group {
+            return None;
+        }
+        let ours = settings(&fd).ok()?;
+        Some(Terminal {
+            fd,
+            ours,
+            theirs: None,
+            our_group,
+            given: false,
+        })
+    }
+
+    /// Gives the terminal to a process group, with the settings it had when
+    /// it last owned it.
+    pub fn give(&mut self, group: Tid) -> Result<()> {
+        if !self.given {
+            self.ours = settings(&self.fd)?;
+        }
+        if let Some(theirs) = &self.theirs {
+            set_settings(&self.fd, theirs)?;
+        }
+        set_foreground(&self.fd, group.0)?;
+        self.given = true;
+        Ok(())
+    }
+
+    /// Takes the terminal back, remembering the program's settings.
+    pub fn take(&mut self) -> Result<()> {
+        if !self.given {
+            return Ok(());
+        }
+        self.theirs = settings(&self.fd).ok();
+        set_foreground(&self.fd, self.our_group)?;
+        self.given = false;
+        set_settings(&self.fd, &self.ours)
+    }
+
+    /// Forgets the program's settings (it ended).
+    pub fn forget_program(&mut self) {
+        self.theirs = None;
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // Nothing can be done about a terminal that is gone.
+        let _ = self.take();
+    }
+}
+
+fn settings(fd: &OwnedFd) -> Result<libc::termios> {
+    // SAFETY: termios is plain data, filled in by the call.
+    unsafe {
+        let mut settings: libc::termios = std::mem::zeroed();
+        if libc::tcgetattr(fd.as_raw_fd(), &mut settings) != 0 {
+            return Err(SysError::last("tcgetattr"));
+        }
+        Ok(settings)
+    }
+}
+
+fn set_settings(fd: &OwnedFd, settings: &libc::termios) -> Result<()> {
+    without_ttou(|| {
+        // SAFETY: `settings` was filled in by tcgetattr.
+        if unsafe { libc::tcsetattr(fd.as_raw_fd(), libc::TCSADRAIN, settings) } != 0 {
+            return Err(SysError::last("tcsetattr"));
+        }
+        Ok(())
+    })
+}
+
+fn set_foreground(fd: &OwnedFd, group: i32) -> Result<()> {
+    without_ttou(|| {
+        // SAFETY: no memory is involved.
+        if unsafe { libc::tcsetpgrp(fd.as_raw_fd(), group) } != 0 {
+            return Err(SysError::last("tcsetpgrp"));
+        }
+        Ok(())
+    })
+}
+
+/// Changing a terminal from the background stops the caller with SIGTTOU
+/// unless it is blocked.
+fn without_ttou<T>(act: impl FnOnce() -> T) -> T {
+    // SAFETY: sigset_t is plain data; only the calling thread's mask changes.
+    unsafe {
+        let mut block: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut block);
+        libc::sigaddset(&mut block, libc::SIGTTOU);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &block, &mut before);
+        let result = act();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        result
+    }
+}

@@ -1,0 +1,63 @@
+//! Vector and floating point state, as the XSAVE image the kernel hands out.
+
+/// The XSAVE area of a stopped thread. Kept as bytes: restoring it must not
+/// lose components that this program does not know.
+#[derive(Clone, Debug)]
+pub struct XState {
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Offset of xmm0 in the legacy (FXSAVE) part.
+const XMM: usize = 160;
+/// Offset of st0 in the legacy part.
+const ST: usize = 32;
+/// Where XSAVE keeps the upper halves of ymm in the standard format that
+/// ptrace uses, on every CPU so far.
+const YMM_HIGH: usize = 576;
+
+impl XState {
+    /// The low 16 bytes of vector register `i` (0..16).
+    pub fn xmm(&self, i: usize) -> Option<[u8; 16]> {
+        self.at(XMM, 16, i)
+    }
+
+    /// The upper 16 bytes of ymm register `i` (0..16).
+    pub fn ymm_high(&self, i: usize) -> Option<[u8; 16]> {
+        self.at(YMM_HIGH, 16, i)
+    }
+
+    /// x87 register `i` (0..8), 10 meaningful bytes.
+    pub fn st(&self, i: usize) -> Option<[u8; 16]> {
+        if i >= 8 {
+            return None;
+        }
+        self.at(ST, 16, i)
+    }
+
+    /// Changes the low 16 bytes of vector register `i`.
+    pub fn set_xmm(&mut self, i: usize, value: [u8; 16]) -> bool {
+        if i >= 16 {
+            return false;
+        }
+        // The state bits at 512 say which components are not in their initial
+        // state; without the SSE bit the kernel would load zeros.
+        if let Some(bits) = self.bytes.get_mut(512) {
+            *bits |= 2;
+        }
+        match self.bytes.get_mut(XMM + 16 * i..XMM + 16 * (i + 1)) {
+            Some(place) => {
+                place.copy_from_slice(&value);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn at(&self, base: usize, step: usize, i: usize) -> Option<[u8; 16]> {
+        if i >= 16 {
+            return None;
+        }
+        let start = base + step * i;
+        self.bytes.get(start..start + 16)?.try_into().ok()
+    }
+}
