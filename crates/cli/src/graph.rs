@@ -26,7 +26,7 @@ pub fn graph(c: &GraphCommand) -> Exit {
             ));
         }
     };
-    let bytes = match std::fs::read(&c.file) {
+    let bytes = match verde_session::read_source(&c.file) {
         Ok(b) => b,
         Err(e) => return fail(format!("cannot read {}: {e}", c.file.display())),
     };
@@ -43,6 +43,12 @@ pub fn graph(c: &GraphCommand) -> Exit {
         );
         return Exit::ERROR;
     };
+    const MOST: usize = 300;
+    if svg && property.states.len() > MOST {
+        return fail(format!(
+            "more than {MOST} states make no readable picture; write a .dot file for Graphviz"
+        ));
+    }
     let text = if svg {
         verde_graph::svg(&property)
     } else {

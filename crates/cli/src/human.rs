@@ -1,7 +1,9 @@
 //! Reports for people.
 
 use crate::paint::Paint;
+use std::collections::HashMap;
 use std::io::{self, Write};
+use verde_monitor::Violation;
 use verde_session::report::*;
 
 /// `f(q = 1, x = 2)`, with the moment when it is not the usual one.
@@ -40,15 +42,21 @@ pub fn write_row(row: &Row, paint: Paint, out: &mut dyn Write) -> io::Result<()>
     }
 }
 
+fn env_text(env: &verde_session::Object) -> String {
+    if env.is_empty() {
+        String::new()
+    } else {
+        format!("  ({env})")
+    }
+}
+
 fn event(e: &EventRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    let mut after: HashMap<String, &SliceRow> =
+        e.slices.iter().map(|s| (s.slice.to_string(), s)).collect();
     for t in &e.taken {
-        let env = e
-            .slices
-            .iter()
-            .find(|s| s.slice.to_string() == t.slice.to_string())
-            .map(|s| s.env.to_string())
-            .filter(|s| !s.is_empty())
-            .map(|s| format!("  ({s})"))
+        let env = after
+            .remove(&t.slice.to_string())
+            .map(|s| env_text(&s.env))
             .unwrap_or_default();
         let born = if t.created { " new" } else { "" };
         writeln!(
@@ -62,6 +70,25 @@ fn event(e: &EventRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
             paint.strong(&t.to),
             paint.faint(&env)
         )?;
+    }
+    // With `--show all` also the slices that the event left alone.
+    for s in &e.slices {
+        if after.contains_key(&s.slice.to_string()) {
+            let slice = if s.parent.is_none() {
+                " (root)".into()
+            } else {
+                slice_text(&s.slice)
+            };
+            writeln!(
+                out,
+                "{:>8}  {}{slice}  {}: {}{}",
+                e.n,
+                e.property,
+                e.event,
+                s.state,
+                paint.faint(&env_text(&s.env))
+            )?;
+        }
     }
     for x in &e.ended {
         let verdict = if x.verdict == "true" {
@@ -83,9 +110,12 @@ fn event(e: &EventRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
-    let what = match v.n {
-        Some(n) => format!("reached `{}` at event {n}", v.state),
-        None => format!("is still in `{}` at the end", v.state),
+    let at = v.n.map(|n| format!(" at event {n}")).unwrap_or_default();
+    let what = match v.how {
+        Violation::Hopeless if v.n.is_none() => format!("begins in `{}`", v.state),
+        Violation::Hopeless => format!("reached `{}`{at}", v.state),
+        Violation::Ended => format!("ended in `{}`{at}", v.state),
+        Violation::Leaked => format!("is still in `{}` at the end", v.state),
     };
     let mut place = String::new();
     if let Some(loc) = &v.loc {

@@ -12,4 +12,4 @@ pub use diagnostics::Format;
 pub use exit::Exit;
 pub use graph::{GraphCommand, graph};
 pub use lint::{LintCommand, lint};
-pub use replay::{ReplayCommand, replay};
+pub use replay::{Interrupt, ReplayCommand, replay};

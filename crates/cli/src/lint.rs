@@ -84,7 +84,7 @@ pub fn lint(c: &LintCommand, out: &mut dyn Write) -> std::io::Result<Exit> {
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
-    std::fs::read(path)
+    verde_session::read_source(path)
         .inspect_err(|e| eprintln!("verde: cannot read {}: {e}", path.display()))
         .ok()
 }

@@ -7,7 +7,7 @@ use crate::paint::Paint;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use verde_monitor::{Failure, FailureKind};
 use verde_property::{Diagnostic, Property, Span, render};
@@ -27,7 +27,17 @@ pub struct ReplayCommand {
     pub trace: PathBuf,
 }
 
-pub fn replay(c: &ReplayCommand, interrupted: &AtomicBool) -> Exit {
+/// What ^C and the replay tell each other.
+#[derive(Default)]
+pub struct Interrupt {
+    /// The user wants it to end.
+    pub wanted: AtomicBool,
+    /// The replay is about to end by itself.
+    pub ending: AtomicBool,
+    pub violated: AtomicBool,
+}
+
+pub fn replay(c: &ReplayCommand, interrupt: &Interrupt) -> Exit {
     let loader = Loader {
         properties: c.properties.clone(),
         functions: c.functions.clone(),
@@ -54,10 +64,19 @@ pub fn replay(c: &ReplayCommand, interrupted: &AtomicBool) -> Exit {
             }
         }
     };
-    let mut out = Out::new(c.format);
-    let mut sink = |row: Row| out.row(&row);
+    // Rows of a trace that is still being written appear as they come.
+    let live = std::fs::metadata(&c.trace).map_or(true, |m| !m.is_file());
+    let mut out = Out::new(c.format, live);
+    let mut sink = |row: Row| {
+        match row {
+            Row::Violation(_) => interrupt.violated.store(true, Ordering::Relaxed),
+            Row::Final(_) => interrupt.ending.store(true, Ordering::Relaxed),
+            _ => {}
+        }
+        out.row(&row);
+    };
     let outcome = match Replay::new(set, c.show, c.history, &mut sink) {
-        Ok(replay) => replay.run(reader, interrupted),
+        Ok(replay) => replay.run(reader, &interrupt.wanted),
         Err(e) => Outcome {
             error: Some(e),
             ..Outcome::default()
@@ -72,7 +91,7 @@ pub fn replay(c: &ReplayCommand, interrupted: &AtomicBool) -> Exit {
 fn report(c: &ReplayCommand, outcome: &Outcome) -> Exit {
     if outcome.skipped > 0 {
         eprintln!(
-            "verde: {} of {} skipped: no property names their events",
+            "verde: {} of {} skipped: no property names the event",
             outcome.skipped,
             human::plural(outcome.lines, "line")
         );
@@ -159,12 +178,15 @@ struct Out {
     writer: io::BufWriter<io::Stdout>,
     format: Format,
     paint: Paint,
+    /// Every row is written out at once.
+    live: bool,
     error: Option<io::Error>,
 }
 
 impl Out {
-    fn new(format: Format) -> Out {
+    fn new(format: Format, live: bool) -> Out {
         Out {
+            live,
             writer: io::BufWriter::with_capacity(1 << 16, io::stdout()),
             format,
             paint: Paint::stdout(),
@@ -181,6 +203,10 @@ impl Out {
             Format::Jsonl => serde_json::to_writer(&mut self.writer, row)
                 .map_err(io::Error::from)
                 .and_then(|()| self.writer.write_all(b"\n")),
+        };
+        let written = match written {
+            Ok(()) if self.live => self.writer.flush(),
+            other => other,
         };
         self.error = written.err();
     }

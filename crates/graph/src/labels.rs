@@ -1,5 +1,6 @@
 //! What stands on the edges and in the nodes of a picture.
 
+use std::collections::HashMap;
 use verde_property::{BlockId, Property, StateId, Tier, Transition};
 
 /// All transitions between two states, drawn as one edge.
@@ -37,11 +38,14 @@ pub enum Part {
 
 /// Longest line of a label, in characters.
 const WIDTH: usize = 44;
+/// Most transitions written on one edge.
+const LABELS: usize = 100;
 /// Most lines of code in a label.
 const LINES: usize = 3;
 
 pub fn edges(p: &Property) -> Vec<Edge> {
     let mut edges: Vec<Edge> = Vec::new();
+    let mut known: HashMap<(usize, usize), usize> = HashMap::new();
     for (from, s) in p.states.iter().enumerate() {
         for t in &s.transitions {
             for (success, outcome) in [(true, &t.success), (false, &t.failure)] {
@@ -56,15 +60,18 @@ pub fn edges(p: &Property) -> Vec<Edge> {
                     code,
                 };
                 let to = o.to.index();
-                match edges.iter_mut().find(|e| e.from == from && e.to == to) {
-                    // A state that is defined twice repeats its transitions.
-                    Some(e) if e.labels.contains(&label) => {}
-                    Some(e) => e.labels.push(label),
-                    None => edges.push(Edge {
+                let at = *known.entry((from, to)).or_insert_with(|| {
+                    edges.push(Edge {
                         from,
                         to,
-                        labels: vec![label],
-                    }),
+                        labels: Vec::new(),
+                    });
+                    edges.len() - 1
+                });
+                // A state that is defined twice repeats its transitions.
+                let labels = &mut edges[at].labels;
+                if labels.len() < LABELS && !labels.contains(&label) {
+                    labels.push(label);
                 }
             }
         }

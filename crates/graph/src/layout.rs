@@ -393,6 +393,9 @@ fn course(chain: &[usize], cells: &[Cell], y: &[f64]) -> Vec<Point> {
         sorted.sort_by(|a, b| cells[*a].x.total_cmp(&cells[*b].x));
         let k = sorted.iter().position(|i| *i == other).unwrap_or(0) as f64;
         let spread = 16.0;
+        // Closer together where the state is narrow.
+        let room = (2.0 * cells[node].size.left - 24.0).max(0.0);
+        let spread = f64::min(spread, room / (sorted.len() as f64 - 1.0).max(1.0));
         cells[node].x + (k - (sorted.len() as f64 - 1.0) / 2.0) * spread
     };
     let mut points = vec![Point {

@@ -9,7 +9,7 @@ use verde_property::Mask;
 #[derive(Clone, Debug)]
 pub struct Groups {
     pub mask: Mask,
-    /// Records of `2 + 2 * len` words: first and last slot plus one, count, then key cells.
+    /// Records of `1 + 2 * len` words: first and last slot plus one, then key cells.
     records: Vec<u64>,
     free: Vec<u32>,
     index: Index,
@@ -26,7 +26,7 @@ impl Groups {
     }
 
     fn stride(&self) -> usize {
-        2 + 2 * self.mask.len()
+        1 + 2 * self.mask.len()
     }
 
     fn at(&self, record: u32) -> usize {
@@ -36,7 +36,7 @@ impl Groups {
     /// `key` gives the cells of the mask's parameters.
     pub fn find(&self, hash: u64, key: &[Cell]) -> Option<u32> {
         self.index.find(hash, |r| {
-            let at = self.at(r) + 2;
+            let at = self.at(r) + 1;
             key.iter().enumerate().all(|(i, c)| {
                 self.records[at + 2 * i] == c.bits && self.records[at + 2 * i + 1] == c.tag as u64
             })
@@ -51,10 +51,9 @@ impl Groups {
         });
         let at = self.at(record);
         self.records[at] = 0;
-        self.records[at + 1] = 0;
         for (i, c) in key.iter().enumerate() {
-            self.records[at + 2 + 2 * i] = c.bits;
-            self.records[at + 3 + 2 * i] = c.tag as u64;
+            self.records[at + 1 + 2 * i] = c.bits;
+            self.records[at + 2 + 2 * i] = c.tag as u64;
         }
         self.index.insert(hash, record);
         record

@@ -26,5 +26,5 @@ pub use host::{Failure, FailureKind, Host, NoPython, Raised, Truth};
 pub use interp::{Bail, Params, run as interpret};
 pub use layout::LAYOUT_VERSION;
 pub use monitor::{Event, FinalVerdict, Monitor, Options};
-pub use observer::{Branch, Observer, Step};
+pub use observer::{Branch, Observer, Step, Violation};
 pub use slices::{Slices, SlotRef};

@@ -5,7 +5,7 @@ use crate::env::{Scratch, bit};
 use crate::history::{Entry, History, Record};
 use crate::host::{Failure, FailureKind, Host, Raised, Truth};
 use crate::interp::{self, Bail, Params};
-use crate::observer::{Branch, Observer, Step};
+use crate::observer::{Branch, Observer, Step, Violation};
 use crate::plan::{Plan, Then};
 use crate::slices::{Key, Slices, SlotRef};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub enum FinalVerdict {
 struct Work {
     created: u64,
     slice: SlotRef,
-    variant: u8,
+    variant: u16,
     then: Then,
 }
 
@@ -111,7 +111,12 @@ impl Monitor {
         let env = core.scratch.take(host);
         let root = core.slices.create(0, &Key::EMPTY, property.init, 0, env, 0);
         if property.state(property.init).is_final {
-            core.end(&property, root, 0, host, observer);
+            core.end(&property, root, None, host, observer);
+        } else if property.state(property.init).verdict == Verdict::False
+            && core.slices.counts(root)
+            && core.slices.mark_reported(root)
+        {
+            observer.violation(&core.slices, root, Violation::Hopeless, None);
         }
         Ok(Monitor {
             property,
@@ -188,7 +193,7 @@ impl Monitor {
             leaks.sort_unstable_by_key(|(created, _)| *created);
             for (_, r) in leaks {
                 if slices.mark_reported(r) {
-                    observer.violation(slices, r, None);
+                    observer.violation(slices, r, Violation::Leaked, None);
                 }
             }
         }
@@ -252,14 +257,14 @@ impl Core {
             let binding = &plan.bindings[probe.variant as usize];
             if let Err(arg) = slices.key_of(binding, p.event.args, &mut key) {
                 // Only a slice that waits for the event needs its parameters.
-                if self.waits(p, probe.variant) {
-                    return Err(missing(p, arg, Span::default()));
+                if let Some(span) = self.waits(p, probe.variant) {
+                    return Err(missing(p, arg, span));
                 }
                 continue;
             }
             slices.find(probe.level, probe.find, &key, |slice| {
                 let c = p.plan.of(slices.state(slice), spec);
-                if c.transitions.is_empty() || c.variant != probe.variant {
+                if c.is_none_or(|c| c.variant != probe.variant) {
                     return;
                 }
                 if let Then::Create(to) = probe.then {
@@ -282,12 +287,25 @@ impl Core {
         Ok(())
     }
 
-    fn waits(&self, p: &Passing, variant: u8) -> bool {
-        (0..p.property.states.len()).any(|s| {
-            let state = StateId(s as u16);
-            let c = p.plan.of(state, p.event.spec);
-            !c.transitions.is_empty() && c.variant == variant && self.slices.in_state(state) > 0
-        })
+    /// A transition on the event, of a state that a slice is in.
+    fn waits(&self, p: &Passing, variant: u16) -> Option<Span> {
+        let mut states = p.plan.states_of(p.event.spec, variant);
+        let state = states.find(|s| self.slices.in_state(*s) > 0)?;
+        let first = *p.plan.of(state, p.event.spec)?.transitions.first()?;
+        Some(p.property.state(state).transitions[first as usize].span)
+    }
+
+    /// The event that ends a slice belongs to its history, unless it is there already.
+    fn note_end(&mut self, p: &Passing, r: SlotRef) {
+        let place = self.slices.history(r);
+        let last = self.history.read(place, 1).pop();
+        if last.is_none_or(|e| e.n != p.event.n) {
+            let state = self.slices.state(r);
+            let place = self
+                .history
+                .push(place, &record(p.event, state, state, false));
+            self.slices.set_history(r, place);
+        }
     }
 
     fn step(&mut self, w: &Work, p: &mut Passing) {
@@ -296,8 +314,10 @@ impl Core {
         }
         let from = self.slices.state(w.slice);
         let plan = p.plan;
-        let candidates = plan.of(from, p.event.spec);
-        if candidates.transitions.is_empty() || candidates.variant != w.variant {
+        let Some(candidates) = plan.of(from, p.event.spec) else {
+            return;
+        };
+        if candidates.variant != w.variant {
             return;
         }
         let transitions = &p.property.state(from).transitions;
@@ -441,10 +461,11 @@ impl Core {
             && self.slices.counts(slice)
             && self.slices.mark_reported(slice)
         {
-            p.observer.violation(&self.slices, slice, Some(p.event.n));
+            p.observer
+                .violation(&self.slices, slice, Violation::Hopeless, Some(p.event.n));
         }
         if state.is_final {
-            self.end(p.property, slice, p.event.n, p.host, p.observer);
+            self.end(p.property, slice, Some(p.event.n), p.host, p.observer);
         }
     }
 
@@ -472,7 +493,8 @@ impl Core {
         ending.dedup();
         for (_, r) in ending {
             if self.slices.is_live(r) {
-                self.end(p.property, r, p.event.n, p.host, p.observer);
+                self.note_end(p, r);
+                self.end(p.property, r, Some(p.event.n), p.host, p.observer);
             }
         }
     }
@@ -481,7 +503,7 @@ impl Core {
         &mut self,
         property: &Property,
         r: SlotRef,
-        n: u64,
+        n: Option<u64>,
         host: &mut dyn Host,
         observer: &mut dyn Observer,
     ) {
@@ -493,7 +515,7 @@ impl Core {
         };
         observer.ended(&self.slices, r, verdict);
         if !accepting && self.slices.counts(r) && self.slices.mark_reported(r) {
-            observer.violation(&self.slices, r, Some(n));
+            observer.violation(&self.slices, r, Violation::Ended, n);
         }
         self.release_env(r, host);
         self.slices.remove(r);
@@ -604,12 +626,12 @@ fn check_arguments(t: &Transition, p: &Passing) -> Result<(), Box<Failure>> {
         let Some(value) = p.event.args.get(u.arg as usize).copied().flatten() else {
             return Err(missing(p, u.arg, t.span));
         };
-        let param = &p.property.event(p.event.spec).params[u.arg as usize];
-        if param.types != Types::ANY && !fits(value, param.types) {
+        if u.types != Types::ANY && !fits(value, u.types) {
+            let param = &p.property.event(p.event.spec).params[u.arg as usize];
             return Err(Box::new(Failure {
                 kind: FailureKind::WrongType {
                     param: param.text.clone(),
-                    declared: param.ty.clone().unwrap_or_default(),
+                    declared: u.ty.clone().unwrap_or_default(),
                 },
                 span: t.span,
                 block: None,

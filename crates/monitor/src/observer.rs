@@ -19,6 +19,17 @@ impl Branch {
     }
 }
 
+/// How a slice breaks its property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Violation {
+    /// It can never become accepting again.
+    Hopeless,
+    /// It ended in a non-accepting state.
+    Ended,
+    /// It is in a non-accepting state at the end of the run.
+    Leaked,
+}
+
 /// A transition that a slice took.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
@@ -45,9 +56,9 @@ pub trait Observer {
     fn state_changed(&mut self, _slices: &Slices, _step: &Step) {}
     /// The slice is still in the table, for the last time.
     fn ended(&mut self, _slices: &Slices, _slice: SlotRef, _verdict: Verdict) {}
-    /// A slice that counts became definitely false or ended badly. At the end
-    /// of the run `n` is `None`.
-    fn violation(&mut self, _slices: &Slices, _slice: SlotRef, _n: Option<u64>) {}
+    /// A slice that counts breaks the property. Without an event (at the
+    /// start or the end of the run) `n` is `None`.
+    fn violation(&mut self, _slices: &Slices, _slice: SlotRef, _how: Violation, _n: Option<u64>) {}
     /// A line that a block or an action printed.
     fn printed(&mut self, _line: &str) {}
     /// The action `stop()`.

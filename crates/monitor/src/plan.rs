@@ -10,7 +10,7 @@ pub enum Find {
     /// The event binds every parameter of the level: at most one slice.
     Exact,
     /// It binds only those of this group of the level.
-    Group(u8),
+    Group(u16),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Probe {
     pub find: Find,
     pub then: Then,
     /// Index into [`EventPlan::bindings`].
-    pub variant: u8,
+    pub variant: u16,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,32 +35,32 @@ pub struct EndProbe {
     pub level: u8,
     pub find: Find,
     /// Index into the property's `ends`.
-    pub ends: u8,
+    pub ends: u16,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct EventPlan {
     /// States bind an event in one way each, but not all in the same.
     pub bindings: Vec<Binding>,
+    /// The states that have transitions on it, with their variant.
+    states: Vec<(StateId, u16)>,
     pub probes: Vec<Probe>,
     pub ends: Vec<EndProbe>,
 }
 
 /// The transitions of one state on one event.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Candidates {
+    pub event: SpecId,
     pub transitions: Vec<u16>,
-    pub variant: u8,
+    pub variant: u16,
 }
 
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub events: Vec<EventPlan>,
-    /// By state, then event.
-    candidates: Vec<Candidates>,
-    n_events: usize,
-    /// The events that each state has transitions on.
-    pub state_events: Vec<Vec<SpecId>>,
+    /// For each state the events that it has transitions on, by their number.
+    states: Vec<Vec<Candidates>>,
     /// The `ends` events that slices of each level wait for.
     pub level_ends: Vec<Vec<SpecId>>,
     /// The groups that the slots of each level are linked in.
@@ -69,43 +69,61 @@ pub struct Plan {
 
 impl Plan {
     pub fn new(p: &Property) -> Plan {
-        let n_events = p.events.len();
         let mut plan = Plan {
-            events: vec![EventPlan::default(); n_events],
-            candidates: vec![Candidates::default(); n_events * p.states.len()],
-            n_events,
-            state_events: vec![Vec::new(); p.states.len()],
+            events: vec![EventPlan::default(); p.events.len()],
+            states: vec![Vec::new(); p.states.len()],
             level_ends: vec![Vec::new(); p.chain.len()],
             groups: vec![Vec::new(); p.chain.len()],
         };
         plan.candidates(p);
-        for e in 0..n_events {
-            plan.probes(p, e);
+        for event in 0..p.events.len() {
+            plan.probes(p, event);
         }
         plan.ends(p);
         plan
     }
 
-    pub fn of(&self, state: StateId, event: SpecId) -> &Candidates {
-        &self.candidates[state.index() * self.n_events + event.index()]
+    #[inline]
+    pub fn of(&self, state: StateId, event: SpecId) -> Option<&Candidates> {
+        let list = &self.states[state.index()];
+        let i = list.binary_search_by_key(&event, |c| c.event).ok()?;
+        Some(&list[i])
+    }
+
+    /// The events that a state has transitions on.
+    pub fn events_of(&self, state: StateId) -> impl Iterator<Item = SpecId> + '_ {
+        self.states[state.index()].iter().map(|c| c.event)
+    }
+
+    /// The states with transitions that bind the event in this way.
+    pub fn states_of(&self, event: SpecId, variant: u16) -> impl Iterator<Item = StateId> + '_ {
+        let states = self.events[event.index()].states.iter();
+        states.filter(move |(_, v)| *v == variant).map(|(s, _)| *s)
     }
 
     fn candidates(&mut self, p: &Property) {
         for (s, state) in p.states.iter().enumerate() {
+            let list = &mut self.states[s];
             for (i, t) in state.transitions.iter().enumerate() {
-                let bindings = &mut self.events[t.event.index()].bindings;
-                let variant = bindings
-                    .iter()
-                    .position(|b| *b == t.binding)
-                    .unwrap_or_else(|| {
-                        bindings.push(t.binding.clone());
-                        bindings.len() - 1
-                    });
-                let c = &mut self.candidates[s * self.n_events + t.event.index()];
-                c.variant = variant as u8;
-                c.transitions.push(i as u16);
-                if !self.state_events[s].contains(&t.event) {
-                    self.state_events[s].push(t.event);
+                match list.binary_search_by_key(&t.event, |c| c.event) {
+                    Ok(k) => list[k].transitions.push(i as u16),
+                    Err(k) => {
+                        let event = &mut self.events[t.event.index()];
+                        let known = event.bindings.iter().position(|b| *b == t.binding);
+                        let variant = known.unwrap_or_else(|| {
+                            event.bindings.push(t.binding.clone());
+                            event.bindings.len() - 1
+                        }) as u16;
+                        event.states.push((StateId(s as u16), variant));
+                        list.insert(
+                            k,
+                            Candidates {
+                                event: t.event,
+                                transitions: vec![i as u16],
+                                variant,
+                            },
+                        );
+                    }
                 }
             }
         }
@@ -113,15 +131,13 @@ impl Plan {
 
     fn probes(&mut self, p: &Property, event: usize) {
         let ends_here = p.ends.iter().any(|e| e.event.index() == event);
-        for variant in 0..self.events[event].bindings.len() {
+        // Levels at which a slice can be in a state that has each variant.
+        let mut levels = vec![0u32; self.events[event].bindings.len()];
+        for (state, variant) in &self.events[event].states {
+            levels[*variant as usize] |= p.levels[state.index()];
+        }
+        for (variant, levels) in levels.into_iter().enumerate() {
             let bound = self.events[event].bindings[variant].mask;
-            // Levels at which a slice can be in a state that has this variant.
-            let levels = (0..p.states.len())
-                .filter(|s| {
-                    let c = &self.candidates[s * self.n_events + event];
-                    !c.transitions.is_empty() && c.variant as usize == variant
-                })
-                .fold(0u32, |m, s| m | p.levels[s]);
             for level in (0..p.chain.len()).filter(|l| levels & (1 << l) != 0) {
                 let mask = p.chain[level];
                 let then = if bound.within(mask) {
@@ -141,7 +157,7 @@ impl Plan {
                     level: level as u8,
                     find,
                     then,
-                    variant: variant as u8,
+                    variant: variant as u16,
                 });
             }
         }
@@ -159,7 +175,7 @@ impl Plan {
                 self.events[e.event.index()].ends.push(EndProbe {
                     level: level as u8,
                     find,
-                    ends: i as u8,
+                    ends: i as u16,
                 });
                 if !self.level_ends[level].contains(&e.event) {
                     self.level_ends[level].push(e.event);
@@ -177,6 +193,6 @@ impl Plan {
             groups.push(known);
             groups.len() - 1
         });
-        Find::Group(i as u8)
+        Find::Group(i as u16)
     }
 }

@@ -593,7 +593,7 @@ impl Slices {
         *n += 1;
         if *n == 1 {
             self.version += 1;
-            for e in &self.plan.state_events[s.index()] {
+            for e in self.plan.events_of(s) {
                 self.wanted[e.index()] += 1;
             }
         }
@@ -607,7 +607,7 @@ impl Slices {
         *n -= 1;
         if *n == 0 {
             self.version += 1;
-            for e in &self.plan.state_events[s.index()] {
+            for e in self.plan.events_of(s) {
                 self.wanted[e.index()] -= 1;
             }
         }

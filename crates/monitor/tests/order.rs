@@ -64,8 +64,8 @@ impl Observer for Log {
     fn ended(&mut self, _: &Slices, _: SlotRef, v: Verdict) {
         self.0.push(format!("ended {}", v.word()));
     }
-    fn violation(&mut self, _: &Slices, _: SlotRef, n: Option<u64>) {
-        self.0.push(format!("violation {n:?}"));
+    fn violation(&mut self, _: &Slices, _: SlotRef, how: Violation, n: Option<u64>) {
+        self.0.push(format!("violation {how:?} {n:?}"));
     }
     fn printed(&mut self, line: &str) {
         self.0.push(format!("print {line}"));
@@ -141,7 +141,7 @@ fn moments_come_in_the_stated_order() {
             "leaving s",
             "entering bad",
             "changed",
-            "violation Some(3)",
+            "violation Hopeless Some(3)",
             "ended false"
         ]
     );

@@ -5,6 +5,7 @@ use crate::ast::{self, Name, PropertyFile, RawBlock};
 use crate::chain;
 use crate::diag::{Diagnostic, Diagnostics, nearest};
 use crate::ir::Types;
+use crate::limits;
 use crate::lint;
 use crate::load::Functions;
 use crate::lower::{self, Reason, lower};
@@ -61,7 +62,7 @@ pub fn check(
         pending,
         ..
     } = c;
-    let (blocks, env, env_types) = compile(source, pending, found);
+    let (blocks, env, env_types) = compile(source, pending, functions, found);
     static LOADED: AtomicU64 = AtomicU64::new(0);
     let mut property = Property {
         uid: LOADED.fetch_add(1, Ordering::Relaxed),
@@ -241,15 +242,7 @@ impl<'f> Checker<'_, 'f> {
     fn transition(&mut self, t: &ast::Transition) -> Transition {
         let (event, params, binding) = self.event(&t.event);
         let python: Vec<String> = params.iter().map(|p| p.python.clone()).collect();
-        let kinds: Vec<Types> = t
-            .event
-            .params
-            .iter()
-            .map(|p| {
-                p.ty.as_ref()
-                    .map_or(Types::ANY, |ty| types::declared(&ty.text))
-            })
-            .collect();
+        let kinds: Vec<Types> = params.iter().map(|p| p.types).collect();
         let guard = t
             .guard
             .as_ref()
@@ -315,7 +308,21 @@ impl<'f> Checker<'_, 'f> {
 
     fn ends(&mut self, e: &ast::Event) -> Ends {
         let (event, _, binding) = self.event(e);
-        if binding.mask.is_empty() {
+        if binding.mask.is_empty() && !e.params.is_empty() {
+            let names: Vec<&str> = self.slice_on.iter().map(|n| n.text.as_str()).collect();
+            self.found.push(
+                Diagnostic::error(
+                    "ends-nothing",
+                    e.span,
+                    "this `ends` event binds no slice parameter",
+                )
+                .label("no parameter has the name of one")
+                .hint(format!(
+                    "name the object that ends: `arg 0 as {}`",
+                    names.join("` or `arg 0 as ")
+                )),
+            );
+        } else if binding.mask.is_empty() {
             self.found.push(
                 Diagnostic::warning(
                     "ends-everything",
@@ -332,7 +339,19 @@ impl<'f> Checker<'_, 'f> {
     fn event(&mut self, e: &ast::Event) -> (SpecId, Vec<ParamUse>, Binding) {
         let when = e.when.unwrap_or(e.kind.default_when());
         let key = (e.kind, when, canonical_name(&e.name.text));
-        let next = SpecId(self.events.len().try_into().unwrap_or(u16::MAX));
+        if self.events.len() >= limits::EVENTS && !self.event_ids.contains_key(&key) {
+            let most = limits::EVENTS;
+            self.found.push(
+                Diagnostic::error(
+                    "too-many-events",
+                    e.span,
+                    format!("more than {most} different events"),
+                )
+                .hint("split the property into several files"),
+            );
+            return (SpecId(0), Vec::new(), Binding::default());
+        }
+        let next = SpecId(self.events.len() as u16);
         let id = *self.event_ids.entry(key).or_insert(next);
         if id == next {
             self.events.push(EventSpec {
@@ -384,19 +403,31 @@ impl<'f> Checker<'_, 'f> {
                         operand: p.operand.clone(),
                         text,
                         ty: None,
-                        types: Types::ANY,
                     });
                     specs.len() - 1
                 });
             if specs[arg].ty.is_none() {
-                specs[arg].types = ty.as_deref().map_or(Types::ANY, types::declared);
-                specs[arg].ty = ty;
+                specs[arg].ty.clone_from(&ty);
+            }
+            if specs.len() > limits::PARAMETERS_OF_EVENT {
+                let most = limits::PARAMETERS_OF_EVENT;
+                let message = format!("more than {most} different parameters of one event");
+                self.found.push(
+                    Diagnostic::error("too-many-parameters", p.span, message)
+                        .hint("name only the parameters that the blocks use"),
+                );
+                continue;
             }
             let arg = arg as u16;
             if let Some(i) = self.slice_on.iter().position(|s| s.text == python) {
                 bound.push((i, arg));
             }
-            params.push(ParamUse { arg, python });
+            params.push(ParamUse {
+                arg,
+                python,
+                types: ty.as_deref().map_or(Types::ANY, types::declared),
+                ty,
+            });
         }
         bound.sort_unstable();
         let binding = Binding {
@@ -428,6 +459,12 @@ pub fn read_block(
 ) -> Option<PyBlock> {
     match read {
         Ok(py) => {
+            if let Some((at, what)) = &py.names.forbidden {
+                found.push(
+                    Diagnostic::error("python-syntax", py.py.span(*at, at + 1), format!("{what} is not allowed in a block"))
+                        .hint("a block runs at once, as the body of an ordinary function; put the code into a functions file"),
+                );
+            }
             if let Some(at) = py.names.star_import {
                 found.push(
                     Diagnostic::error(
@@ -469,6 +506,7 @@ fn label(source: &Source, e: &ast::Event) -> String {
 pub fn compile(
     source: &Source,
     pending: Vec<Pending>,
+    functions: &Functions,
     found: &mut Diagnostics,
 ) -> (Vec<Block>, Vec<String>, Vec<Types>) {
     const MOST: usize = 10_000;
@@ -520,6 +558,7 @@ pub fn compile(
                 let names = lower::Names {
                     params: &block.params,
                     env: &env,
+                    functions,
                 };
                 block.tier = match lower(&py.py, &py.module.body, &names) {
                     Ok(code) => Tier::Typed(code),

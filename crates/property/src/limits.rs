@@ -9,7 +9,11 @@ pub const NESTING: usize = 200;
 /// Deepest `*&*...` or `entry(entry(...))` of a parameter.
 pub const PARAMETER_DEPTH: usize = 16;
 pub const STATES: usize = 10_000;
-pub const TRANSITIONS: usize = 100_000;
+pub const TRANSITIONS: usize = 50_000;
+/// Different events of a property: their numbers have 16 bits.
+pub const EVENTS: usize = 20_000;
+/// Different parameters of one event, over all its transitions.
+pub const PARAMETERS_OF_EVENT: usize = 1_000;
 /// Parameters of `slice on`: a key is looked up in a small array on the event path.
 pub const SLICE_PARAMETERS: usize = 8;
 /// Parameters of one event.

@@ -6,7 +6,7 @@ use crate::load::Functions;
 use crate::model::*;
 use crate::python::{self, Names};
 use ruff_python_parser::parse_module;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 pub fn lint(p: &Property, file: &PropertyFile, functions: &Functions, found: &mut Diagnostics) {
     unreachable_states(p, found);
@@ -73,24 +73,23 @@ fn unreachable_states(p: &Property, found: &mut Diagnostics) {
 
 fn two_unguarded(p: &Property, found: &mut Diagnostics) {
     for s in &p.states {
-        for (i, t) in s.transitions.iter().enumerate() {
-            let always = |t: &Transition| {
-                t.success.is_some() && t.guard.is_none_or(|g| !p.block(g).has_return)
-            };
-            if let Some(first) = s.transitions[..i]
-                .iter()
-                .find(|f| f.event == t.event && always(f))
-                && always(t)
-            {
+        let mut always: HashMap<SpecId, &Transition> = HashMap::new();
+        for t in &s.transitions {
+            if let Some(first) = always.get(&t.event) {
                 found.push(
                     Diagnostic::warning(
                         "shadowed-transition",
                         t.span,
-                        format!("this transition is never tried: an earlier one on the same event of `{}` has no guard", s.name),
+                        format!(
+                            "this transition is never tried: an earlier one on the same event of `{}` has no guard",
+                            s.name
+                        ),
                     )
                     .other(first.span, "always taken first")
                     .hint("give the first one a guard, or remove one of the two"),
                 );
+            } else if t.success.is_some() && t.guard.is_none_or(|g| !p.block(g).has_return) {
+                always.insert(t.event, t);
             }
         }
     }

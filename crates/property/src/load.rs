@@ -43,6 +43,13 @@ pub struct Functions {
 impl Functions {
     /// Adds the names of one file; the error has the file's own place.
     pub fn add(&mut self, source: &Arc<Source>) -> Result<(), Box<Diagnostic>> {
+        if source.text.len() > limits::FILE {
+            let message = format!("the file is longer than {} bytes", limits::FILE);
+            return Err(Box::new(
+                Diagnostic::error("too-large", Span::at(0), message)
+                    .hint("is this a functions file?"),
+            ));
+        }
         let text = source.clone();
         let parsed = with_deep_stack(move || {
             ruff_python_parser::parse_module(&text.text)
@@ -106,12 +113,16 @@ pub fn load_scenario(name: &str, bytes: &[u8], functions: &Functions) -> Loaded<
     })
 }
 
+/// Some editors begin UTF-8 files with it.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 fn load<T: Send>(
     name: &str,
     bytes: &[u8],
     read: impl FnOnce(&Arc<Source>, &mut Diagnostics) -> Option<T> + Send,
 ) -> Loaded<T> {
     let mut found = Diagnostics::default();
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(limits::FILE)]);
     let source = Source::new(name, text);
     if bytes.len() > limits::FILE {

@@ -3,6 +3,7 @@
 use crate::block::PyText;
 use crate::ir::*;
 use crate::limits;
+use crate::load::Functions;
 use crate::source::Span;
 use ruff_python_ast as py;
 use ruff_text_size::Ranged;
@@ -17,6 +18,7 @@ pub struct Reason {
 pub struct Names<'a> {
     pub params: &'a [String],
     pub env: &'a [String],
+    pub functions: &'a Functions,
 }
 
 pub fn lower(text: &PyText, body: &[py::Stmt], names: &Names) -> Result<Code, Reason> {
@@ -176,9 +178,9 @@ impl Lower<'_> {
             .or_else(|| find(self.names.env).map(Target::Env))
     }
 
-    /// The property itself gives `str` or `print` another meaning.
+    /// The property or a functions file gives `str` or `print` another meaning.
     fn shadowed(&self, name: &str) -> bool {
-        self.resolve(name).is_some()
+        self.resolve(name).is_some() || self.names.functions.names.contains(name)
     }
 
     fn operator(&self, op: py::Operator, at: impl Ranged) -> Lowered<BinOp> {

@@ -118,9 +118,8 @@ pub struct ParamSpec {
     pub operand: Operand,
     /// The key in a trace's `args`.
     pub text: String,
+    /// The first type that a transition declares for it.
     pub ty: Option<String>,
-    /// What values of the declared type become in a block.
-    pub types: ir::Types,
 }
 
 /// A parameter as one transition sees it.
@@ -129,6 +128,9 @@ pub struct ParamUse {
     /// Index into the event's parameters.
     pub arg: u16,
     pub python: String,
+    pub ty: Option<String>,
+    /// What values of the declared type become in a block.
+    pub types: ir::Types,
 }
 
 /// Which arguments of an event give the values of which slice parameters.

@@ -69,6 +69,8 @@ pub struct Names {
     /// First read of each name.
     pub read: BTreeMap<String, usize>,
     pub has_return: bool,
+    /// What cannot be in the body of an ordinary function.
+    pub forbidden: Option<(usize, &'static str)>,
     /// `from m import *`: the names cannot be known.
     pub star_import: Option<usize>,
 }
@@ -121,6 +123,12 @@ impl<'a> Visitor<'a> for Collect {
                 }
             }
             Stmt::ImportFrom(i) => {
+                if i.module
+                    .as_ref()
+                    .is_some_and(|m| m.as_str() == "__future__")
+                {
+                    self.names.forbidden = Some((at, "an import from `__future__`"));
+                }
                 for alias in &i.names {
                     if alias.name.as_str() == "*" {
                         self.names.star_import = Some(at);
@@ -130,6 +138,7 @@ impl<'a> Visitor<'a> for Collect {
                     }
                 }
             }
+            Stmt::Nonlocal(_) => self.names.forbidden = Some((at, "`nonlocal`")),
             Stmt::Return(_) => {
                 self.names.has_return = true;
                 walk_stmt(self, stmt);
@@ -179,6 +188,8 @@ impl<'a> Visitor<'a> for Collect {
                 }
                 self.visit_expr(&named.value);
             }
+            Expr::Yield(_) | Expr::YieldFrom(_) => self.names.forbidden = Some((at, "`yield`")),
+            Expr::Await(_) => self.names.forbidden = Some((at, "`await`")),
             Expr::Lambda(_) => {}
             Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {
                 self.comprehension += 1;

@@ -134,7 +134,7 @@ pub fn check_scenario(
             span: r.span,
         })
         .collect();
-    let (blocks, env, _) = compile(source, pending, found);
+    let (blocks, env, _) = compile(source, pending, functions, found);
     if reactions.is_empty() && !found.has_errors() {
         found.push(
             Diagnostic::warning("no-reaction", Span::at(0), "the scenario reacts to nothing")

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 use verde_monitor::{Arg, Bail, Cell, Host, Params, Tag, Truth, interpret};
+use verde_property::ir::Types;
 use verde_property::{Block, BlockId, Functions, ParamUse, Property, Tier, load_property};
 use verde_pyhost::PythonHost;
 
@@ -132,6 +133,8 @@ fn compare(host: &mut PythonHost, p: &Property, times: usize, r: &mut Random) ->
                 .map(|(i, n)| ParamUse {
                     arg: i as u16,
                     python: n.clone(),
+                    ty: None,
+                    types: Types::ANY,
                 })
                 .collect();
             let args: Vec<Option<Arg>> = uses

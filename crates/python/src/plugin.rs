@@ -91,14 +91,15 @@ pub fn start(limit_ms: u64, sink: Sink) -> bool {
             c_str!("verde_prelude"),
         )?;
         let write = PyCFunction::new_closure(py, None, None, |args, _| -> PyResult<()> {
-            let text = args.get_item(0)?;
+            // May run user code that prints: before the buffer is borrowed.
+            let text = args.get_item(0)?.str()?;
             PRINTED.with(|p| {
                 let mut p = p.borrow_mut();
                 if p.len() < MOST_PRINTED {
-                    p.push_str(&text.str()?.to_string_lossy());
+                    p.push_str(&text.to_string_lossy());
                 }
-                Ok(())
-            })
+            });
+            Ok(())
         })?;
         let expired = PyCFunction::new_closure(py, None, None, |_, _| watchdog::expired())?;
         prelude
@@ -370,17 +371,13 @@ pub fn release(handle: u64) {
 }
 
 pub fn json(handle: u64, sink: Sink) {
-    let text = with(|py, plugin| -> PyResult<String> {
+    let text = call(sink, |py, plugin| {
         plugin
             .prelude
             .bind(py)
             .getattr("to_json")?
             .call1((convert::borrow(py, handle),))?
-            .extract()
+            .extract::<String>()
     });
-    send(
-        sink,
-        SINK_RESULT,
-        &text.and_then(Result::ok).unwrap_or_else(|| "null".into()),
-    );
+    send(sink, SINK_RESULT, &text.unwrap_or_else(|| "null".into()));
 }

@@ -8,6 +8,7 @@ import copyreg
 import inspect
 import json
 import linecache
+import os
 import signal
 import sys
 import traceback
@@ -102,6 +103,9 @@ def start(write, expired, number):
 
 def run_functions(file, text):
     functions["__file__"] = file
+    folder = os.path.dirname(os.path.abspath(file))
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), functions)
 
@@ -113,7 +117,16 @@ def make_env():
 def compile_block(env, name, file, text, lines, shifts, params, assigned):
     """The block as a function of the event's parameters; the names that it
     assigns are globals, and those are the slice's environment."""
-    tree = ast.parse(text, file)
+    try:
+        tree = ast.parse(text, file)
+    except SyntaxError as e:
+        # At its place in the property's file.
+        if e.lineno is not None and 0 < e.lineno <= len(lines):
+            e.offset = (e.offset or 1) + shifts[e.lineno - 1]
+            e.lineno = lines[e.lineno - 1]
+            e.end_lineno = e.end_offset = None
+            e.text = None
+        raise
     for node in ast.walk(tree):
         if hasattr(node, "lineno"):
             node.col_offset += shifts[node.lineno - 1]
@@ -139,7 +152,8 @@ def compile_block(env, name, file, text, lines, shifts, params, assigned):
 
 
 def has_action(name):
-    return callable(functions.get(name)) and not hasattr(builtins, name)
+    function = functions.get(name)
+    return callable(function) and function is not getattr(builtins, name, None)
 
 
 def call_action(name, slice):
@@ -152,7 +166,8 @@ def call_action(name, slice):
         ]
     except (TypeError, ValueError):
         takes = []
-    if len(takes) == 2:
+    needed = [p for p in takes if p.default is p.empty]
+    if 2 in (len(takes), len(needed)):
         function(functions["monitor"], slice)
     else:
         function()
@@ -177,7 +192,7 @@ def describe(error, tb):
     """The last line and the whole traceback, without the frames of this file."""
     ours = describe.__code__.co_filename
     whole = traceback.TracebackException(type(error), error, tb)
-    frames = [f for f in whole.stack if f.filename != ours]
+    frames = [f for f in whole.stack if f.filename not in (ours, ast.__file__)]
     whole.stack = traceback.StackSummary.from_list(frames)
     last = traceback.format_exception_only(type(error), error)[-1].strip()
     return last, "".join(whole.format())

@@ -14,5 +14,5 @@ mod router;
 mod trace;
 
 pub use json::{Json, Object};
-pub use properties::{Failed, LoadedSet, Loader};
+pub use properties::{Failed, LoadedSet, Loader, read_source};
 pub use replay::{Outcome, Replay, Show};

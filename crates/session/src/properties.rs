@@ -1,5 +1,7 @@
 //! Loads property and functions files and starts Python when they need it.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,8 +48,17 @@ fn source_name(found: &[(Arc<Source>, Vec<Diagnostic>)]) -> String {
     names.join(", ")
 }
 
+/// A property, scenario or functions file; of a longer one no more than is
+/// needed to see that it is too long.
+pub fn read_source(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = verde_property::limits::FILE as u64 + 1;
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn read(path: &Path) -> Result<Vec<u8>, Failed> {
-    std::fs::read(path).map_err(|error| Failed::Read {
+    read_source(path).map_err(|error| Failed::Read {
         path: path.display().to_string(),
         error,
     })

@@ -2,7 +2,7 @@
 
 use crate::json::Object;
 use crate::report::{EndedRow, TakenRow};
-use verde_monitor::{Failure, Observer, Slices, SlotRef, Step};
+use verde_monitor::{Failure, Observer, Slices, SlotRef, Step, Violation};
 use verde_property::Verdict;
 
 #[derive(Default)]
@@ -10,8 +10,8 @@ pub struct Recorder {
     /// Rows are wanted, not only violations.
     pub rows: bool,
     pub taken: Vec<TakenRow>,
-    /// Slices that took a transition and may still be there.
-    pub touched: Vec<SlotRef>,
+    /// Slices that took a transition and may still be there, with their creation numbers.
+    pub touched: Vec<(SlotRef, u64)>,
     pub ended: Vec<EndedRow>,
     pub violations: Vec<Found>,
     pub printed: Vec<String>,
@@ -23,6 +23,7 @@ pub struct Found {
     pub slice: Object,
     pub state: String,
     pub n: Option<u64>,
+    pub how: Violation,
     pub history: u64,
 }
 
@@ -48,7 +49,7 @@ impl Observer for Recorder {
             return;
         }
         let property = slices.property();
-        self.touched.push(step.slice);
+        self.touched.push((step.slice, slices.created(step.slice)));
         self.taken.push(TakenRow {
             slice: Object::of(&slices.bindings(step.slice)),
             created: step.created,
@@ -74,11 +75,12 @@ impl Observer for Recorder {
         }
     }
 
-    fn violation(&mut self, slices: &Slices, slice: SlotRef, n: Option<u64>) {
+    fn violation(&mut self, slices: &Slices, slice: SlotRef, how: Violation, n: Option<u64>) {
         self.violations.push(Found {
             slice: Object::of(&slices.bindings(slice)),
             state: slices.property().state(slices.state(slice)).name.clone(),
             n,
+            how,
             history: slices.history(slice),
         });
     }

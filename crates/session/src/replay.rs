@@ -129,6 +129,7 @@ impl<'s> Replay<'s> {
                 recorder,
                 violations: 0,
             });
+            replay.violations(replay.ones.len() - 1, None, None);
         }
         Ok(replay)
     }
@@ -153,11 +154,15 @@ impl<'s> Replay<'s> {
                 Line::Whole => false,
                 Line::Last => true,
                 Line::TooLong => {
+                    self.outcome.lines += 1;
                     self.malformed("the line is longer than 16 MiB".into());
                     break;
                 }
             };
             self.outcome.lines += 1;
+            if self.outcome.lines == 1 && buffer.starts_with("\u{feff}".as_bytes()) {
+                buffer.drain(..3);
+            }
             if buffer.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
@@ -184,7 +189,7 @@ impl<'s> Replay<'s> {
 
     fn malformed(&mut self, detail: String) {
         self.outcome.error = Some(ReplayError::Line {
-            line: self.outcome.lines.max(1),
+            line: self.outcome.lines,
             detail,
         });
     }
@@ -239,11 +244,12 @@ impl<'s> Replay<'s> {
                 text,
             }));
         }
-        if let Some(failure) = one.recorder.failures.pop() {
-            self.outcome.violated |= !one.recorder.violations.is_empty();
+        if !one.recorder.failures.is_empty() {
+            let failure = one.recorder.failures.remove(0);
+            self.violations(monitor, e.tid, e.loc);
             self.outcome.error.get_or_insert(ReplayError::Failure {
                 line: self.outcome.lines,
-                property: property.clone(),
+                property,
                 failure: Box::new(failure),
             });
             return;
@@ -254,8 +260,11 @@ impl<'s> Replay<'s> {
                 Show::All => slices.iter().collect(),
                 _ => {
                     let mut touched = std::mem::take(&mut one.recorder.touched);
-                    touched.retain(|r| slices.is_live(*r));
-                    touched
+                    // A slot may already belong to the next slice.
+                    touched.retain(|(r, created)| {
+                        slices.is_live(*r) && slices.created(*r) == *created
+                    });
+                    touched.into_iter().map(|(r, _)| r).collect()
                 }
             };
             let row = EventRow {
@@ -272,10 +281,16 @@ impl<'s> Replay<'s> {
             };
             (self.sink)(Row::Event(row));
         }
-        for found in one.recorder.violations.drain(..) {
+        self.violations(monitor, e.tid, e.loc);
+    }
+
+    /// Rows for the violations that were just found.
+    fn violations(&mut self, monitor: usize, tid: Option<u64>, loc: Option<&str>) {
+        let one = &mut self.ones[monitor];
+        for found in std::mem::take(&mut one.recorder.violations) {
             one.violations += 1;
             self.outcome.violated = true;
-            let row = violation_row(&one.monitor, found, self.history, e.tid, e.loc);
+            let row = violation_row(&one.monitor, found, self.history, tid, loc);
             (self.sink)(Row::Violation(row));
         }
     }
@@ -349,6 +364,7 @@ fn violation_row(
         property: property.name.clone(),
         slice: found.slice,
         state: found.state,
+        how: found.how,
         n: found.n,
         tid,
         loc: loc.map(str::to_string),

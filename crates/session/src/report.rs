@@ -2,6 +2,7 @@
 
 use crate::json::{Json, Object};
 use serde::Serialize;
+use verde_monitor::Violation;
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -56,7 +57,10 @@ pub struct ViolationRow {
     pub property: String,
     pub slice: Object,
     pub state: String,
-    /// `null` for one that was found at the end of the run.
+    /// For people: how it came about.
+    #[serde(skip)]
+    pub how: Violation,
+    /// `null` for one that no event brought: at the end of the run, or at its start.
     pub n: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tid: Option<u64>,

@@ -53,7 +53,7 @@ pub struct Fields<'a> {
 pub enum TraceError {
     #[error("argument `{0}`: {1}")]
     Argument(String, String),
-    #[error("{0}")]
+    #[error("{}", place_in_line(.0))]
     Json(#[from] serde_json::Error),
     #[error(
         "unknown kind `{0}`: one of call, write, read, update, syscall, signal, line, thread, process, unwound"
@@ -61,6 +61,11 @@ pub enum TraceError {
     Kind(String),
     #[error("`when` is `{0}`: it must be `before` or `after`")]
     When(String),
+}
+
+/// The line is known; its text is a single line to the JSON reader.
+fn place_in_line(e: &serde_json::Error) -> String {
+    e.to_string().replace(" at line 1 column ", " at column ")
 }
 
 pub fn parse<'a>(line: &'a [u8], strings: &'a Strings) -> Result<TraceEvent<'a>, TraceError> {
@@ -169,7 +174,11 @@ fn value<'a>(text: &'a str, strings: &'a Strings) -> Result<Arg<'a>, String> {
         b'n' => Arg::None,
         b't' => Arg::Bool(true),
         b'f' => Arg::Bool(false),
-        b'{' | b'[' => Arg::Json(text),
+        // In one form, so that equal structures are equal keys.
+        b'{' | b'[' => match serde_json::from_str::<serde_json::Value>(text) {
+            Ok(v) => Arg::Json(strings.alloc(v.to_string())),
+            Err(e) => return Err(e.to_string()),
+        },
         b'"' => match serde_json::from_str(text).map_err(|e| e.to_string())? {
             Cow::Borrowed(s) => Arg::Str(s),
             Cow::Owned(s) => Arg::Str(strings.alloc(s)),
@@ -180,7 +189,8 @@ fn value<'a>(text: &'a str, strings: &'a Strings) -> Result<Arg<'a>, String> {
         _ => match (text.parse::<i64>(), text.parse::<u64>()) {
             (Ok(i), _) => Arg::Int(i),
             (_, Ok(u)) => Arg::UInt(u),
-            _ => return Err(format!("{text} has more than 64 bits")),
+            // Python knows what to do with it.
+            _ => Arg::Json(text),
         },
     })
 }
@@ -288,6 +298,14 @@ mod tests {
         assert_eq!(e.args.get("s"), Some(Arg::Str("a\"b")));
         assert_eq!(e.args.get("t"), Some(Arg::Str("é")));
         assert_eq!(e.args.get("o"), Some(Arg::Json(r#"{"a":[1]}"#)));
+        let wide =
+            br#"{"event":"f","args":{"x":123456789012345678901234567890,"o":{"b": 1, "a":2}}}"#;
+        let e2 = parse(wide, &strings).unwrap();
+        assert_eq!(
+            e2.args.get("x"),
+            Some(Arg::Json("123456789012345678901234567890"))
+        );
+        assert_eq!(e2.args.get("o"), Some(Arg::Json(r#"{"a":2,"b":1}"#)));
         assert_eq!(e.args.get("z"), Some(Arg::None));
         assert_eq!(e.args.get("r"), Some(Arg::Float(1.5)));
         assert_eq!(e.args.get("y"), None);
@@ -308,7 +326,6 @@ mod tests {
             "{}",
             r#"{"event":5}"#,
             r#"{"event":"f","args":[1]}"#,
-            r#"{"event":"f","args":{"x":123456789012345678901234567890}}"#,
             r#"{"event":"f","n":-1}"#,
             r#"{"event":"f","n":"1"}"#,
             r#"{"event":"f","kind":"jump"}"#,

@@ -7,9 +7,9 @@ use clap::{CommandFactory, Parser};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
-use verde_cli::Exit;
+use verde_cli::{Exit, Interrupt, ReplayCommand};
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
@@ -42,13 +42,20 @@ fn main() -> ExitCode {
 }
 
 /// ^C lets the replay report what it has; one that waits for input is ended.
-fn on_interrupt(flag: Arc<AtomicBool>) -> std::io::Result<()> {
+fn on_interrupt(interrupt: Arc<Interrupt>, violated: u8) -> std::io::Result<()> {
     let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])?;
     std::thread::Builder::new().spawn(move || {
-        if signals.forever().next().is_some() {
-            flag.store(true, Ordering::Relaxed);
+        for _ in signals.forever() {
+            interrupt.wanted.store(true, Ordering::Relaxed);
             std::thread::sleep(Duration::from_millis(500));
-            std::process::exit(Exit::INTERRUPTED.0.into());
+            if !interrupt.ending.load(Ordering::Relaxed) {
+                let code = if interrupt.violated.load(Ordering::Relaxed) {
+                    violated
+                } else {
+                    Exit::INTERRUPTED.0
+                };
+                std::process::exit(code.into());
+            }
         }
     })?;
     Ok(())
@@ -61,10 +68,11 @@ fn run(command: Command) -> Exit {
         }
         Command::Graph(a) => verde_cli::graph(&a.into()),
         Command::Replay(a) => {
-            let interrupted = Arc::new(AtomicBool::new(false));
+            let command: ReplayCommand = a.into();
+            let interrupt = Arc::new(Interrupt::default());
             // Without the handler ^C simply kills the replay.
-            let _ = on_interrupt(interrupted.clone());
-            verde_cli::replay(&a.into(), &interrupted)
+            let _ = on_interrupt(interrupt.clone(), command.error_exitcode);
+            verde_cli::replay(&command, &interrupt)
         }
         Command::Completions { shell } => {
             clap_complete::generate(
