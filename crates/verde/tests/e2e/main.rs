@@ -1,6 +1,7 @@
 //! The program as a user runs it.
 
 mod common;
+mod edges;
 mod golden;
 mod lint_and_graph;
 mod python;
