@@ -41,15 +41,41 @@ impl<'a> Params<'a> {
     }
 }
 
-/// Runs `code`; `undo` is scratch space. Lines that it prints are added to `out`, each with its newline.
-pub fn run(
+/// Where a block's environment is: in a copy, or in the slice itself.
+pub trait Env {
+    fn get(&self, i: u16) -> Cell;
+    fn set(&mut self, i: u16, c: Cell);
+}
+
+impl Env for [Cell] {
+    #[inline]
+    fn get(&self, i: u16) -> Cell {
+        self[i as usize]
+    }
+
+    #[inline]
+    fn set(&mut self, i: u16, c: Cell) {
+        self[i as usize] = c;
+    }
+}
+
+/// Takes back what was written since `undo` had `mark` entries.
+pub fn roll_back<E: Env + ?Sized>(env: &mut E, undo: &mut Vec<(u16, Cell)>, mark: usize) {
+    for (i, old) in undo.drain(mark..).rev() {
+        env.set(i, old);
+    }
+}
+
+/// Runs `code`. What it overwrites is added to `undo`, and lines that it prints to
+/// `out`, each with its newline.
+pub fn run<E: Env + ?Sized>(
     code: &Code,
     params: Params,
-    env: &mut [Cell],
+    env: &mut E,
     undo: &mut Vec<(u16, Cell)>,
     out: &mut String,
 ) -> Result<Truth, Box<Bail>> {
-    undo.clear();
+    let mark = undo.len();
     let printed = out.len();
     let mut r = Run {
         code,
@@ -63,9 +89,7 @@ pub fn run(
         Ok(Some(v)) => Ok(v),
         Ok(None) => Ok(Truth::None),
         Err(b) => {
-            while let Some((i, old)) = r.undo.pop() {
-                r.env[i as usize] = old;
-            }
+            roll_back(r.env, r.undo, mark);
             // Python will print it again; what it would have raised, it would have printed before.
             if matches!(*b, Bail::Python { .. }) {
                 r.out.truncate(printed);
@@ -75,17 +99,17 @@ pub fn run(
     }
 }
 
-struct Run<'a> {
+struct Run<'a, E: Env + ?Sized> {
     code: &'a Code,
     params: Params<'a>,
-    env: &'a mut [Cell],
+    env: &'a mut E,
     undo: &'a mut Vec<(u16, Cell)>,
     /// Parameters that the block assigned.
     locals: Vec<(u16, Num)>,
     out: &'a mut String,
 }
 
-impl Run<'_> {
+impl<E: Env + ?Sized> Run<'_, E> {
     fn suite(&mut self, body: &[Stmt]) -> Result<Option<Truth>, Box<Bail>> {
         for s in body {
             match s {
@@ -94,8 +118,8 @@ impl Run<'_> {
                     for t in targets {
                         match *t {
                             Target::Env(i) => {
-                                self.undo.push((i, self.env[i as usize]));
-                                self.env[i as usize] = value.cell();
+                                self.undo.push((i, self.env.get(i)));
+                                self.env.set(i, value.cell());
                             }
                             Target::Param(i) => match self.locals.iter_mut().find(|(k, _)| *k == i)
                             {
@@ -138,7 +162,7 @@ impl Run<'_> {
         match self.code.node(id).expr {
             Expr::Const(Const::Int(i)) => Some(i),
             Expr::Env(i) => {
-                let c = self.env[i as usize];
+                let c = self.env.get(i);
                 (c.tag == Tag::Int).then_some(c.bits as i64)
             }
             Expr::Param(i) if self.locals.is_empty() => match self.params.get(i as usize) {
@@ -162,7 +186,7 @@ impl Run<'_> {
         match &code.node(id).expr {
             Expr::Const(c) => Ok(Num::of_const(*c)),
             Expr::Param(i) => self.param(*i, id),
-            Expr::Env(i) => Num::of_cell(self.env[*i as usize]).ok_or_else(|| {
+            Expr::Env(i) => Num::of_cell(self.env.get(*i)).ok_or_else(|| {
                 Box::new(Bail::Python {
                     why: "a name has no value here, or one that only Python has",
                     span: code.node(id).span,

@@ -4,9 +4,9 @@ use crate::cell::{Arg, Cell, Tag};
 use crate::env::{Scratch, bit};
 use crate::history::{Entry, History, Record};
 use crate::host::{Failure, FailureKind, Host, Raised, Truth};
-use crate::interp::{self, Bail, Params};
+use crate::interp::{self, Bail, Params, roll_back};
 use crate::observer::{Branch, Observer, Step, Violation};
-use crate::plan::{Plan, Then};
+use crate::plan::{Plan, Probe, Then};
 use crate::slices::{Key, Slices, SlotRef};
 use std::sync::Arc;
 use verde_property::ir::Types;
@@ -162,7 +162,12 @@ impl Monitor {
             host,
             observer,
         };
-        if relevant {
+        let plan = &self.plan.events[event.spec.index()];
+        let done = relevant
+            && plan
+                .direct()
+                .is_some_and(|probe| self.core.direct(probe, &mut p));
+        if relevant && !done {
             self.work.clear();
             if let Err(failure) = self.core.collect(&p, &mut self.work) {
                 p.observer.failed(&self.core.slices, *failure);
@@ -174,7 +179,7 @@ impl Monitor {
                 self.core.step(w, &mut p);
             }
         }
-        if !self.plan.events[event.spec.index()].ends.is_empty() {
+        if !plan.ends.is_empty() {
             self.core.apply_ends(&mut p);
         }
         relevant
@@ -398,6 +403,115 @@ impl Core {
         Ok(Some((branch, outcome)))
     }
 
+    /// The common case without detours: the one slice of the event's key steps
+    /// where it is, by typed blocks. False: nothing happened, take the long way.
+    fn direct(&mut self, probe: &Probe, p: &mut Passing) -> bool {
+        let spec = p.event.spec;
+        let binding = &p.plan.events[spec.index()].bindings[probe.variant as usize];
+        let mut key = Key::EMPTY;
+        if self.slices.key_of(binding, p.event.args, &mut key).is_err() {
+            return false;
+        }
+        let Some(slice) = self.slices.find_exact(probe.level, &key) else {
+            return true;
+        };
+        let from = self.slices.state(slice);
+        let plan = p.plan;
+        let Some(c) = plan.of(from, spec) else {
+            return true;
+        };
+        if c.variant != probe.variant {
+            return true;
+        }
+        if !c.typed {
+            return false;
+        }
+        let transitions = &p.property.state(from).transitions;
+        self.undo.clear();
+        for &i in &c.transitions {
+            let t = &transitions[i as usize];
+            let tried = match check_arguments(t, p) {
+                Ok(()) => self.typed_transition(t, slice, p),
+                Err(_) => None,
+            };
+            let Some(tried) = tried else {
+                // Python, or an error to report: from the beginning, on a copy.
+                roll_back(&mut self.slices.env_mut(slice), &mut self.undo, 0);
+                self.out.clear();
+                return false;
+            };
+            let Some((branch, outcome)) = tried else {
+                roll_back(&mut self.slices.env_mut(slice), &mut self.undo, 0);
+                continue;
+            };
+            for (_, old) in self.undo.drain(..) {
+                if old.tag == Tag::Other {
+                    p.host.release(old);
+                }
+            }
+            let to = outcome.to;
+            let place = self
+                .history
+                .push(self.slices.history(slice), &record(p.event, from, to, true));
+            self.slices.set_state(slice, to);
+            self.slices.set_history(slice, place);
+            self.announce(slice, false, (from, i as usize), branch, outcome, p);
+            return true;
+        }
+        flush(&mut self.out, p.observer);
+        let place = self.history.push(
+            self.slices.history(slice),
+            &record(p.event, from, from, false),
+        );
+        self.slices.set_history(slice, place);
+        true
+    }
+
+    /// Guard and code on the slice itself. The outer `None`: it cannot be done so.
+    #[inline]
+    fn typed_transition<'a>(
+        &mut self,
+        t: &'a Transition,
+        slice: SlotRef,
+        p: &Passing,
+    ) -> Option<Option<(Branch, &'a Outcome)>> {
+        let params = Params {
+            uses: &t.params,
+            args: p.event.args,
+        };
+        let mut env = self.slices.env_mut(slice);
+        let mut run = |id: BlockId| match &p.property.block(id).tier {
+            Tier::Typed(code) => {
+                interp::run(code, params, &mut env, &mut self.undo, &mut self.out).ok()
+            }
+            Tier::Empty => Some(Truth::True),
+            Tier::Python(_) => None,
+        };
+        let truth = match t.guard {
+            None => Truth::True,
+            Some(g) => {
+                let ran = run(g)?;
+                if p.property.block(g).has_return {
+                    ran
+                } else {
+                    Truth::True
+                }
+            }
+        };
+        let (branch, outcome) = match truth {
+            Truth::True => (Branch::Success, &t.success),
+            Truth::False => (Branch::Failure, &t.failure),
+            Truth::None => return Some(None),
+        };
+        let Some(outcome) = outcome else {
+            return Some(None);
+        };
+        if let Some(block) = outcome.block {
+            run(block)?;
+        }
+        Some(Some((branch, outcome)))
+    }
+
     /// The transition is taken: the environment is kept, the state changes, the outside hears.
     fn take(
         &mut self,
@@ -433,11 +547,32 @@ impl Core {
                     .create(level, &key, to, w.slice.level, env, place)
             }
         };
+        self.announce(
+            slice,
+            w.then != Then::Step,
+            (from, index),
+            branch,
+            outcome,
+            p,
+        );
+    }
+
+    /// Tells the outside about a step, runs the state's action, ends the slice in a final state.
+    fn announce(
+        &mut self,
+        slice: SlotRef,
+        created: bool,
+        (from, index): (StateId, usize),
+        branch: Branch,
+        outcome: &Outcome,
+        p: &mut Passing,
+    ) {
         flush(&mut self.out, p.observer);
+        let to = outcome.to;
         let state = p.property.state(to);
         let step = Step {
             slice,
-            created: w.then != Then::Step,
+            created,
             from,
             to,
             transition: index,
@@ -542,7 +677,14 @@ impl Core {
         let why = match &block.tier {
             Tier::Empty => return Ok(Truth::True),
             Tier::Typed(code) => {
-                match interp::run(code, params, &mut s.cells, &mut self.undo, &mut self.out) {
+                self.undo.clear();
+                match interp::run(
+                    code,
+                    params,
+                    &mut s.cells[..],
+                    &mut self.undo,
+                    &mut self.out,
+                ) {
                     Ok(truth) => {
                         for (i, _) in &self.undo {
                             s.written |= bit(*i as usize);

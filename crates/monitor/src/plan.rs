@@ -2,7 +2,7 @@
 //! loaded: which levels to look at, how to find the slices there, and whether
 //! they step or give birth.
 
-use verde_property::{Binding, Mask, Property, SpecId, StateId};
+use verde_property::{Binding, BlockId, Mask, Property, SpecId, StateId, Tier, Transition};
 
 /// How the slices of a level that are compatible with an event are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +48,30 @@ pub struct EventPlan {
     pub ends: Vec<EndProbe>,
 }
 
+impl EventPlan {
+    /// The only probe, when all that the event can do is to step the one slice of its key.
+    #[inline]
+    pub fn direct(&self) -> Option<&Probe> {
+        match &self.probes[..] {
+            [p] if p.find == Find::Exact && p.then == Then::Step => Some(p),
+            _ => None,
+        }
+    }
+}
+
+fn is_typed(p: &Property, t: &Transition) -> bool {
+    let typed = |b: Option<BlockId>| b.is_none_or(|b| !matches!(p.block(b).tier, Tier::Python(_)));
+    typed(t.guard) && t.outcomes().all(|o| o.action.is_none() && typed(o.block))
+}
+
 /// The transitions of one state on one event.
 #[derive(Clone, Debug)]
 pub struct Candidates {
     pub event: SpecId,
     pub transitions: Vec<u16>,
     pub variant: u16,
+    /// All blocks are typed and there is no transition's action: nothing runs that could look at the slice.
+    pub typed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -106,7 +124,10 @@ impl Plan {
             let list = &mut self.states[s];
             for (i, t) in state.transitions.iter().enumerate() {
                 match list.binary_search_by_key(&t.event, |c| c.event) {
-                    Ok(k) => list[k].transitions.push(i as u16),
+                    Ok(k) => {
+                        list[k].transitions.push(i as u16);
+                        list[k].typed &= is_typed(p, t);
+                    }
                     Err(k) => {
                         let event = &mut self.events[t.event.index()];
                         let known = event.bindings.iter().position(|b| *b == t.binding);
@@ -121,6 +142,7 @@ impl Plan {
                                 event: t.event,
                                 transitions: vec![i as u16],
                                 variant,
+                                typed: is_typed(p, t),
                             },
                         );
                     }

@@ -5,6 +5,7 @@ use crate::cell::{Arg, Cell, Tag};
 use crate::groups::{Groups, hash};
 use crate::index::Index;
 use crate::interner::Interner;
+use crate::interp::Env;
 use crate::layout::*;
 use crate::plan::{Find, Plan};
 use crate::words::Words;
@@ -563,14 +564,19 @@ impl Slices {
         l.set(r.slot, META, meta);
     }
 
-    #[inline]
     pub fn set_env(&mut self, r: SlotRef, i: usize, c: Cell) {
+        self.env_mut(r).set(i as u16, c);
+    }
+
+    /// The slice's environment where it is.
+    #[inline]
+    pub fn env_mut(&mut self, r: SlotRef) -> SlotEnv<'_> {
         let l = &mut self.levels[r.level as usize];
         let at = r.slot as usize * l.stride;
-        let words = &mut l.words[at..at + l.stride];
-        words[l.layout.env(i)] = c.bits;
-        let (word, shift) = l.layout.tag(l.layout.keys + i);
-        words[word] = words[word] & !(0xff << shift) | (c.tag as u64) << shift;
+        SlotEnv {
+            words: &mut l.words[at..at + l.stride],
+            layout: l.layout,
+        }
     }
 
     pub fn set_history(&mut self, r: SlotRef, at: u64) {
@@ -611,6 +617,30 @@ impl Slices {
                 self.wanted[e.index()] -= 1;
             }
         }
+    }
+}
+
+/// The environment of a slice, in its slot.
+pub struct SlotEnv<'a> {
+    words: &'a mut [u64],
+    layout: Layout,
+}
+
+impl Env for SlotEnv<'_> {
+    #[inline]
+    fn get(&self, i: u16) -> Cell {
+        let (word, shift) = self.layout.tag(self.layout.keys + i as usize);
+        Cell {
+            bits: self.words[self.layout.env(i as usize)],
+            tag: Tag::from_byte((self.words[word] >> shift) as u8),
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, i: u16, c: Cell) {
+        let (word, shift) = self.layout.tag(self.layout.keys + i as usize);
+        self.words[self.layout.env(i as usize)] = c.bits;
+        self.words[word] = self.words[word] & !(0xff << shift) | (c.tag as u64) << shift;
     }
 }
 

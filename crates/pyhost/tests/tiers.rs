@@ -39,7 +39,7 @@ fn typed(b: &Block, params: Params, env: &[Cell]) -> Option<Left> {
     };
     let mut env = env.to_vec();
     let mut out = String::new();
-    let result = match interpret(code, params, &mut env, &mut Vec::new(), &mut out) {
+    let result = match interpret(code, params, &mut env[..], &mut Vec::new(), &mut out) {
         Ok(t) => Ok(t),
         Err(bail) => match *bail {
             // Python runs the block instead: nothing to compare, and nothing may have changed.
