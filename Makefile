@@ -30,6 +30,8 @@ fuzz: setup
 release:
 	$(CARGO) build --release -p verde -p verde-python
 
+# The table goes to docs/measurements.md as it is.
 bench-monitor: setup release
 	$(CARGO) build --release -p verde-bench
-	target/release/monitor target/release/verde
+	@mkdir -p bench/out
+	target/release/monitor target/release/verde | tee bench/out/monitor.md

@@ -10,6 +10,10 @@ use verde_monitor::{Arg, Event, Monitor, NoPython, Options};
 use verde_property::SpecId;
 
 fn main() {
+    // For a profiler: one size only.
+    if let Ok(Ok(slices)) = std::env::var("SLICES").map(|s| s.parse()) {
+        return events(slices);
+    }
     let verde = std::env::args()
         .nth(1)
         .unwrap_or_else(|| "target/release/verde".into());
