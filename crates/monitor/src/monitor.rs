@@ -380,12 +380,7 @@ impl Core {
                 }
             }
         };
-        let (branch, outcome) = match truth {
-            Truth::True => (Branch::Success, &t.success),
-            Truth::False => (Branch::Failure, &t.failure),
-            Truth::None => return Ok(None),
-        };
-        let Some(outcome) = outcome else {
+        let Some((branch, outcome)) = outcome_of(t, truth) else {
             return Ok(None);
         };
         if let Some(block) = outcome.block {
@@ -498,12 +493,7 @@ impl Core {
                 }
             }
         };
-        let (branch, outcome) = match truth {
-            Truth::True => (Branch::Success, &t.success),
-            Truth::False => (Branch::Failure, &t.failure),
-            Truth::None => return Some(None),
-        };
-        let Some(outcome) = outcome else {
+        let Some((branch, outcome)) = outcome_of(t, truth) else {
             return Some(None);
         };
         if let Some(block) = outcome.block {
@@ -729,6 +719,15 @@ impl Core {
             }
             raised_failure(raised, span, Some(id))
         })
+    }
+}
+
+/// What a guard's word means; nothing when the transition is not taken.
+fn outcome_of(t: &Transition, truth: Truth) -> Option<(Branch, &Outcome)> {
+    match truth {
+        Truth::True => t.success.as_ref().map(|o| (Branch::Success, o)),
+        Truth::False => t.failure.as_ref().map(|o| (Branch::Failure, o)),
+        Truth::None => None,
     }
 }
 
