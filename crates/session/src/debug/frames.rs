@@ -33,7 +33,7 @@ impl Debugger {
     }
 
     /// The frame does not stand at the beginning of a line.
-    fn is_inside_line(&self, level: usize) -> bool {
+    pub(super) fn is_inside_line(&self, level: usize) -> bool {
         let Some(live) = &self.live else {
             return false;
         };
@@ -168,10 +168,7 @@ impl Debugger {
             let text = self.frame_text(level, true);
             self.say(&text)?;
         }
-        match last < count {
-            true => self.say("(More stack frames follow...)"),
-            false => Ok(()),
-        }
+        Ok(())
     }
 
     fn select(&mut self, level: usize) -> Result<()> {

@@ -35,8 +35,7 @@ impl Debugger {
         };
         for _ in 0..count {
             let before = self.live.as_ref().and_then(|l| l.frame_ref(0));
-            let kind = self.kind_here(kind)?;
-            let reason = self.one_step(kind)?;
+            let reason = self.whole_step(kind)?;
             let interrupted = !matches!(reason, Reason::Step);
             self.announce(reason, before)?;
             if interrupted {
@@ -63,6 +62,21 @@ impl Debugger {
         Ok(StepKind::Out)
     }
 
+    /// A step by line that returned into the middle of the caller's line goes
+    /// on to the end of that line.
+    fn whole_step(&mut self, kind: StepKind) -> Result<Reason> {
+        let first = self.kind_here(kind)?;
+        let mut reason = self.one_step(first)?;
+        while matches!(kind, StepKind::Into | StepKind::Over)
+            && matches!(reason, Reason::Step)
+            && self.current_line().is_some()
+            && self.is_inside_line(0)
+        {
+            reason = self.one_step(kind)?;
+        }
+        Ok(reason)
+    }
+
     fn one_step(&mut self, kind: StepKind) -> Result<Reason> {
         let guide = Rc::new(SymbolGuide(self.images.clone()));
         let Some(live) = &mut self.live else {
@@ -82,8 +96,7 @@ impl Debugger {
         };
         let (before, from) = (live.frame_ref(0), live.frame(0)?.pc);
         loop {
-            let kind = self.kind_here(StepKind::Over)?;
-            let reason = self.one_step(kind)?;
+            let reason = self.whole_step(StepKind::Over)?;
             let back = matches!(reason, Reason::Step)
                 && self.live.as_ref().is_some_and(|live| {
                     live.frame_ref(0) == before && live.frame(0).is_ok_and(|f| f.pc < from)
