@@ -7,7 +7,7 @@ use crate::Exit;
 use reader::Reader;
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use verde_session::debug::{Debugger, Failure, Reply};
@@ -114,32 +114,21 @@ impl Prompt {
         }
     }
 
-    fn file(&mut self, path: &PathBuf) -> Flow {
-        let text = match std::fs::read(path) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+    fn file(&mut self, path: &Path) -> Flow {
+        match self.debugger.source(path) {
+            Ok(Reply::Quit) => Flow::Quit,
+            Ok(Reply::Next(_)) => Flow::Next,
             Err(e) => {
                 self.failed = true;
-                complain(&format!("{}: {e}", path.display()));
-                return Flow::Next;
-            }
-        };
-        for (i, line) in text.lines().enumerate() {
-            match self.run(line) {
-                Ok(Flow::Next) => {}
-                Ok(Flow::Quit) => return Flow::Quit,
-                Err(e) => {
-                    self.failed = true;
-                    complain(&format!("{}:{}: {e}", path.display(), i + 1));
-                    break;
-                }
+                complain(&e.to_string());
+                Flow::Next
             }
         }
-        Flow::Next
     }
 
     /// Reads commands until `quit` or the end of the input.
     fn interact(&mut self) {
-        let mut reader = match Reader::open() {
+        let mut reader = match Reader::open(self.debugger.completer()) {
             Ok(reader) => reader,
             Err(e) => return complain(&e.to_string()),
         };

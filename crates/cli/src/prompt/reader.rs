@@ -1,24 +1,59 @@
 //! Lines of commands, edited on a terminal or read plainly.
 
+use rustyline::completion::{Completer as Complete, Pair};
 use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
-use rustyline::{Config, Editor};
+use rustyline::validate::Validator;
+use rustyline::{CompletionType, Config, Context, Editor, Helper};
 use std::io::{BufRead, IsTerminal, Write};
+use verde_session::debug::Completer;
 
 const PROMPT: &str = "(verde) ";
 
+/// Completion for the line editor.
+pub(super) struct Names(Completer);
+
+impl Complete for Names {
+    type Candidate = Pair;
+
+    fn complete(
+        &self,
+        line: &str,
+        at: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let (start, words) = self.0.complete(line.get(..at).unwrap_or(line));
+        let pair = |word: String| Pair {
+            display: word.clone(),
+            replacement: word,
+        };
+        Ok((start, words.into_iter().map(pair).collect()))
+    }
+}
+
+impl Hinter for Names {
+    type Hint = String;
+}
+impl Highlighter for Names {}
+impl Validator for Names {}
+impl Helper for Names {}
+
 pub(super) enum Reader {
-    Terminal(Box<Editor<(), MemHistory>>),
+    Terminal(Box<Editor<Names, MemHistory>>),
     Plain,
 }
 
 impl Reader {
     /// A line editor if somebody sits in front of it.
-    pub fn open() -> Result<Reader, ReadlineError> {
+    pub fn open(completer: Completer) -> Result<Reader, ReadlineError> {
         if !std::io::stdin().is_terminal() {
             return Ok(Reader::Plain);
         }
-        let editor = Editor::with_history(Config::default(), MemHistory::new())?;
+        let config = Config::builder().completion_type(CompletionType::List);
+        let mut editor = Editor::with_history(config.build(), MemHistory::new())?;
+        editor.set_helper(Some(Names(completer)));
         Ok(Reader::Terminal(Box::new(editor)))
     }
 

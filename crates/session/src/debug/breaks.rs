@@ -43,7 +43,7 @@ impl Debugger {
             true => "Temporary breakpoint",
             false => "Breakpoint",
         };
-        self.say(&format!("{title} {number} at {text}"))
+        self.say(&format!("{title} {number}{text}"))
     }
 
     fn here_as_location(&self) -> Result<String> {
@@ -98,13 +98,18 @@ impl Debugger {
     }
 
     fn describe_sites(&self, spec: &str, sites: &[Site]) -> String {
-        let addr = sites.first().and_then(|s| self.address(s)).unwrap_or(0);
+        let Some(addr) = sites.first().and_then(|s| self.address(s)) else {
+            return format!(" ({spec}) pending until its library is loaded.");
+        };
         if sites.len() > 1 {
-            return format!("{addr:#x}: {spec}. ({} locations)", sites.len());
+            return format!(" at {addr:#x}: {spec}. ({} locations)", sites.len());
         }
         match self.line_at(addr) {
-            Some(span) => format!("{addr:#x}: file {}, line {}.", span.file.name, span.line),
-            None => format!("{addr:#x}"),
+            Some(span) => format!(
+                " at {addr:#x}: file {}, line {}.",
+                span.file.name, span.line
+            ),
+            None => format!(" at {addr:#x}"),
         }
     }
 

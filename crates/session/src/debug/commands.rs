@@ -3,6 +3,7 @@
 use super::Debugger;
 use super::failure::{Result, failure};
 use std::io::Write;
+use std::path::Path;
 
 /// What follows a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ const COMMANDS: &[Command] = commands! {
     ["frame", "f"], Debugger::frame, Same, "frame [N]: select a call of the backtrace";
     ["up"], Debugger::up, Same, "up [N]: select the caller";
     ["down", "do"], Debugger::down, Same, "down [N]: select the called function again";
-    ["thread", "t"], Debugger::thread, Same, "thread [N]: select a thread";
+    ["thread", "t"], Debugger::thread, Same, "thread [N]: select a thread; thread apply all COMMAND";
     ["print", "p", "inspect"], Debugger::print, Same, "print[/FORMAT] EXPRESSION: e.g. print *p, print/x n, print a[1]@3, print x = 5";
     ["call"], Debugger::call, Same, "call EXPRESSION: as print, silent for functions without a value";
     ["ptype"], Debugger::ptype, Same, "ptype TYPE or EXPRESSION: the whole type";
@@ -72,6 +73,8 @@ const COMMANDS: &[Command] = commands! {
     ["list", "l"], Debugger::list, Bare, "list [LINE or FUNCTION or FIRST,LAST]: source lines";
     ["disassemble"], Debugger::disassemble, Same, "disassemble [FUNCTION]: its instructions";
     ["info", "i", "inf"], Debugger::info, Same, "info breakpoints, locals, args, registers [NAME], threads, functions [TEXT], frame, line, program, sharedlibrary, source";
+    ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop";
+    ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
     ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS";
     ["kill", "k"], Debugger::kill, No, "kill: end the program";
     ["detach"], Debugger::detach, No, "detach: let the program go on without debugger";
@@ -124,6 +127,9 @@ impl Debugger {
         if word.is_empty() {
             return failure(format!("\"{line}\" is not a command.  Try \"help\"."));
         }
+        if word == "source" {
+            return self.source(Path::new(args));
+        }
         let command = find(word)?;
         (command.run)(self, args)?;
         Ok(Reply::Next(match command.again {
@@ -134,9 +140,9 @@ impl Debugger {
     }
 
     /// Names of all commands, for completion.
-    pub fn command_names() -> Vec<&'static str> {
+    pub(super) fn command_names() -> Vec<&'static str> {
         let names = COMMANDS.iter().map(|c| c.names[0]);
-        names.chain(["quit"]).collect()
+        names.chain(["source", "quit"]).collect()
     }
 
     fn help(&mut self, args: &str) -> Result<()> {
@@ -144,6 +150,7 @@ impl Debugger {
             for command in COMMANDS {
                 self.say(command.help)?;
             }
+            self.say("source FILE: run the commands of a file")?;
             self.say("quit: end the session")?;
             return self
                 .say("An unambiguous beginning of a name is enough; an empty line repeats.");

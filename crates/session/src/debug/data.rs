@@ -6,7 +6,7 @@ use verde_expr::{Examine, Format, PrintOptions, examine, name_of, print_value, p
 use verde_symbols::Kind;
 
 /// Splits `/FORMAT rest`.
-fn split_format(args: &str) -> (&str, &str) {
+pub(super) fn split_format(args: &str) -> (&str, &str) {
     match args.strip_prefix('/') {
         Some(rest) => {
             let end = rest
@@ -16,6 +16,21 @@ fn split_format(args: &str) -> (&str, &str) {
         }
         None => ("", args),
     }
+}
+
+/// How `/FORMAT` prints a value.
+pub(super) fn print_options(letters: &str) -> Result<PrintOptions> {
+    let mut options = PrintOptions::default();
+    for letter in letters.chars() {
+        match Format::from_letter(letter) {
+            Some(Format::Raw) => options.pretty = false,
+            Some(Format::Instruction) | None => {
+                return failure(format!("Undefined output format \"{letter}\"."));
+            }
+            format => options.format = format,
+        }
+    }
+    Ok(options)
 }
 
 impl Debugger {
@@ -29,16 +44,7 @@ impl Debugger {
 
     fn show_value(&mut self, args: &str, silent_void: bool) -> Result<()> {
         let (letters, text) = split_format(args);
-        let mut options = PrintOptions::default();
-        for letter in letters.chars() {
-            match Format::from_letter(letter) {
-                Some(Format::Raw) => options.pretty = false,
-                Some(Format::Instruction) | None => {
-                    return failure(format!("Undefined output format \"{letter}\"."));
-                }
-                format => options.format = format,
-            }
-        }
+        let options = print_options(letters)?;
         let text = if text.is_empty() { "$" } else { text };
         let mut here = self.here();
         let value = verde_expr::evaluate(text, &mut here)?;

@@ -237,6 +237,9 @@ impl Debugger {
         let Some(live) = &self.live else {
             return failure("No thread selected");
         };
+        if let Some(rest) = args.strip_prefix("apply ") {
+            return self.thread_apply(rest);
+        }
         if args.is_empty() {
             let text = self.thread_title(live.tid);
             return self.say(&format!("[Current thread is {text}]"));
@@ -257,7 +260,7 @@ impl Debugger {
         self.say_frame(0, true)
     }
 
-    fn thread_title(&self, tid: Tid) -> String {
+    pub(super) fn thread_title(&self, tid: Tid) -> String {
         let Some(live) = &self.live else {
             return String::new();
         };

@@ -12,6 +12,7 @@ type Topic = (&'static str, fn(&mut Debugger, &str) -> Result<()>);
 const TOPICS: &[Topic] = &[
     ("args", Debugger::info_args),
     ("breakpoints", Debugger::info_breakpoints),
+    ("display", Debugger::info_display),
     ("frame", Debugger::info_frame),
     ("functions", Debugger::info_functions),
     ("line", Debugger::info_line),
@@ -91,7 +92,7 @@ impl Debugger {
         self.say_all(lines, "No locals.")
     }
 
-    fn say_all(&mut self, lines: Vec<String>, otherwise: &str) -> Result<()> {
+    pub(super) fn say_all(&mut self, lines: Vec<String>, otherwise: &str) -> Result<()> {
         if lines.is_empty() {
             return self.say(otherwise);
         }
@@ -134,7 +135,7 @@ impl Debugger {
                 "",
                 watch.text
             )),
-            Kind::Code { sites, .. } => {
+            Kind::Code { spec, sites } => {
                 let all = sites.iter().filter_map(|s| self.address(s));
                 places = all.map(|at| (at, self.place_text(at))).collect();
                 match places.as_slice() {
@@ -142,6 +143,7 @@ impl Debugger {
                         lines.push(format!("{}  {at:#018x} {text}", head("breakpoint")));
                         places.clear();
                     }
+                    [] => lines.push(format!("{}  <PENDING>          {spec}", head("breakpoint"))),
                     _ => lines.push(format!("{}  <MULTIPLE>         ", head("breakpoint"))),
                 }
             }

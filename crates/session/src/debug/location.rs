@@ -46,7 +46,7 @@ pub(super) fn split_condition(text: &str) -> (&str, Option<&str>) {
 }
 
 impl Debugger {
-    /// The places of code a location means; at least one.
+    /// The places of code a location means; none while they are not loaded.
     pub(super) fn sites(&mut self, text: &str) -> Result<Vec<Site>> {
         let site = |module: &Arc<Module>, addr| Site {
             module: Some(module.clone()),
@@ -100,6 +100,8 @@ impl Debugger {
                     }
                 }
                 match out.is_empty() {
+                    // It will be there when its library is.
+                    true if self.live.is_none() && self.is_imported(name) => Ok(out),
                     true => failure(self.unknown_function(name)),
                     false => Ok(out),
                 }
@@ -131,6 +133,17 @@ impl Debugger {
         } else {
             described
         })
+    }
+
+    /// The program takes a function of this name from a library.
+    fn is_imported(&self, name: &str) -> bool {
+        let program = self.images.program();
+        let names = program.section(".dynstr").and_then(|(at, size)| {
+            let size = usize::try_from(size).ok()?;
+            program.bytes_at(at, size)
+        });
+        let mut names = names.unwrap_or_default().split(|b| *b == 0);
+        !name.is_empty() && names.any(|n| n == name.as_bytes())
     }
 
     pub(super) fn unknown_function(&self, name: &str) -> String {

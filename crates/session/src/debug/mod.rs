@@ -7,7 +7,9 @@
 mod breaks;
 mod code;
 mod commands;
+mod complete;
 mod data;
+mod displays;
 mod failure;
 mod frames;
 mod guide;
@@ -19,12 +21,14 @@ mod location;
 mod points;
 mod registers;
 mod run;
+mod scripts;
 mod source;
 mod stepping;
 mod stops;
 mod watches;
 
 pub use commands::Reply;
+pub use complete::Completer;
 pub use failure::{Failure, Result};
 
 use here::{Here, Memo};
@@ -49,6 +53,9 @@ pub struct Debugger {
     listing: Listing,
     examine: Examine,
     examine_next: u64,
+    displays: displays::Displays,
+    /// Files of commands being read.
+    nesting: usize,
     out: Box<dyn Write>,
 }
 
@@ -75,6 +82,8 @@ impl Debugger {
                 size: 4,
             },
             examine_next: 0,
+            displays: displays::Displays::default(),
+            nesting: 0,
             out,
         })
     }

@@ -227,7 +227,8 @@ impl Debugger {
                     .is_some_and(|live| before.is_some() && live.frame_ref(0) == before);
                 if same && self.current_line().is_some() {
                     let text = self.source_line(0)?;
-                    return self.say(&text);
+                    self.say(&text)?;
+                    return self.show_displays();
                 }
             }
             Reason::Signal(signal) => {
@@ -239,7 +240,8 @@ impl Debugger {
                 self.say("\nProgram received signal SIGINT, Interrupt.")?;
             }
         }
-        self.say_frame(0, false)
+        self.say_frame(0, false)?;
+        self.show_displays()
     }
 
     fn announce_end(&mut self, end: End) -> Result<()> {
