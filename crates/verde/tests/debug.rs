@@ -300,3 +300,61 @@ fn files_and_pipes_give_commands() -> Fallible {
     }
     Ok(())
 }
+
+#[test]
+fn expressions_are_displayed_at_every_stop() -> Fallible {
+    let lab = Lab::new()?;
+    let commands = [
+        "break inner",
+        "run",
+        "display k",
+        "display/x counter",
+        "next",
+        "undisplay 1",
+        "next",
+    ];
+    let text = lab.text(&commands)?;
+    let wanted = "1: k = 1\n2: /x counter = 0x0\n8\t    counter += local;\n\
+                  1: k = 1\n2: /x counter = 0x0\n9\t    return local + p->next->id;\n\
+                  2: /x counter = 0x2\n";
+    assert!(text.ends_with(wanted), "{text}");
+    Ok(())
+}
+
+#[test]
+fn functions_of_libraries_can_be_named_before_they_are_loaded() -> Fallible {
+    let lab = Lab::new()?;
+    let text = lab.text(&["tbreak printf", "run", "bt -1", "continue"])?;
+    assert!(text.contains("Temporary breakpoint 1, "), "{text}");
+    assert!(text.contains("in main (argc=1"), "{text}");
+    assert!(text.contains("total 21 counter 12"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_second_run_begins_anew() -> Fallible {
+    let lab = Lab::new()?;
+    let commands = [
+        "break inner",
+        "run",
+        "continue",
+        "print k",
+        "watch local",
+        "run",
+        "print k",
+        "info watchpoints",
+        "kill",
+        "print counter",
+    ];
+    let text = lab.text(&commands)?;
+    for wanted in [
+        "$1 = 2\n",
+        "$2 = 1\n",
+        "No watchpoints.",
+        " killed]",
+        "$3 = 0\n",
+    ] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    Ok(())
+}

@@ -75,6 +75,7 @@ const COMMANDS: &[Command] = commands! {
     ["info", "i", "inf"], Debugger::info, Same, "info breakpoints, locals, args, registers [NAME], threads, functions [TEXT], frame, line, program, sharedlibrary, source";
     ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop";
     ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
+    ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";
     ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS";
     ["kill", "k"], Debugger::kill, No, "kill: end the program";
     ["detach"], Debugger::detach, No, "detach: let the program go on without debugger";

@@ -44,7 +44,7 @@ impl Images {
         let mut loaded = Vec::new();
         for image in process.modules() {
             let module = match image.kind {
-                ModuleKind::Main => Some(self.program.clone()),
+                ModuleKind::Main => Some(self.main(&image.path)),
                 ModuleKind::Library => self.open_cached(&image.path),
                 ModuleKind::Vdso => self.kernels_code(process, image),
             };
@@ -58,6 +58,16 @@ impl Images {
         if !loaded.is_empty() {
             self.loaded = loaded;
         }
+    }
+
+    /// The program's file, or another that it became by exec.
+    fn main(&mut self, path: &Path) -> Arc<Module> {
+        let same = std::fs::canonicalize(self.program.path()).is_ok_and(|own| own == path);
+        match same {
+            true => None,
+            false => self.open_cached(path),
+        }
+        .unwrap_or_else(|| self.program.clone())
     }
 
     fn open_cached(&mut self, path: &Path) -> Option<Arc<Module>> {

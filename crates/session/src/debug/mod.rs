@@ -13,6 +13,7 @@ mod displays;
 mod failure;
 mod frames;
 mod guide;
+mod handle;
 mod here;
 mod images;
 mod info;
@@ -39,6 +40,7 @@ use source::{Listing, Sources};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
+use verde_engine::SignalPolicy;
 use verde_expr::{Examine, Format, Value};
 
 /// A program under the debugger, before, while and after it runs.
@@ -54,6 +56,7 @@ pub struct Debugger {
     examine: Examine,
     examine_next: u64,
     displays: displays::Displays,
+    signals: SignalPolicy,
     /// Files of commands being read.
     nesting: usize,
     out: Box<dyn Write>,
@@ -65,8 +68,7 @@ impl Debugger {
         if let Err(e) = std::fs::metadata(&program) {
             return failure::failure(format!("{}: {}", program.display(), reason(&e)));
         }
-        let images =
-            Images::open(&program).map_err(|e| Failure(format!("{}: {e}", program.display())))?;
+        let images = Images::open(&program)?;
         Ok(Debugger {
             program,
             args,
@@ -83,6 +85,7 @@ impl Debugger {
             },
             examine_next: 0,
             displays: displays::Displays::default(),
+            signals: SignalPolicy::interactive(),
             nesting: 0,
             out,
         })

@@ -3,8 +3,9 @@
 use super::Debugger;
 use super::failure::{NOT_RUN, Result, failure};
 use super::live::Live;
+use super::points::Kind;
 use std::ffi::OsString;
-use verde_engine::{Launch, Options, Process, SignalPolicy};
+use verde_engine::{Launch, Options, Process};
 
 impl Debugger {
     pub(super) fn run(&mut self, args: &str) -> Result<()> {
@@ -29,14 +30,18 @@ impl Debugger {
             ..Launch::default()
         };
         let options = Options {
-            signals: SignalPolicy::interactive(),
+            signals: self.signals.clone(),
             ..Options::default()
         };
         let process = Process::launch(&launch, options)?;
         self.images.refresh(&process);
         self.live = Some(Live::new(process));
         self.listing.reset();
-        self.arm()
+        if let Err(e) = self.arm() {
+            self.end_process()?;
+            return Err(e);
+        }
+        Ok(())
     }
 
     /// Lets everything go and waits for the next stop.
@@ -105,6 +110,9 @@ impl Debugger {
 
     pub(super) fn forget_process(&mut self) {
         self.live = None;
+        // A local goes with its frame.
+        let is_local = |k: &Kind| matches!(k, Kind::Watch(w) if w.frame.is_some());
+        self.points.list.retain(|p| !is_local(&p.kind));
         for point in &mut self.points.list {
             point.forget_traps();
         }

@@ -59,7 +59,12 @@ impl Debugger {
                     Err(e) => return Err(e.into()),
                 },
                 Some(reason) => {
-                    live.process.stop_all()?.keep();
+                    match live.process.stop_all() {
+                        Ok(guard) => guard.keep(),
+                        // It ended meanwhile, which is the news.
+                        Err(Error::Gone) => continue,
+                        Err(e) => return Err(e.into()),
+                    }
                     for tid in live.process.threads() {
                         live.process.cancel_step(tid)?;
                     }
