@@ -6,10 +6,12 @@ mod graph;
 mod human;
 mod lint;
 mod paint;
+mod prompt;
 mod replay;
 
 pub use diagnostics::Format;
 pub use exit::Exit;
 pub use graph::{GraphCommand, graph};
 pub use lint::{LintCommand, lint};
+pub use prompt::{DebugCommand, Given, debug};
 pub use replay::{Interrupt, ReplayCommand, replay};

@@ -1,9 +1,10 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use verde_cli::{Exit, Format, GraphCommand, LintCommand, ReplayCommand};
+use verde_cli::{DebugCommand, Exit, Format, Given, GraphCommand, LintCommand, ReplayCommand};
 use verde_session::Show;
 
 /// Interactive runtime verification: a native debugger that checks properties
@@ -17,6 +18,7 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  verde debug ./program input.txt              look into a program with a prompt
   verde lint queue.prop                        what is wrong with a property
   verde graph queue.prop -o queue.svg          a picture of it
   verde replay -p queue.prop trace.jsonl       run it over a recorded trace
@@ -26,6 +28,7 @@ Examples:
 
 #[derive(Subcommand)]
 pub enum Command {
+    Debug(DebugArgs),
     Replay(ReplayArgs),
     Lint(LintArgs),
     Graph(GraphArgs),
@@ -63,6 +66,30 @@ pub enum ShowArg {
     /// Only violations and the final verdicts
     Final,
 }
+
+/// Debug a program at a prompt; the commands are gdb's
+#[derive(Args)]
+#[command(after_help = DEBUG_HELP)]
+pub struct DebugArgs {
+    /// Run the commands of a file first; may be repeated
+    #[arg(short = 'x', long = "command", value_name = "FILE")]
+    file: Vec<PathBuf>,
+    /// Run a command, after those of files; may be repeated
+    #[arg(long, value_name = "CMD")]
+    ex: Vec<String>,
+    /// Ask nothing and end after the commands; the exit code is 1 if one failed
+    #[arg(long)]
+    batch: bool,
+    program: PathBuf,
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<OsString>,
+}
+
+const DEBUG_HELP: &str = "\
+Examples:
+  verde debug ./program input.txt
+  verde debug --batch --ex 'break f' --ex run --ex backtrace ./program
+`help` at the prompt lists the commands.";
 
 /// Run properties over a saved trace, without the program
 #[derive(Args)]
@@ -163,6 +190,18 @@ impl From<ReplayArgs> for ReplayCommand {
             block_limit: Duration::from_secs_f64(a.block_timeout),
             error_exitcode: a.error_exitcode,
             trace: a.trace,
+        }
+    }
+}
+
+impl From<DebugArgs> for DebugCommand {
+    fn from(a: DebugArgs) -> DebugCommand {
+        let files = a.file.into_iter().map(Given::File);
+        DebugCommand {
+            commands: files.chain(a.ex.into_iter().map(Given::Line)).collect(),
+            batch: a.batch,
+            program: a.program,
+            args: a.args,
         }
     }
 }

@@ -1,0 +1,148 @@
+//! The debugger's prompt: commands from the command line, files, a pipe or a
+//! terminal.
+
+mod reader;
+
+use crate::Exit;
+use reader::Reader;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use verde_session::debug::{Debugger, Failure, Reply};
+
+/// What `verde debug` was asked for.
+#[derive(Debug)]
+pub struct DebugCommand {
+    /// The commands given on the command line, in order.
+    pub commands: Vec<Given>,
+    /// Ask nothing and end after the commands.
+    pub batch: bool,
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+}
+
+/// Commands of the command line.
+#[derive(Clone, Debug)]
+pub enum Given {
+    /// `--ex`
+    Line(String),
+    /// `-x`
+    File(PathBuf),
+}
+
+enum Flow {
+    Next,
+    Quit,
+}
+
+struct Prompt {
+    debugger: Debugger,
+    /// What an empty line runs.
+    again: Option<String>,
+    failed: bool,
+}
+
+/// Runs the debugger. A command that fails is reported and the next one runs;
+/// a failure in a file ends that file, and makes a batch exit with 1.
+pub fn debug(command: DebugCommand) -> Exit {
+    // The program gets ^C itself, and its stop brings the prompt back.
+    let pressed = Arc::new(AtomicBool::new(false));
+    if let Err(e) = signal_hook::flag::register(signal_hook::consts::SIGINT, pressed) {
+        complain(&e.to_string());
+    }
+    let out = Box::new(std::io::stdout());
+    let debugger = match Debugger::open(command.program, command.args, out) {
+        Ok(debugger) => debugger,
+        Err(e) => {
+            complain(&format!("verde: {e}"));
+            return Exit::ERROR;
+        }
+    };
+    let mut prompt = Prompt {
+        debugger,
+        again: None,
+        failed: false,
+    };
+    for given in &command.commands {
+        let flow = match given {
+            Given::Line(line) => prompt.line(line),
+            Given::File(path) => prompt.file(path),
+        };
+        if let Flow::Quit = flow {
+            return prompt.exit(command.batch);
+        }
+    }
+    if !command.batch {
+        prompt.interact();
+    }
+    prompt.exit(command.batch)
+}
+
+/// Not `eprintln!`: a closed standard error must not panic.
+fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+impl Prompt {
+    fn exit(&self, batch: bool) -> Exit {
+        match batch && self.failed {
+            true => Exit::ERROR,
+            false => Exit::OK,
+        }
+    }
+
+    fn run(&mut self, line: &str) -> Result<Flow, Failure> {
+        match self.debugger.execute(line)? {
+            Reply::Quit => Ok(Flow::Quit),
+            Reply::Next(again) => {
+                self.again = again;
+                Ok(Flow::Next)
+            }
+        }
+    }
+
+    fn line(&mut self, line: &str) -> Flow {
+        match self.run(line) {
+            Ok(flow) => flow,
+            Err(e) => {
+                self.failed = true;
+                complain(&e.to_string());
+                Flow::Next
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path) -> Flow {
+        match self.debugger.source(path) {
+            Ok(Reply::Quit) => Flow::Quit,
+            Ok(Reply::Next(_)) => Flow::Next,
+            Err(e) => {
+                self.failed = true;
+                complain(&e.to_string());
+                Flow::Next
+            }
+        }
+    }
+
+    /// Reads commands until `quit` or the end of the input.
+    fn interact(&mut self) {
+        let mut reader = match Reader::open(self.debugger.completer()) {
+            Ok(reader) => reader,
+            Err(e) => return complain(&e.to_string()),
+        };
+        while let Some(line) = reader.next() {
+            let line = match line.trim() {
+                "" => match self.again.clone() {
+                    Some(again) => again,
+                    None => continue,
+                },
+                _ => line,
+            };
+            if let Flow::Quit = self.line(&line) {
+                break;
+            }
+        }
+    }
+}

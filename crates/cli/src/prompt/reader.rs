@@ -1,0 +1,85 @@
+//! Lines of commands, edited on a terminal or read plainly.
+
+use rustyline::completion::{Completer as Complete, Pair};
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::MemHistory;
+use rustyline::validate::Validator;
+use rustyline::{CompletionType, Config, Context, Editor, Helper};
+use std::io::{BufRead, IsTerminal, Write};
+use verde_session::debug::Completer;
+
+const PROMPT: &str = "(verde) ";
+
+/// Completion for the line editor.
+pub(super) struct Names(Completer);
+
+impl Complete for Names {
+    type Candidate = Pair;
+
+    fn complete(
+        &self,
+        line: &str,
+        at: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let (start, words) = self.0.complete(line.get(..at).unwrap_or(line));
+        let pair = |word: String| Pair {
+            display: word.clone(),
+            replacement: word,
+        };
+        Ok((start, words.into_iter().map(pair).collect()))
+    }
+}
+
+impl Hinter for Names {
+    type Hint = String;
+}
+impl Highlighter for Names {}
+impl Validator for Names {}
+impl Helper for Names {}
+
+pub(super) enum Reader {
+    Terminal(Box<Editor<Names, MemHistory>>),
+    Plain,
+}
+
+impl Reader {
+    /// A line editor if somebody sits in front of it.
+    pub fn open(completer: Completer) -> Result<Reader, ReadlineError> {
+        if !std::io::stdin().is_terminal() {
+            return Ok(Reader::Plain);
+        }
+        let config = Config::builder().completion_type(CompletionType::List);
+        let mut editor = Editor::with_history(config.build(), MemHistory::new())?;
+        editor.set_helper(Some(Names(completer)));
+        Ok(Reader::Terminal(Box::new(editor)))
+    }
+
+    /// The next line; `None` at the end of the input.
+    pub fn next(&mut self) -> Option<String> {
+        match self {
+            Reader::Terminal(editor) => loop {
+                match editor.readline(PROMPT) {
+                    Ok(line) => {
+                        // A line that is not kept in the history is still run.
+                        let _ = editor.add_history_entry(line.as_str());
+                        return Some(line);
+                    }
+                    // ^C gives up the line, not the session.
+                    Err(ReadlineError::Interrupted) => {}
+                    Err(_) => return None,
+                }
+            },
+            Reader::Plain => {
+                let mut out = std::io::stdout();
+                out.write_all(PROMPT.as_bytes()).ok()?;
+                out.flush().ok()?;
+                let mut line = Vec::new();
+                let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok()?;
+                (read > 0).then(|| String::from_utf8_lossy(&line).into_owned())
+            }
+        }
+    }
+}

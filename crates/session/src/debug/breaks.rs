@@ -1,0 +1,287 @@
+//! Breakpoints: set, change, forget, put into the process.
+
+use super::Debugger;
+use super::failure::{Result, failure};
+use super::here::Here;
+use super::location::split_condition;
+use super::points::{Condition, Kind, Site};
+use verde_engine::{Addr, On, Owner, Trap};
+use verde_expr::{FrameScope, Node, compile};
+use verde_symbols::{FileAddr, Frame, LineSpan, Modules, Registers};
+
+impl Debugger {
+    pub(super) fn set_break(&mut self, args: &str) -> Result<()> {
+        self.add_break(args, false)
+    }
+
+    pub(super) fn set_tbreak(&mut self, args: &str) -> Result<()> {
+        self.add_break(args, true)
+    }
+
+    fn add_break(&mut self, args: &str, temporary: bool) -> Result<()> {
+        let (place, condition) = split_condition(args);
+        let spec = match place {
+            "" => self.here_as_location()?,
+            place => place.to_owned(),
+        };
+        let sites = self.sites(&spec)?;
+        let condition = match condition {
+            Some(text) => Some(Condition {
+                text: text.to_owned(),
+                node: self.bind_at(&sites, text)?,
+            }),
+            None => None,
+        };
+        let text = self.describe_sites(&spec, &sites);
+        let kind = Kind::Code { spec, sites };
+        let number = self.points.add(kind, temporary, condition);
+        if let Err(e) = self.arm() {
+            self.remove_point(number)?;
+            return Err(e);
+        }
+        let title = match temporary {
+            true => "Temporary breakpoint",
+            false => "Breakpoint",
+        };
+        self.say(&format!("{title} {number}{text}"))
+    }
+
+    fn here_as_location(&self) -> Result<String> {
+        match &self.live {
+            Some(live) => Ok(format!("*{:#x}", live.frame(live.selected)?.pc)),
+            None => failure("Where?  Name a function, FILE:LINE or *ADDRESS."),
+        }
+    }
+
+    /// An expression bound to the variables that are visible at a place.
+    fn bind_at(&mut self, sites: &[Site], text: &str) -> Result<Node> {
+        let frame = sites.first().and_then(|site| {
+            let pc = self.address(site)?;
+            let (module, bias) = self.images.module_at(pc)?;
+            let sources = module.frames_at(FileAddr::of(pc, bias));
+            Some(FrameScope {
+                frame: Frame {
+                    registers: Registers::default(),
+                    pc,
+                    cfa: None,
+                    is_exact: true,
+                    is_signal: false,
+                    method: None,
+                    module: Some((module, bias)),
+                },
+                source: sources.into_iter().next(),
+                at_entry: false,
+                entry: None,
+            })
+        });
+        let here = Here {
+            process: None,
+            images: &self.images,
+            frame,
+            innermost: false,
+            memo: &mut self.memo,
+        };
+        Ok(compile(text, &here)?)
+    }
+
+    /// Where a place is now; `None` when its file is not loaded.
+    pub(super) fn address(&self, site: &Site) -> Option<u64> {
+        match &site.module {
+            Some(module) => Some(site.addr.at(self.images.bias(module)?)),
+            None => Some(site.addr.0),
+        }
+    }
+
+    pub(super) fn line_at(&self, addr: u64) -> Option<LineSpan> {
+        let (module, bias) = self.images.module_at(addr)?;
+        module.line_at(FileAddr::of(addr, bias))
+    }
+
+    fn describe_sites(&self, spec: &str, sites: &[Site]) -> String {
+        let Some(addr) = sites.first().and_then(|s| self.address(s)) else {
+            return format!(" ({spec}) pending until its library is loaded.");
+        };
+        if sites.len() > 1 {
+            return format!(" at {addr:#x}: {spec}. ({} locations)", sites.len());
+        }
+        match self.line_at(addr) {
+            Some(span) => format!(
+                " at {addr:#x}: file {}, line {}.",
+                span.file.name, span.line
+            ),
+            None => format!(" at {addr:#x}"),
+        }
+    }
+
+    /// Libraries came or went: locations may mean more or less than before.
+    pub(super) fn images_changed(&mut self) -> Result<()> {
+        if let Some(live) = &self.live {
+            self.images.refresh(&live.process);
+        }
+        for index in 0..self.points.list.len() {
+            let spec = match &self.points.list[index].kind {
+                Kind::Code { spec, .. } if !spec.starts_with('*') => spec.clone(),
+                _ => continue,
+            };
+            let Ok(now) = self.sites(&spec) else { continue };
+            if let Kind::Code { sites, .. } = &mut self.points.list[index].kind {
+                let fresh = now
+                    .into_iter()
+                    .filter(|n| !sites.iter().any(|s| s.same_place(n)));
+                let fresh: Vec<Site> = fresh.collect();
+                sites.extend(fresh);
+            }
+        }
+        self.arm()
+    }
+
+    /// Puts every enabled breakpoint and watchpoint into the process.
+    pub(super) fn arm(&mut self) -> Result<()> {
+        for index in 0..self.points.list.len() {
+            if !self.points.list[index].enabled {
+                continue;
+            }
+            if matches!(self.points.list[index].kind, Kind::Watch(_)) {
+                self.arm_watch(index)?;
+                continue;
+            }
+            let Kind::Code { sites, .. } = &self.points.list[index].kind else {
+                continue;
+            };
+            let wanted: Vec<Option<u64>> = sites
+                .iter()
+                .map(|s| self.address(s).filter(|_| s.trap.is_none()))
+                .collect();
+            let Some(live) = &mut self.live else { continue };
+            let Kind::Code { sites, .. } = &mut self.points.list[index].kind else {
+                continue;
+            };
+            for (site, at) in sites.iter_mut().zip(wanted) {
+                if let Some(at) = at {
+                    let trap = Trap::new(On::Exec(Addr(at)), Owner::User);
+                    site.trap = Some(live.process.insert(trap)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a breakpoint's traps out of the process.
+    fn disarm(&mut self, number: u32) -> Result<()> {
+        let point = self.points.get_mut(number)?;
+        let traps = point.traps();
+        point.forget_traps();
+        if let Some(live) = &mut self.live {
+            for id in traps {
+                match live.process.remove(id) {
+                    Ok(()) | Err(verde_engine::Error::NoTrap(_) | verde_engine::Error::Gone) => {}
+                    Err(e) => return Err(e.into()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove_point(&mut self, number: u32) -> Result<()> {
+        self.disarm(number)?;
+        self.points.list.retain(|p| p.number != number);
+        Ok(())
+    }
+
+    /// The breakpoints a command is about: those named, or all.
+    fn named_points(&mut self, args: &str) -> Result<Vec<u32>> {
+        let args = args.strip_prefix("breakpoints").unwrap_or(args).trim();
+        if args.is_empty() {
+            return Ok(self.points.list.iter().map(|p| p.number).collect());
+        }
+        let mut out = Vec::new();
+        for word in args.split_whitespace() {
+            let Ok(number) = word.parse() else {
+                return failure(format!("Bad breakpoint number '{word}'"));
+            };
+            self.points.get_mut(number)?;
+            out.push(number);
+        }
+        Ok(out)
+    }
+
+    pub(super) fn delete(&mut self, args: &str) -> Result<()> {
+        for number in self.named_points(args)? {
+            self.remove_point(number)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn disable(&mut self, args: &str) -> Result<()> {
+        for number in self.named_points(args)? {
+            self.disarm(number)?;
+            self.points.get_mut(number)?.enabled = false;
+        }
+        Ok(())
+    }
+
+    pub(super) fn enable(&mut self, args: &str) -> Result<()> {
+        for number in self.named_points(args)? {
+            self.points.get_mut(number)?.enabled = true;
+        }
+        self.arm()
+    }
+
+    pub(super) fn condition(&mut self, args: &str) -> Result<()> {
+        let (number, text) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+        let Ok(number) = number.parse::<u32>() else {
+            return failure("Which breakpoint?  condition NUMBER [CONDITION]");
+        };
+        let sites = match &self.points.get_mut(number)?.kind {
+            Kind::Code { sites, .. } => sites.clone(),
+            Kind::Watch(_) => Vec::new(),
+        };
+        let text = text.trim();
+        if text.is_empty() {
+            self.points.get_mut(number)?.condition = None;
+            return self.say(&format!("Breakpoint {number} now unconditional."));
+        }
+        let node = self.bind_at(&sites, text)?;
+        self.points.get_mut(number)?.condition = Some(Condition {
+            text: text.to_owned(),
+            node,
+        });
+        Ok(())
+    }
+
+    pub(super) fn ignore(&mut self, args: &str) -> Result<()> {
+        let mut words = args.split_whitespace();
+        let numbers = (
+            words.next().and_then(|w| w.parse::<u32>().ok()),
+            words.next().and_then(|w| w.parse::<u64>().ok()),
+        );
+        let (Some(number), Some(count)) = numbers else {
+            return failure("Which, and how often?  ignore NUMBER COUNT");
+        };
+        self.points.get_mut(number)?.ignore = count;
+        self.say(&format!(
+            "Will ignore next {count} crossings of breakpoint {number}."
+        ))
+    }
+
+    /// The breakpoint the program stands at is to be passed some times.
+    pub(super) fn ignore_here(&mut self, count: u64) -> Result<()> {
+        let Some(live) = &self.live else {
+            return Ok(());
+        };
+        let pc = live.frame(0)?.pc;
+        let here = |d: &Debugger, k: &Kind| match k {
+            Kind::Code { sites, .. } => sites.iter().any(|s| d.address(s) == Some(pc)),
+            Kind::Watch(_) => false,
+        };
+        let all = self.points.list.iter();
+        let numbers: Vec<u32> = all
+            .filter(|p| here(self, &p.kind))
+            .map(|p| p.number)
+            .collect();
+        for number in numbers {
+            self.points.get_mut(number)?.ignore = count;
+        }
+        Ok(())
+    }
+}

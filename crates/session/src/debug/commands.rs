@@ -1,0 +1,177 @@
+//! Command names, their prefixes and their help.
+
+use super::Debugger;
+use super::failure::{Result, failure};
+use std::io::Write;
+use std::path::Path;
+
+/// What follows a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// The next command; an empty line runs this text, if any.
+    Next(Option<String>),
+    /// The session is over.
+    Quit,
+}
+
+/// What an empty line does after a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Again {
+    No,
+    Same,
+    /// The same without arguments: it goes on where it ended.
+    Bare,
+}
+
+type Handler = fn(&mut Debugger, &str) -> Result<()>;
+
+struct Command {
+    /// The name, then short forms that need not be unique prefixes.
+    names: &'static [&'static str],
+    run: Handler,
+    again: Again,
+    help: &'static str,
+}
+
+macro_rules! commands {
+    ($($names:expr, $run:expr, $again:ident, $help:expr;)*) => {
+        &[$(Command { names: &$names, run: $run, again: Again::$again, help: $help }),*]
+    };
+}
+
+const COMMANDS: &[Command] = commands! {
+    ["run", "r"], Debugger::run, No, "run [ARGS]: start the program";
+    ["start"], Debugger::start, No, "start [ARGS]: start the program and stop at main";
+    ["break", "b", "br", "brea"], Debugger::set_break, No, "break LOCATION [if CONDITION]: stop there; e.g. break f, break a.c:12 if n > 3, break *0x1139";
+    ["tbreak", "tb"], Debugger::set_tbreak, No, "tbreak LOCATION [if CONDITION]: stop there once";
+    ["watch"], Debugger::set_watch, No, "watch EXPRESSION [if CONDITION]: stop when it is written and changes";
+    ["rwatch"], Debugger::set_rwatch, No, "rwatch EXPRESSION: stop when it is read";
+    ["awatch"], Debugger::set_awatch, No, "awatch EXPRESSION: stop when it is read or written";
+    ["delete", "d"], Debugger::delete, No, "delete [NUMBER]...: forget breakpoints, all without a number";
+    ["disable"], Debugger::disable, No, "disable [NUMBER]...: keep breakpoints but do not stop";
+    ["enable"], Debugger::enable, No, "enable [NUMBER]...: stop at them again";
+    ["condition"], Debugger::condition, No, "condition NUMBER [CONDITION]: stop only if it holds; without one always";
+    ["ignore"], Debugger::ignore, No, "ignore NUMBER COUNT: pass the next COUNT hits";
+    ["continue", "c", "fg"], Debugger::resume, Same, "continue [N]: go on; N passes this breakpoint N-1 times";
+    ["step", "s"], Debugger::step, Same, "step [N]: to the next line, into functions";
+    ["next", "n"], Debugger::next, Same, "next [N]: to the next line, over functions";
+    ["stepi", "si"], Debugger::stepi, Same, "stepi [N]: one instruction";
+    ["nexti", "ni"], Debugger::nexti, Same, "nexti [N]: one instruction, calls as one";
+    ["finish", "fin"], Debugger::finish, Same, "finish: until the selected function returns; shows its value";
+    ["until", "u"], Debugger::until, Same, "until [LOCATION]: to a later line, or to a location";
+    ["advance"], Debugger::advance, No, "advance LOCATION: run to a location";
+    ["backtrace", "bt", "where"], Debugger::backtrace, Same, "backtrace [N]: the calls that led here; the N innermost";
+    ["frame", "f"], Debugger::frame, Same, "frame [N]: select a call of the backtrace";
+    ["up"], Debugger::up, Same, "up [N]: select the caller";
+    ["down", "do"], Debugger::down, Same, "down [N]: select the called function again";
+    ["thread", "t"], Debugger::thread, Same, "thread [N]: select a thread; thread apply all COMMAND";
+    ["print", "p", "inspect"], Debugger::print, Same, "print[/FORMAT] EXPRESSION: e.g. print *p, print/x n, print a[1]@3, print x = 5";
+    ["call"], Debugger::call, Same, "call EXPRESSION: as print, silent for functions without a value";
+    ["ptype"], Debugger::ptype, Same, "ptype TYPE or EXPRESSION: the whole type";
+    ["whatis"], Debugger::whatis, Same, "whatis EXPRESSION: the name of its type";
+    ["x"], Debugger::examine, Bare, "x/NFU ADDRESS: N units of size U (b, h, w, g) in format F; e.g. x/4i $pc, x/8xb p, x/s name";
+    ["list", "l"], Debugger::list, Bare, "list [LINE or FUNCTION or FIRST,LAST]: source lines";
+    ["disassemble"], Debugger::disassemble, Same, "disassemble [FUNCTION]: its instructions";
+    ["info", "i", "inf"], Debugger::info, Same, "info breakpoints, locals, args, registers [NAME], threads, functions [TEXT], frame, line, program, sharedlibrary, source";
+    ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop";
+    ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
+    ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";
+    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS";
+    ["kill", "k"], Debugger::kill, No, "kill: end the program";
+    ["detach"], Debugger::detach, No, "detach: let the program go on without debugger";
+    ["echo"], Debugger::echo, No, "echo TEXT: print a text";
+    ["help", "h"], Debugger::help, No, "help [COMMAND]";
+};
+
+/// Splits a line into its command word and the rest.
+fn split(line: &str) -> (&str, &str) {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let end = line.find(|c| !is_word(c)).unwrap_or(line.len());
+    // `p-1` is a print.
+    let end = match line[..end].find('-') {
+        Some(dash) if find(&line[..end]).is_err() && find(&line[..dash]).is_ok() => dash,
+        _ => end,
+    };
+    (&line[..end], line[end..].trim())
+}
+
+fn find(word: &str) -> Result<&'static Command> {
+    if let Some(exact) = COMMANDS.iter().find(|c| c.names.contains(&word)) {
+        return Ok(exact);
+    }
+    let fit = |c: &&Command| !word.is_empty() && c.names[0].starts_with(word);
+    let fitting: Vec<&Command> = COMMANDS.iter().filter(fit).collect();
+    match fitting.as_slice() {
+        [one] => Ok(one),
+        [] => failure(format!("\"{word}\" is not a command.  Try \"help\".")),
+        several => {
+            let names: Vec<&str> = several.iter().map(|c| c.names[0]).collect();
+            failure(format!(
+                "Ambiguous command \"{word}\": {}.",
+                names.join(", ")
+            ))
+        }
+    }
+}
+
+impl Debugger {
+    /// Runs one command line. Empty lines and comments do nothing.
+    pub fn execute(&mut self, line: &str) -> Result<Reply> {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(Reply::Next(None));
+        }
+        let (word, args) = split(line);
+        if matches!(word, "q" | "quit" | "exit") {
+            return Ok(Reply::Quit);
+        }
+        if word.is_empty() {
+            return failure(format!("\"{line}\" is not a command.  Try \"help\"."));
+        }
+        if word == "source" {
+            return self.source(Path::new(args));
+        }
+        let command = find(word)?;
+        (command.run)(self, args)?;
+        Ok(Reply::Next(match command.again {
+            Again::No => None,
+            Again::Same => Some(line.to_owned()),
+            Again::Bare => Some(word.to_owned()),
+        }))
+    }
+
+    /// Names of all commands, for completion.
+    pub(super) fn command_names() -> Vec<&'static str> {
+        let names = COMMANDS.iter().map(|c| c.names[0]);
+        names.chain(["source", "quit"]).collect()
+    }
+
+    fn help(&mut self, args: &str) -> Result<()> {
+        if args.is_empty() {
+            for command in COMMANDS {
+                self.say(command.help)?;
+            }
+            self.say("source FILE: run the commands of a file")?;
+            self.say("quit: end the session")?;
+            return self
+                .say("An unambiguous beginning of a name is enough; an empty line repeats.");
+        }
+        if "quit".starts_with(args) {
+            return self.say("quit: end the session");
+        }
+        let command = find(split(args).0)?;
+        self.say(command.help)?;
+        match command.names {
+            [_] => Ok(()),
+            [_, short @ ..] => self.say(&format!("short: {}", short.join(", "))),
+            [] => Ok(()),
+        }
+    }
+
+    fn echo(&mut self, args: &str) -> Result<()> {
+        let text = args.replace("\\n", "\n").replace("\\t", "\t");
+        write!(self.out, "{text}")?;
+        self.out.flush()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! Values and types: print, ptype, x.
+
+use super::Debugger;
+use super::failure::{Result, failure};
+use verde_expr::{Examine, Format, PrintOptions, examine, name_of, print_value, ptype, type_named};
+use verde_symbols::Kind;
+
+/// Splits `/FORMAT rest`.
+pub(super) fn split_format(args: &str) -> (&str, &str) {
+    match args.strip_prefix('/') {
+        Some(rest) => {
+            let end = rest
+                .find(|c: char| !c.is_ascii_alphanumeric())
+                .unwrap_or(rest.len());
+            (&rest[..end], rest[end..].trim())
+        }
+        None => ("", args),
+    }
+}
+
+/// How `/FORMAT` prints a value.
+pub(super) fn print_options(letters: &str) -> Result<PrintOptions> {
+    let mut options = PrintOptions::default();
+    for letter in letters.chars() {
+        match Format::from_letter(letter) {
+            Some(Format::Raw) => options.pretty = false,
+            Some(Format::Instruction) | None => {
+                return failure(format!("Undefined output format \"{letter}\"."));
+            }
+            format => options.format = format,
+        }
+    }
+    Ok(options)
+}
+
+impl Debugger {
+    pub(super) fn print(&mut self, args: &str) -> Result<()> {
+        self.show_value(args, false)
+    }
+
+    pub(super) fn call(&mut self, args: &str) -> Result<()> {
+        self.show_value(args, true)
+    }
+
+    fn show_value(&mut self, args: &str, silent_void: bool) -> Result<()> {
+        let (letters, text) = split_format(args);
+        let options = print_options(letters)?;
+        let text = if text.is_empty() { "$" } else { text };
+        let mut here = self.here();
+        let value = verde_expr::evaluate(text, &mut here)?;
+        let is_void = matches!(value.ty.strip().kind(), Kind::Void);
+        if is_void && silent_void {
+            return Ok(());
+        }
+        let shown = match is_void {
+            true => "void".to_owned(),
+            false => print_value(&value, &here, &options)?,
+        };
+        let number = self.memo.remember(value);
+        if text.contains('=') || text.contains("++") || text.contains("--") {
+            self.look_again()?;
+        }
+        self.say(&format!("${number} = {shown}"))
+    }
+
+    pub(super) fn ptype(&mut self, args: &str) -> Result<()> {
+        if args.is_empty() {
+            return failure("The type of what?  ptype TYPE or EXPRESSION");
+        }
+        let (ty, _) = type_named(args, &self.here())?;
+        self.say(&format!("type = {}", ptype(&ty)))
+    }
+
+    pub(super) fn whatis(&mut self, args: &str) -> Result<()> {
+        if args.is_empty() {
+            return failure("The type of what?  whatis EXPRESSION");
+        }
+        let (ty, _) = type_named(args, &self.here())?;
+        self.say(&format!("type = {}", name_of(&ty)))
+    }
+
+    pub(super) fn examine(&mut self, args: &str) -> Result<()> {
+        let (letters, text) = split_format(args);
+        let bare = args.is_empty();
+        let what = match bare {
+            true => Examine {
+                count: 1,
+                ..self.examine
+            },
+            false => Examine::parse(letters, self.examine)?,
+        };
+        let start = match text {
+            "" => self.examine_next,
+            text => {
+                let value = self.evaluate(text)?;
+                match value.ty.strip().kind() {
+                    Kind::Array(..) | Kind::Record(_) | Kind::Function(..) => value
+                        .address()
+                        .ok_or_else(|| super::Failure("Value is not in memory.".to_owned()))?,
+                    _ => value.to_address()?,
+                }
+            }
+        };
+        self.examine = what;
+        if what.format == Format::Instruction {
+            self.examine_next = self.instructions(start, what.count)?;
+            return Ok(());
+        }
+        let (lines, next) = examine(&self.here(), start, what, &PrintOptions::default());
+        self.examine_next = next;
+        for line in lines {
+            // A value that cannot be read ends the command.
+            if let Some(at) = line.find("Cannot access memory") {
+                return failure(&line[at..]);
+            }
+            self.say(&line)?;
+        }
+        Ok(())
+    }
+}

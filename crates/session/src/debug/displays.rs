@@ -1,0 +1,99 @@
+//! Expressions shown at every stop.
+
+use super::Debugger;
+use super::data::print_options;
+use super::failure::{Result, failure};
+use verde_expr::print_value;
+
+/// One of them.
+pub(super) struct Display {
+    number: u32,
+    letters: String,
+    text: String,
+}
+
+#[derive(Default)]
+pub(super) struct Displays {
+    list: Vec<Display>,
+    last: u32,
+}
+
+impl Debugger {
+    pub(super) fn display(&mut self, args: &str) -> Result<()> {
+        let (letters, text) = super::data::split_format(args);
+        if text.is_empty() {
+            return self.show_displays();
+        }
+        print_options(letters)?;
+        if self.live.is_some() {
+            self.evaluate(text)?;
+        }
+        self.displays.last += 1;
+        let display = Display {
+            number: self.displays.last,
+            letters: letters.to_owned(),
+            text: text.to_owned(),
+        };
+        let shown = self.display_line(&display)?;
+        self.displays.list.push(display);
+        match self.live {
+            Some(_) => self.say(&shown),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn undisplay(&mut self, args: &str) -> Result<()> {
+        if args.is_empty() {
+            self.displays.list.clear();
+        }
+        for word in args.split_whitespace() {
+            let before = self.displays.list.len();
+            let number = word.parse::<u32>().ok();
+            self.displays.list.retain(|d| Some(d.number) != number);
+            if self.displays.list.len() == before {
+                return failure(format!("No display number {word}."));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn info_display(&mut self, _: &str) -> Result<()> {
+        let all = self.displays.list.iter();
+        let lines: Vec<String> = all
+            .map(|d| format!("{}:   y  {}", d.number, d.text))
+            .collect();
+        self.say_all(lines, "There are no auto-display expressions now.")
+    }
+
+    /// What is to be seen at every stop; what has no value here is left out.
+    pub(super) fn show_displays(&mut self) -> Result<()> {
+        let list = std::mem::take(&mut self.displays.list);
+        let mut lines = Vec::new();
+        for display in &list {
+            lines.extend(self.display_line(display).ok());
+        }
+        self.displays.list = list;
+        for line in lines {
+            self.say(&line)?;
+        }
+        Ok(())
+    }
+
+    fn display_line(&mut self, display: &Display) -> Result<String> {
+        if self.live.is_none() {
+            return Ok(String::new());
+        }
+        let options = print_options(&display.letters)?;
+        let mut here = self.here();
+        let value = verde_expr::evaluate(&display.text, &mut here)?;
+        let shown = print_value(&value, &here, &options)?;
+        let format = match display.letters.as_str() {
+            "" => String::new(),
+            letters => format!("/{letters} "),
+        };
+        Ok(format!(
+            "{}: {format}{} = {shown}",
+            display.number, display.text
+        ))
+    }
+}

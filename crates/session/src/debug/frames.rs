@@ -1,0 +1,270 @@
+//! The stack as text, and moving in it.
+
+use super::Debugger;
+use super::failure::{NO_STACK, Result, failure};
+use super::here::Here;
+use std::sync::Arc;
+use verde_engine::Tid;
+use verde_expr::{PrintOptions, frame_arguments};
+use verde_symbols::{FileAddr, SourceFile, demangle};
+
+impl Debugger {
+    /// File and line of the selected frame.
+    pub(super) fn current_line(&self) -> Option<(Arc<SourceFile>, u32)> {
+        let live = self.live.as_ref()?;
+        live.levels
+            .get(live.selected)?
+            .source
+            .as_ref()?
+            .line
+            .clone()
+    }
+
+    /// The name of a frame's function, if anything knows it.
+    pub(super) fn function_name(&self, level: usize) -> Option<String> {
+        let live = self.live.as_ref()?;
+        if let Some(source) = &live.levels.get(level)?.source {
+            return Some(source.name.clone());
+        }
+        let frame = live.frame(level).ok()?;
+        let (module, bias) = frame.module.as_ref()?;
+        let (symbol, _) = module.symbol_at(FileAddr::of(frame.lookup(), *bias))?;
+        Some(demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned()))
+    }
+
+    /// The frame does not stand at the beginning of a line.
+    pub(super) fn is_inside_line(&self, level: usize) -> bool {
+        let Some(live) = &self.live else {
+            return false;
+        };
+        let (Some(it), Ok(frame)) = (live.levels.get(level), live.frame(level)) else {
+            return false;
+        };
+        if it.holds_inlined {
+            return false;
+        }
+        let line = it.source.as_ref().and_then(|s| s.line.as_ref());
+        match self.line_at(frame.lookup()) {
+            Some(span) if line.is_some() => {
+                let start = frame
+                    .module
+                    .as_ref()
+                    .map(|(_, bias)| FileAddr(span.begin).at(*bias));
+                !frame.is_exact || start != Some(frame.pc)
+            }
+            _ => true,
+        }
+    }
+
+    /// A frame as gdb writes it, with its number or without.
+    pub(super) fn frame_text(&mut self, level: usize, numbered: bool) -> String {
+        let number = match numbered {
+            true => format!("{:<4}", format!("#{level}")),
+            false => String::new(),
+        };
+        let inside = self.is_inside_line(level);
+        let name = self.function_name(level);
+        let Some(live) = &mut self.live else {
+            return number;
+        };
+        let Some(it) = live.levels.get(level).cloned() else {
+            return number;
+        };
+        let Ok(frame) = live.frame(level).cloned() else {
+            return number;
+        };
+        if frame.is_signal {
+            return format!("{number}<signal handler called>");
+        }
+        let address = match inside {
+            true => format!("{:#018x} in ", frame.pc),
+            false => String::new(),
+        };
+        let scope = live.scope(level);
+        let here = Here {
+            process: Some((&mut live.process, live.tid)),
+            images: &self.images,
+            frame: scope,
+            innermost: it.code == 0,
+            memo: &mut self.memo,
+        };
+        let arguments = frame_arguments(&here, &PrintOptions::default());
+        let name = name.unwrap_or_else(|| "??".to_owned());
+        let place = match it.source.as_ref().and_then(|s| s.line.as_ref()) {
+            Some((file, line)) => format!(" at {}:{line}", file.name),
+            None => match &frame.module {
+                Some((module, _)) if !Arc::ptr_eq(module, self.images.program()) => {
+                    format!(" from {}", module.path().display())
+                }
+                _ => String::new(),
+            },
+        };
+        format!("{number}{address}{name} ({arguments}){place}")
+    }
+
+    /// The source line of a frame, with the address when inside of it.
+    pub(super) fn source_line(&mut self, level: usize) -> Result<String> {
+        let inside = self.is_inside_line(level);
+        let Some(live) = &self.live else {
+            return failure(NO_STACK);
+        };
+        let pc = live.frame(level)?.pc;
+        let line = live
+            .levels
+            .get(level)
+            .and_then(|l| l.source.as_ref()?.line.clone());
+        let Some((file, line)) = line else {
+            return failure("No line number information here.");
+        };
+        let text = self.sources.shown(&file, line);
+        Ok(match inside {
+            true => format!("{pc:#018x}\t{text}"),
+            false => text,
+        })
+    }
+
+    /// A frame with its source line.
+    pub(super) fn say_frame(&mut self, level: usize, numbered: bool) -> Result<()> {
+        let text = self.frame_text(level, numbered);
+        self.say(&text)?;
+        let line = self.live.as_ref().and_then(|live| {
+            let it = live.levels.get(level)?;
+            it.source.as_ref()?.line.clone()
+        });
+        match line {
+            Some((file, line)) => {
+                let text = self.sources.shown(&file, line);
+                self.say(&text)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn all_frames(&mut self) -> Result<usize> {
+        match &mut self.live {
+            Some(live) => {
+                live.look_at_all(&self.images)?;
+                Ok(live.levels.len())
+            }
+            None => failure(NO_STACK),
+        }
+    }
+
+    pub(super) fn backtrace(&mut self, args: &str) -> Result<()> {
+        let count = self.all_frames()?;
+        let (first, last) = match args.trim().parse::<i64>() {
+            Ok(n) if n >= 0 => (0, count.min(n as usize)),
+            Ok(n) => (
+                count.saturating_sub(usize::try_from(n.unsigned_abs()).unwrap_or(count)),
+                count,
+            ),
+            Err(_) if args.is_empty() => (0, count),
+            Err(_) => {
+                let n = usize::try_from(self.number(args)?).unwrap_or(count);
+                (0, count.min(n))
+            }
+        };
+        for level in first..last {
+            let text = self.frame_text(level, true);
+            self.say(&text)?;
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, level: usize) -> Result<()> {
+        let Some(live) = &mut self.live else {
+            return failure(NO_STACK);
+        };
+        live.selected = level;
+        self.listing.reset();
+        self.say_frame(level, true)
+    }
+
+    pub(super) fn frame(&mut self, args: &str) -> Result<()> {
+        let count = self.all_frames()?;
+        let level = match args {
+            "" => self.live.as_ref().map_or(0, |l| l.selected),
+            text => usize::try_from(self.number(text)?).unwrap_or(usize::MAX),
+        };
+        if level >= count {
+            return failure(format!("No frame at level {args}."));
+        }
+        self.select(level)
+    }
+
+    pub(super) fn up(&mut self, args: &str) -> Result<()> {
+        let count = self.all_frames()?;
+        let by = self.how_many(args)?;
+        let now = self.live.as_ref().map_or(0, |l| l.selected);
+        if now + 1 >= count {
+            return failure("Initial frame selected; you can't go up.");
+        }
+        self.select(now.saturating_add(by).min(count - 1))
+    }
+
+    pub(super) fn down(&mut self, args: &str) -> Result<()> {
+        self.all_frames()?;
+        let by = self.how_many(args)?;
+        let now = self.live.as_ref().map_or(0, |l| l.selected);
+        if now == 0 {
+            return failure("Bottom (innermost) frame selected; you can't go down.");
+        }
+        self.select(now.saturating_sub(by))
+    }
+
+    fn how_many(&mut self, args: &str) -> Result<usize> {
+        match args {
+            "" => Ok(1),
+            text => Ok(usize::try_from(self.number(text)?).unwrap_or(usize::MAX)),
+        }
+    }
+
+    /// Registers or variables were changed: the frames may be others.
+    pub(super) fn look_again(&mut self) -> Result<()> {
+        let Some(live) = &mut self.live else {
+            return Ok(());
+        };
+        let (tid, selected) = (live.tid, live.selected);
+        live.look(tid, &self.images)?;
+        if selected >= live.levels.len() {
+            live.look_at_all(&self.images)?;
+        }
+        live.selected = selected.min(live.levels.len().saturating_sub(1));
+        Ok(())
+    }
+
+    pub(super) fn thread(&mut self, args: &str) -> Result<()> {
+        let Some(live) = &self.live else {
+            return failure("No thread selected");
+        };
+        if let Some(rest) = args.strip_prefix("apply ") {
+            return self.thread_apply(rest);
+        }
+        if args.is_empty() {
+            let text = self.thread_title(live.tid);
+            return self.say(&format!("[Current thread is {text}]"));
+        }
+        let number = self.number(args)?;
+        let index = usize::try_from(number).unwrap_or(0).wrapping_sub(1);
+        let Some(live) = &mut self.live else {
+            return failure("No thread selected");
+        };
+        let tid = live.numbers.get(index).copied();
+        let Some(tid) = tid.filter(|t| live.process.is_stopped(*t)) else {
+            return failure(format!("Unknown thread {args}."));
+        };
+        live.look(tid, &self.images)?;
+        self.listing.reset();
+        let title = self.thread_title(tid);
+        self.say(&format!("[Switching to thread {title}]"))?;
+        self.say_frame(0, true)
+    }
+
+    pub(super) fn thread_title(&self, tid: Tid) -> String {
+        let Some(live) = &self.live else {
+            return String::new();
+        };
+        let number = live.numbers.iter().position(|t| *t == tid).unwrap_or(0) + 1;
+        format!("{number} (LWP {tid})")
+    }
+}

@@ -1,0 +1,177 @@
+//! Where expressions are evaluated: the selected frame of the process, or the
+//! program's file when nothing runs.
+
+use super::images::Images;
+use super::registers::{place, with_vectors};
+use std::collections::HashMap;
+use verde_engine::{Addr, Process, Tid};
+use verde_expr::{Call, EvalError, FrameScope, Loaded, Scope, Value};
+use verde_symbols::{
+    FileAddr, FunctionQuery, Language, LocationError, Memory, Module, RIP, Registers,
+};
+
+/// Values that were printed and variables of the session (`$1`, `$x`).
+#[derive(Default)]
+pub(super) struct Memo {
+    values: Vec<Value>,
+    conveniences: HashMap<String, Value>,
+}
+
+impl Memo {
+    /// Keeps a value; its number.
+    pub fn remember(&mut self, value: Value) -> usize {
+        self.values.push(value);
+        self.values.len()
+    }
+}
+
+pub(super) struct Here<'a> {
+    pub process: Option<(&'a mut Process, Tid)>,
+    pub images: &'a Images,
+    pub frame: Option<FrameScope>,
+    /// The frame is the innermost: its registers are the thread's.
+    pub innermost: bool,
+    pub memo: &'a mut Memo,
+}
+
+const NO_PROCESS: EvalError = EvalError::NoProcess("You can't do that without a process to debug.");
+
+impl Memory for Here<'_> {
+    fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), LocationError> {
+        let missing = LocationError::Memory(addr);
+        if let Some((process, _)) = &self.process {
+            return process.read(Addr(addr), buf).map_err(|_| missing);
+        }
+        let program = self.images.program();
+        let end = addr.checked_add(buf.len() as u64).ok_or(missing.clone())?;
+        let inside = |s: &verde_symbols::Segment| addr >= s.addr.0 && end <= s.addr.0 + s.size;
+        if !program.segments().iter().any(inside) {
+            return Err(missing);
+        }
+        // What the file does not hold starts as zero.
+        buf.fill(0);
+        if let Some(bytes) = program.bytes_at(FileAddr(addr), buf.len()) {
+            buf[..bytes.len()].copy_from_slice(bytes);
+        }
+        Ok(())
+    }
+}
+
+impl Scope for Here<'_> {
+    fn modules(&self) -> &[Loaded] {
+        self.images.loaded()
+    }
+
+    fn frame(&self) -> Option<&FrameScope> {
+        self.frame.as_ref()
+    }
+
+    fn tls(&self, module: &Module) -> Option<u64> {
+        let (process, tid) = self.process.as_ref()?;
+        let base = process.regs(*tid).ok()?.fs_base;
+        let own = std::ptr::eq(&**self.images.program(), module);
+        own.then(|| module.static_tls(base)).flatten()
+    }
+
+    fn write(&mut self, addr: u64, bytes: &[u8]) -> Result<(), EvalError> {
+        let (process, _) = self.process.as_mut().ok_or(LocationError::Memory(addr))?;
+        process
+            .write(Addr(addr), bytes)
+            .map_err(|_| LocationError::Memory(addr).into())
+    }
+
+    fn write_register(&mut self, number: u16, bytes: &[u8]) -> Result<(), EvalError> {
+        let (process, tid) = self.process.as_mut().ok_or(NO_PROCESS)?;
+        if !self.innermost {
+            let text = "Registers of outer frames cannot be changed; select frame 0.";
+            return Err(EvalError::Program(text.to_owned()));
+        }
+        let failed = |e: verde_engine::Error| EvalError::Program(e.to_string());
+        if (17..33).contains(&number) {
+            let mut state = process.xstate(*tid).map_err(failed)?;
+            let index = usize::from(number - 17);
+            let mut value = state.xmm(index).unwrap_or_default();
+            let len = bytes.len().min(value.len());
+            value[..len].copy_from_slice(&bytes[..len]);
+            state.set_xmm(index, value);
+            return process.set_xstate(*tid, &state).map_err(failed);
+        }
+        let mut regs = *process.regs(*tid).map_err(failed)?;
+        let to = place(&mut regs, number).ok_or(EvalError::NotLvalue)?;
+        let mut word = to.to_le_bytes();
+        let len = bytes.len().min(word.len());
+        word[..len].copy_from_slice(&bytes[..len]);
+        *to = u64::from_le_bytes(word);
+        let new = *to;
+        process.set_regs(*tid, &regs).map_err(failed)?;
+        if let Some(frame) = self.frame.as_mut()
+            && number <= RIP
+        {
+            frame.frame.registers.general[usize::from(number)] = Some(new);
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, call: &Call) -> Result<Registers, EvalError> {
+        let (process, tid) = self.process.as_mut().ok_or(NO_PROCESS)?;
+        if !call.stack.is_empty() || call.integers.len() > 6 {
+            let text = "Calls with arguments on the stack are not possible here.";
+            return Err(EvalError::Program(text.to_owned()));
+        }
+        let returned = process.call_function(*tid, Addr(call.function), &call.integers, |state| {
+            for (i, value) in call.floats.iter().enumerate() {
+                state.set_xmm(i, *value);
+            }
+        });
+        let returned = returned.map_err(|e| EvalError::Program(e.to_string()))?;
+        Ok(with_vectors(&returned.regs, &returned.xstate))
+    }
+
+    fn allocate(&mut self, size: u64) -> Result<u64, EvalError> {
+        let query = FunctionQuery::parse("malloc");
+        let found = self.images.loaded().iter().find_map(|l| {
+            let functions = l.module.functions(&query);
+            let own = functions.iter().find(|f| !l.module.is_plt(f.entry))?;
+            Some(own.entry.at(l.bias))
+        });
+        let function = found.ok_or(EvalError::NoProcess(
+            "evaluation of this expression requires the program to have a function \"malloc\".",
+        ))?;
+        let registers = self.call(&Call {
+            function,
+            integers: vec![size],
+            ..Call::default()
+        })?;
+        match registers.get(0) {
+            Some(addr) if addr != 0 => Ok(addr),
+            _ => Err(EvalError::Program("The program has no memory left.".into())),
+        }
+    }
+
+    fn convenience(&self, name: &str) -> Option<Value> {
+        self.memo.conveniences.get(name).cloned()
+    }
+
+    fn set_convenience(&mut self, name: &str, value: Value) {
+        self.memo.conveniences.insert(name.to_owned(), value);
+    }
+
+    fn history(&self, number: i64) -> Option<Value> {
+        let values = &self.memo.values;
+        let at = match number > 0 {
+            true => usize::try_from(number - 1).ok()?,
+            false => {
+                let back = usize::try_from(number.unsigned_abs()).ok()?;
+                values.len().checked_sub(1)?.checked_sub(back)?
+            }
+        };
+        values.get(at).cloned()
+    }
+
+    fn language(&self) -> Language {
+        match &self.frame {
+            Some(frame) if frame.source.is_some() => frame.language(),
+            _ => self.images.language(),
+        }
+    }
+}

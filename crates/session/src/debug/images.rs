@@ -1,0 +1,128 @@
+//! The files of the program, and where they are loaded.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use verde_engine::{ModuleKind, Process};
+use verde_expr::Loaded;
+use verde_symbols::{FileAddr, FunctionQuery, Language, Module, Modules};
+
+/// The program and its libraries; each file is opened once.
+#[derive(Clone)]
+pub(super) struct Images {
+    program: Arc<Module>,
+    cache: HashMap<PathBuf, Arc<Module>>,
+    loaded: Vec<Loaded>,
+    language: Language,
+}
+
+impl Images {
+    pub fn open(path: &Path) -> Result<Images, verde_symbols::Error> {
+        let program = Module::open(path)?;
+        let mains = program.functions(&FunctionQuery::parse("main"));
+        let described = mains.iter().find(|f| f.die.is_some());
+        let mut images = Images {
+            language: described.map_or(Language::C, |f| f.language),
+            program,
+            cache: HashMap::new(),
+            loaded: Vec::new(),
+        };
+        images.unload();
+        Ok(images)
+    }
+
+    /// Nothing runs: the program's own addresses.
+    pub fn unload(&mut self) {
+        self.loaded = vec![Loaded {
+            module: self.program.clone(),
+            bias: 0,
+        }];
+    }
+
+    /// Takes over what the process has loaded now, the program first.
+    pub fn refresh(&mut self, process: &Process) {
+        let mut loaded = Vec::new();
+        for image in process.modules() {
+            let module = match image.kind {
+                ModuleKind::Main => Some(self.main(&image.path)),
+                ModuleKind::Library => self.open_cached(&image.path),
+                ModuleKind::Vdso => self.kernels_code(process, image),
+            };
+            let Some(module) = module else { continue };
+            let bias = image.bias;
+            match image.kind {
+                ModuleKind::Main => loaded.insert(0, Loaded { module, bias }),
+                _ => loaded.push(Loaded { module, bias }),
+            }
+        }
+        if !loaded.is_empty() {
+            self.loaded = loaded;
+        }
+    }
+
+    /// The program's file, or another that it became by exec.
+    fn main(&mut self, path: &Path) -> Arc<Module> {
+        let same = std::fs::canonicalize(self.program.path()).is_ok_and(|own| own == path);
+        match same {
+            true => None,
+            false => self.open_cached(path),
+        }
+        .unwrap_or_else(|| self.program.clone())
+    }
+
+    fn open_cached(&mut self, path: &Path) -> Option<Arc<Module>> {
+        if let Some(module) = self.cache.get(path) {
+            return Some(module.clone());
+        }
+        let module = Module::open(path).ok()?;
+        self.cache.insert(path.to_path_buf(), module.clone());
+        Some(module)
+    }
+
+    fn kernels_code(
+        &mut self,
+        process: &Process,
+        image: &verde_engine::Module,
+    ) -> Option<Arc<Module>> {
+        if let Some(module) = self.cache.get(&image.path) {
+            return Some(module.clone());
+        }
+        let size = usize::try_from(image.end - image.start).ok()?;
+        let mut bytes = vec![0; size.min(1 << 20)];
+        process.read(image.start, &mut bytes).ok()?;
+        let module = Module::from_bytes("[vdso]", bytes).ok()?;
+        self.cache.insert(image.path.clone(), module.clone());
+        Some(module)
+    }
+
+    pub fn loaded(&self) -> &[Loaded] {
+        &self.loaded
+    }
+
+    pub fn program(&self) -> &Arc<Module> {
+        &self.program
+    }
+
+    /// The language to use where no frame says it.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
+    /// Where a module is loaded.
+    pub fn bias(&self, module: &Module) -> Option<u64> {
+        let mut all = self.loaded.iter();
+        all.find(|l| std::ptr::eq(&*l.module, module))
+            .map(|l| l.bias)
+    }
+}
+
+impl Modules for Images {
+    fn module_at(&self, addr: u64) -> Option<(Arc<Module>, u64)> {
+        let found = self.loaded.iter().find(|l| {
+            let at = FileAddr::of(addr, l.bias);
+            let inside = |s: &verde_symbols::Segment| at.0 >= s.addr.0 && at.0 - s.addr.0 < s.size;
+            l.module.segments().iter().any(inside)
+        });
+        found.map(|l| (l.module.clone(), l.bias))
+    }
+}

@@ -1,0 +1,436 @@
+//! `info` and what it knows.
+
+use super::Debugger;
+use super::failure::{NO_STACK, NOT_RUN, Result, failure};
+use super::points::{Kind, Point};
+use super::registers::to_dwarf;
+use verde_expr::{PrintOptions, arguments, declare, locals, print_inner, symbol_text};
+use verde_symbols::REGISTER_NAMES;
+
+type Topic = (&'static str, fn(&mut Debugger, &str) -> Result<()>);
+
+const TOPICS: &[Topic] = &[
+    ("args", Debugger::info_args),
+    ("breakpoints", Debugger::info_breakpoints),
+    ("display", Debugger::info_display),
+    ("frame", Debugger::info_frame),
+    ("functions", Debugger::info_functions),
+    ("line", Debugger::info_line),
+    ("locals", Debugger::info_locals),
+    ("program", Debugger::info_program),
+    ("registers", Debugger::info_registers),
+    ("sharedlibrary", Debugger::info_libraries),
+    ("source", Debugger::info_source),
+    ("threads", Debugger::info_threads),
+    ("watchpoints", Debugger::info_watchpoints),
+];
+
+/// Functions shown at once; a program has a million.
+const MOST_FUNCTIONS: usize = 10_000;
+
+/// gdb's order of the general registers, by DWARF number.
+const ORDER: [u16; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+
+impl Debugger {
+    pub(super) fn info(&mut self, args: &str) -> Result<()> {
+        let (word, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+        let short = match word {
+            "b" | "br" => Some("breakpoints"),
+            "f" => Some("frame"),
+            "fu" | "fun" => Some("functions"),
+            "r" | "reg" => Some("registers"),
+            "s" | "share" | "dll" => Some("sharedlibrary"),
+            "l" => Some("locals"),
+            _ => None,
+        };
+        let word = short.unwrap_or(word);
+        let fit = |t: &&Topic| !word.is_empty() && t.0.starts_with(word);
+        let fitting: Vec<&Topic> = TOPICS.iter().filter(fit).collect();
+        let names = |list: &[&Topic]| list.iter().map(|t| t.0).collect::<Vec<_>>().join(", ");
+        match fitting.as_slice() {
+            [(_, run)] => run(self, rest.trim()),
+            [] => {
+                let all: Vec<&Topic> = TOPICS.iter().collect();
+                failure(format!(
+                    "\"info {word}\" is not a command; there is info {}.",
+                    names(&all)
+                ))
+            }
+            several => failure(format!(
+                "Ambiguous info command \"{word}\": {}.",
+                names(several)
+            )),
+        }
+    }
+
+    fn need_frame(&self) -> Result<()> {
+        match self.live {
+            Some(_) => Ok(()),
+            None => failure("No frame selected."),
+        }
+    }
+
+    fn info_args(&mut self, _: &str) -> Result<()> {
+        self.need_frame()?;
+        let here = self.here();
+        let lines = arguments(&here).into_iter().map(|named| {
+            let text = print_inner(&named.value, &here, &PrintOptions::default());
+            format!("{} = {text}", named.name)
+        });
+        let lines: Vec<String> = lines.collect();
+        self.say_all(lines, "No arguments.")
+    }
+
+    fn info_locals(&mut self, _: &str) -> Result<()> {
+        self.need_frame()?;
+        let here = self.here();
+        let lines = locals(&here).into_iter().map(|named| {
+            let text = print_inner(&named.value, &here, &PrintOptions::default());
+            format!("{} = {text}", named.name)
+        });
+        let lines: Vec<String> = lines.collect();
+        self.say_all(lines, "No locals.")
+    }
+
+    pub(super) fn say_all(&mut self, lines: Vec<String>, otherwise: &str) -> Result<()> {
+        if lines.is_empty() {
+            return self.say(otherwise);
+        }
+        for line in lines {
+            self.say(&line)?;
+        }
+        Ok(())
+    }
+
+    fn info_breakpoints(&mut self, _: &str) -> Result<()> {
+        self.list_points(|_| true, "No breakpoints or watchpoints.")
+    }
+
+    fn info_watchpoints(&mut self, _: &str) -> Result<()> {
+        self.list_points(|p| matches!(p.kind, Kind::Watch(_)), "No watchpoints.")
+    }
+
+    fn list_points(&mut self, wanted: fn(&Point) -> bool, otherwise: &str) -> Result<()> {
+        let mut lines = Vec::new();
+        for point in self.points.list.iter().filter(|p| wanted(p)) {
+            lines.extend(self.point_lines(point));
+        }
+        if !lines.is_empty() {
+            let head = "Num     Type           Disp Enb Address            What";
+            lines.insert(0, head.to_owned());
+        }
+        self.say_all(lines, otherwise)
+    }
+
+    fn point_lines(&self, point: &Point) -> Vec<String> {
+        let keep = if point.temporary { "del" } else { "keep" };
+        let enabled = if point.enabled { 'y' } else { 'n' };
+        let head = |kind: &str| format!("{:<7} {kind:<14} {keep:<4} {enabled} ", point.number);
+        let mut lines = Vec::new();
+        let mut places = Vec::new();
+        match &point.kind {
+            Kind::Watch(watch) => lines.push(format!(
+                "{}  {:<18} {}",
+                head(watch.on.kind()),
+                "",
+                watch.text
+            )),
+            Kind::Code { spec, sites } => {
+                let all = sites.iter().filter_map(|s| self.address(s));
+                places = all.map(|at| (at, self.place_text(at))).collect();
+                match places.as_slice() {
+                    [(at, text)] => {
+                        lines.push(format!("{}  {at:#018x} {text}", head("breakpoint")));
+                        places.clear();
+                    }
+                    [] => lines.push(format!("{}  <PENDING>          {spec}", head("breakpoint"))),
+                    _ => lines.push(format!("{}  <MULTIPLE>         ", head("breakpoint"))),
+                }
+            }
+        }
+        if let Some(condition) = &point.condition {
+            lines.push(format!("\tstop only if {}", condition.text));
+        }
+        match point.hits {
+            0 => {}
+            1 => lines.push("\tbreakpoint already hit 1 time".to_owned()),
+            n => lines.push(format!("\tbreakpoint already hit {n} times")),
+        }
+        if point.ignore > 0 {
+            lines.push(format!("\tignore next {} hits", point.ignore));
+        }
+        for (i, (at, text)) in places.iter().enumerate() {
+            let number = format!("{}.{}", point.number, i + 1);
+            lines.push(format!("{number:<27} {enabled}   {at:#018x} {text}"));
+        }
+        lines
+    }
+
+    /// `in f at a.c:12` of an address.
+    fn place_text(&self, at: u64) -> String {
+        use verde_symbols::{FileAddr, Modules};
+        let function = self.images.module_at(at).and_then(|(module, bias)| {
+            let frames = module.frames_at(FileAddr::of(at, bias));
+            Some(frames.first()?.name.clone())
+        });
+        match (function, self.line_at(at)) {
+            (Some(name), Some(span)) => format!("in {name} at {}:{}", span.file.name, span.line),
+            (None, Some(span)) => format!("{}:{}", span.file.name, span.line),
+            _ => {
+                let symbol = self.images.module_at(at).and_then(|(module, bias)| {
+                    let (symbol, into) = module.symbol_at(FileAddr::of(at, bias))?;
+                    Some(format!("<{}+{into}>", symbol.name))
+                });
+                symbol.unwrap_or_default()
+            }
+        }
+    }
+
+    fn info_frame(&mut self, _: &str) -> Result<()> {
+        let Some(live) = &self.live else {
+            return failure(NO_STACK);
+        };
+        let level = live.selected;
+        let frame = live.frame(level)?;
+        let (pc, cfa) = (frame.pc, frame.cfa);
+        let caller = live.frame_ref(level).map(|f| f.return_to);
+        let text = self.frame_text(level, false);
+        self.say(&format!("Stack level {level}: {text}"))?;
+        let cfa = cfa.map_or("unknown".to_owned(), |c| format!("{c:#x}"));
+        let caller = caller.map_or("unknown".to_owned(), |c| c.to_string());
+        self.say(&format!(
+            " rip = {pc:#x}; saved rip = {caller}; frame at {cfa}"
+        ))
+    }
+
+    fn info_functions(&mut self, text: &str) -> Result<()> {
+        let mut described: Vec<(String, u32, String)> = Vec::new();
+        let mut others = Vec::new();
+        for loaded in self.images.loaded() {
+            for function in loaded.module.functions_containing(text, MOST_FUNCTIONS) {
+                let Some((file, line)) = &function.declared else {
+                    others.push((function.entry.at(loaded.bias), function.name));
+                    continue;
+                };
+                let declared = match loaded.module.function_type(&function) {
+                    Some(ty) => declare(&ty, &function.name),
+                    None => function.name.clone(),
+                };
+                let linkage = match loaded.module.is_external(&function) {
+                    true => "",
+                    false => "static ",
+                };
+                described.push((file.name.clone(), *line, format!("{linkage}{declared};")));
+            }
+        }
+        described.sort();
+        described.dedup();
+        others.sort();
+        self.say(&match text {
+            "" => "All defined functions:".to_owned(),
+            text => format!("All functions with \"{text}\" in their name:"),
+        })?;
+        let mut file = String::new();
+        for (name, line, text) in described {
+            if name != file {
+                self.say(&format!("\nFile {name}:"))?;
+                file = name;
+            }
+            self.say(&format!("{line}:\t{text}"))?;
+        }
+        if !others.is_empty() {
+            self.say("\nNon-debugging symbols:")?;
+        }
+        for (at, name) in others {
+            self.say(&format!("{at:#018x}  {name}"))?;
+        }
+        Ok(())
+    }
+
+    fn info_line(&mut self, text: &str) -> Result<()> {
+        let at = match text {
+            "" => match &self.live {
+                Some(live) => live.frame(live.selected)?.lookup(),
+                None => return failure("No line here; name one."),
+            },
+            text => {
+                let sites = self.sites(text)?;
+                let at = sites.first().and_then(|s| self.address(s));
+                at.unwrap_or(0)
+            }
+        };
+        let Some(span) = self.line_at(at) else {
+            return self.say(&format!("No line number information for address {at:#x}"));
+        };
+        let bias = at.wrapping_sub(self.file_address(at));
+        self.say(&format!(
+            "Line {} of \"{}\" starts at address {:#x} and ends at {:#x}.",
+            span.line,
+            span.file.name,
+            span.begin.wrapping_add(bias),
+            span.end.wrapping_add(bias)
+        ))
+    }
+
+    fn file_address(&self, at: u64) -> u64 {
+        use verde_symbols::Modules;
+        let bias = self.images.module_at(at).map_or(0, |(_, bias)| bias);
+        at.wrapping_sub(bias)
+    }
+
+    fn info_program(&mut self, _: &str) -> Result<()> {
+        let Some(live) = &self.live else {
+            return failure(NOT_RUN);
+        };
+        let pc = live.frame(0)?.pc;
+        let pid = live.process.pid();
+        let program = self.program.display().to_string();
+        self.say(&format!("Program {program}, process {pid}."))?;
+        self.say(&format!("It stopped at {pc:#x}."))
+    }
+
+    fn info_registers(&mut self, names: &str) -> Result<()> {
+        let Some(live) = &self.live else {
+            return failure("The program has no registers now.");
+        };
+        let known = live.frame(live.selected)?.registers.clone();
+        let regs = *live.process.regs(live.tid)?;
+        let mut rows: Vec<(&str, Option<u64>)> = Vec::new();
+        for number in ORDER {
+            rows.push((REGISTER_NAMES[usize::from(number)], known.get(number)));
+        }
+        rows.push(("eflags", to_dwarf(&regs).eflags));
+        for (name, value) in [
+            ("cs", regs.cs),
+            ("ss", regs.ss),
+            ("ds", regs.ds),
+            ("es", regs.es),
+            ("fs", regs.fs),
+            ("gs", regs.gs),
+            ("fs_base", regs.fs_base),
+            ("gs_base", regs.gs_base),
+        ] {
+            rows.push((name, Some(value)));
+        }
+        let wanted: Vec<&str> = names.split_whitespace().collect();
+        for name in &wanted {
+            let bare = name.trim_start_matches('$');
+            let bare = match bare {
+                "pc" => "rip",
+                "sp" => "rsp",
+                "fp" => "rbp",
+                other => other,
+            };
+            let Some(row) = rows.iter().find(|r| r.0 == bare) else {
+                return failure(format!("Invalid register `{bare}'"));
+            };
+            let line = self.register_line(row.0, row.1);
+            self.say(&line)?;
+        }
+        if wanted.is_empty() {
+            for (name, value) in rows {
+                let line = self.register_line(name, value);
+                self.say(&line)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn register_line(&mut self, name: &str, value: Option<u64>) -> String {
+        let Some(value) = value else {
+            return format!("{name:<15}<not saved>");
+        };
+        let natural = match name {
+            "rip" => match symbol_text(&self.here(), value, true) {
+                Some(symbol) => format!("{value:#x} {symbol}"),
+                None => format!("{value:#x}"),
+            },
+            "rsp" | "rbp" => format!("{value:#x}"),
+            "eflags" => flags(value),
+            _ => (value as i64).to_string(),
+        };
+        format!("{name:<15}{:<19}{natural}", format!("{value:#x}"))
+    }
+
+    fn info_libraries(&mut self, _: &str) -> Result<()> {
+        let Some(live) = &self.live else {
+            return self.say("No shared libraries loaded at this time.");
+        };
+        let mut lines = Vec::new();
+        for image in live.process.modules() {
+            if image.kind == verde_engine::ModuleKind::Library {
+                lines.push(format!(
+                    "{:#018x}  {:#018x}  {}",
+                    image.start.0,
+                    image.end.0,
+                    image.path.display()
+                ));
+            }
+        }
+        if !lines.is_empty() {
+            let head = format!("{:<18}  {:<18}  Shared Object Library", "From", "To");
+            lines.insert(0, head);
+        }
+        self.say_all(lines, "No shared libraries loaded at this time.")
+    }
+
+    fn info_source(&mut self, _: &str) -> Result<()> {
+        match self.current_line().or_else(|| self.main_line()) {
+            Some((file, _)) => self.say(&format!(
+                "Current source file is {}\nLocated in {}",
+                file.name, file.path
+            )),
+            None => self.say("No current source file."),
+        }
+    }
+
+    fn info_threads(&mut self, _: &str) -> Result<()> {
+        let Some(live) = &self.live else {
+            return self.say("No threads.");
+        };
+        let (current, selected) = (live.tid, live.selected);
+        let pid = live.process.pid();
+        let numbers = live.numbers.clone();
+        self.say("  Id   Target Id         Frame")?;
+        for (i, tid) in numbers.into_iter().enumerate() {
+            let Some(live) = &mut self.live else { break };
+            if !live.process.is_stopped(tid) {
+                continue;
+            }
+            let base = live.process.regs(tid)?.fs_base;
+            live.look(tid, &self.images)?;
+            let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
+            let name = name.unwrap_or_default();
+            let mark = if tid == current { '*' } else { ' ' };
+            let frame = self.frame_text(0, false);
+            self.say(&format!(
+                "{mark} {:<4} Thread {base:#x} (LWP {tid}) \"{}\" {frame}",
+                i + 1,
+                name.trim_end()
+            ))?;
+        }
+        if let Some(live) = &mut self.live {
+            live.look(current, &self.images)?;
+            live.selected = selected;
+        }
+        self.look_again()
+    }
+}
+
+/// The flags that are set, by name.
+fn flags(value: u64) -> String {
+    const NAMES: [(u32, &str); 9] = [
+        (0, "CF"),
+        (2, "PF"),
+        (4, "AF"),
+        (6, "ZF"),
+        (7, "SF"),
+        (8, "TF"),
+        (9, "IF"),
+        (10, "DF"),
+        (11, "OF"),
+    ];
+    let set = NAMES.iter().filter(|(bit, _)| value >> bit & 1 != 0);
+    let names: Vec<&str> = set.map(|(_, name)| *name).collect();
+    format!("[ {} ]", names.join(" "))
+}

@@ -1,0 +1,139 @@
+//! The running program: its process and the stack that is looked at.
+
+use super::failure::{NO_STACK, Result, failure};
+use super::images::Images;
+use super::registers::{to_dwarf, with_vectors};
+use verde_engine::{Addr, FrameRef, Process, Tid};
+use verde_expr::FrameScope;
+use verde_symbols::{
+    Frame, Language, LocationError, Memory, SourceFrame, backtrace, source_frames,
+};
+
+/// Frames looked at when the program stops; all of them when somebody asks.
+const FIRST_FRAMES: usize = 16;
+const ALL_FRAMES: usize = 100_000;
+
+/// A frame as the user counts them, inlined calls included.
+#[derive(Clone)]
+pub(super) struct Level {
+    /// Index of the frame of code.
+    pub code: usize,
+    pub source: Option<SourceFrame>,
+    /// Another call was inlined into this frame, which is where it stands.
+    pub holds_inlined: bool,
+}
+
+pub(super) struct Live {
+    pub process: Process,
+    /// The selected thread.
+    pub tid: Tid,
+    /// Threads in the order they were first seen; the first has number 1.
+    pub numbers: Vec<Tid>,
+    pub frames: Vec<Frame>,
+    pub levels: Vec<Level>,
+    /// The selected frame.
+    pub selected: usize,
+}
+
+/// The memory of a process.
+pub(super) struct ProcessMemory<'a>(pub &'a Process);
+
+impl Memory for ProcessMemory<'_> {
+    fn read(&self, addr: u64, buf: &mut [u8]) -> std::result::Result<(), LocationError> {
+        let read = self.0.read(Addr(addr), buf);
+        read.map_err(|_| LocationError::Memory(addr))
+    }
+}
+
+impl Live {
+    pub fn new(process: Process) -> Live {
+        let tid = process.pid();
+        Live {
+            process,
+            tid,
+            numbers: vec![tid],
+            frames: Vec::new(),
+            levels: Vec::new(),
+            selected: 0,
+        }
+    }
+
+    /// Looks at the stack of a thread, which becomes the selected one.
+    pub fn look(&mut self, tid: Tid, images: &Images) -> Result<()> {
+        self.tid = tid;
+        self.selected = 0;
+        for tid in self.process.threads() {
+            if !self.numbers.contains(&tid) {
+                self.numbers.push(tid);
+            }
+        }
+        self.unwind(images, FIRST_FRAMES)
+    }
+
+    /// Unwinds the rest of the stack.
+    pub fn look_at_all(&mut self, images: &Images) -> Result<()> {
+        if self.frames.len() < FIRST_FRAMES {
+            return Ok(());
+        }
+        self.unwind(images, ALL_FRAMES)
+    }
+
+    fn unwind(&mut self, images: &Images, limit: usize) -> Result<()> {
+        let regs = self.process.regs(self.tid)?;
+        let registers = match self.process.xstate(self.tid) {
+            Ok(state) => with_vectors(regs, &state),
+            Err(_) => to_dwarf(regs),
+        };
+        let (frames, _) = backtrace(images, &ProcessMemory(&self.process), registers, limit);
+        let mut levels: Vec<Level> = Vec::new();
+        for (code, source) in source_frames(&frames) {
+            let inside = levels.last().and_then(|l| l.source.as_ref());
+            let holds_inlined = inside.is_some_and(|s| s.is_inlined);
+            let is_main = source.as_ref().is_some_and(is_main);
+            levels.push(Level {
+                code,
+                source,
+                holds_inlined,
+            });
+            if is_main {
+                break;
+            }
+        }
+        self.frames = frames;
+        self.levels = levels;
+        Ok(())
+    }
+
+    /// The scope of a frame by its number.
+    pub fn scope(&self, level: usize) -> Option<FrameScope> {
+        let it = self.levels.get(level)?;
+        let memory = ProcessMemory(&self.process);
+        FrameScope::new(&self.frames, it.code, it.source.clone(), &memory)
+    }
+
+    /// The frame of code of a level.
+    pub fn frame(&self, level: usize) -> Result<&Frame> {
+        let it = self.levels.get(level).and_then(|l| self.frames.get(l.code));
+        match it {
+            Some(frame) => Ok(frame),
+            None => failure(NO_STACK),
+        }
+    }
+
+    /// What tells this activation from any other; `None` for the outermost.
+    pub fn frame_ref(&self, level: usize) -> Option<FrameRef> {
+        let code = self.levels.get(level)?.code;
+        Some(FrameRef {
+            cfa: Addr(self.frames.get(code)?.cfa?),
+            return_to: Addr(self.frames.get(code + 1)?.pc),
+        })
+    }
+}
+
+/// The function a user thinks of as the outermost.
+fn is_main(source: &SourceFrame) -> bool {
+    match source.language {
+        Language::Rust => source.name.matches("::").count() == 1 && source.name.ends_with("::main"),
+        _ => source.name == "main",
+    }
+}

@@ -1,0 +1,131 @@
+//! The plain debugger: one program, commands in, text out.
+//!
+//! A [`Debugger`] lives on one thread, which the kernel ties to the program it
+//! launches. [`Debugger::execute`] runs one command line; everything it has to
+//! say goes to the writer given, a failure is one line for the caller to show.
+
+mod breaks;
+mod code;
+mod commands;
+mod complete;
+mod data;
+mod displays;
+mod failure;
+mod frames;
+mod guide;
+mod handle;
+mod here;
+mod images;
+mod info;
+mod live;
+mod location;
+mod points;
+mod registers;
+mod run;
+mod scripts;
+mod source;
+mod stepping;
+mod stops;
+mod watches;
+
+pub use commands::Reply;
+pub use complete::Completer;
+pub use failure::{Failure, Result};
+
+use here::{Here, Memo};
+use images::Images;
+use live::Live;
+use points::Points;
+use source::{Listing, Sources};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use verde_engine::SignalPolicy;
+use verde_expr::{Examine, Format, Value};
+
+/// A program under the debugger, before, while and after it runs.
+pub struct Debugger {
+    program: PathBuf,
+    args: Vec<OsString>,
+    images: Images,
+    live: Option<Live>,
+    points: Points,
+    memo: Memo,
+    sources: Sources,
+    listing: Listing,
+    examine: Examine,
+    examine_next: u64,
+    displays: displays::Displays,
+    signals: SignalPolicy,
+    /// Files of commands being read.
+    nesting: usize,
+    out: Box<dyn Write>,
+}
+
+impl Debugger {
+    /// Opens a program; it is not started.
+    pub fn open(program: PathBuf, args: Vec<OsString>, out: Box<dyn Write>) -> Result<Debugger> {
+        if let Err(e) = std::fs::metadata(&program) {
+            return failure::failure(format!("{}: {}", program.display(), reason(&e)));
+        }
+        let images = Images::open(&program)?;
+        Ok(Debugger {
+            program,
+            args,
+            images,
+            live: None,
+            points: Points::default(),
+            memo: Memo::default(),
+            sources: Sources::default(),
+            listing: Listing::default(),
+            examine: Examine {
+                count: 1,
+                format: Format::Hex,
+                size: 4,
+            },
+            examine_next: 0,
+            displays: displays::Displays::default(),
+            signals: SignalPolicy::interactive(),
+            nesting: 0,
+            out,
+        })
+    }
+
+    /// Writes a line for the user.
+    fn say(&mut self, text: &str) -> Result<()> {
+        writeln!(self.out, "{text}")?;
+        Ok(())
+    }
+
+    /// The scope of the selected frame.
+    fn here(&mut self) -> Here<'_> {
+        let (process, frame, innermost) = match &mut self.live {
+            Some(live) => {
+                let frame = live.scope(live.selected);
+                let code = live.levels.get(live.selected).map(|l| l.code);
+                (Some((&mut live.process, live.tid)), frame, code == Some(0))
+            }
+            None => (None, None, false),
+        };
+        Here {
+            process,
+            images: &self.images,
+            frame,
+            innermost,
+            memo: &mut self.memo,
+        }
+    }
+
+    fn evaluate(&mut self, text: &str) -> Result<Value> {
+        Ok(verde_expr::evaluate(text, &mut self.here())?)
+    }
+}
+
+/// A failed system call without its number.
+fn reason(e: &std::io::Error) -> String {
+    let text = e.to_string();
+    match text.split_once(" (os error") {
+        Some((what, _)) => what.to_owned(),
+        None => text,
+    }
+}

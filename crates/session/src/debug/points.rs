@@ -1,0 +1,139 @@
+//! Breakpoints and watchpoints as the user counts them.
+
+use super::failure::{Result, failure};
+use std::sync::Arc;
+use verde_engine::{Addr, FrameRef, TrapId};
+use verde_expr::{Node, Value};
+use verde_symbols::{FileAddr, Module};
+
+/// A place of code, in a file or at a fixed address.
+#[derive(Clone)]
+pub(super) struct Site {
+    pub module: Option<Arc<Module>>,
+    pub addr: FileAddr,
+    pub trap: Option<TrapId>,
+}
+
+impl Site {
+    pub fn same_place(&self, other: &Site) -> bool {
+        let module = match (&self.module, &other.module) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        module && self.addr == other.addr
+    }
+}
+
+/// A watched datum.
+pub(super) struct Watch {
+    pub text: String,
+    pub node: Node,
+    pub on: Access,
+    pub old: Option<Value>,
+    pub at: Addr,
+    /// The activation that a local belongs to.
+    pub frame: Option<FrameRef>,
+    pub trap: Option<TrapId>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Write,
+    Read,
+    Both,
+}
+
+impl Access {
+    /// As `info breakpoints` calls it.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Access::Write => "hw watchpoint",
+            Access::Read => "read watchpoint",
+            Access::Both => "acc watchpoint",
+        }
+    }
+
+    /// As a stop and a new watchpoint call it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Access::Write => "Hardware watchpoint",
+            Access::Read => "Hardware read watchpoint",
+            Access::Both => "Hardware access (read/write) watchpoint",
+        }
+    }
+}
+
+pub(super) enum Kind {
+    Code { spec: String, sites: Vec<Site> },
+    Watch(Box<Watch>),
+}
+
+/// A condition, bound where the breakpoint is.
+pub(super) struct Condition {
+    pub text: String,
+    pub node: Node,
+}
+
+pub(super) struct Point {
+    pub number: u32,
+    pub kind: Kind,
+    pub temporary: bool,
+    pub enabled: bool,
+    pub condition: Option<Condition>,
+    pub hits: u64,
+    /// Hits to pass before the next stop.
+    pub ignore: u64,
+}
+
+impl Point {
+    /// The traps that are set for it.
+    pub fn traps(&self) -> Vec<TrapId> {
+        match &self.kind {
+            Kind::Code { sites, .. } => sites.iter().filter_map(|s| s.trap).collect(),
+            Kind::Watch(watch) => watch.trap.into_iter().collect(),
+        }
+    }
+
+    /// The process is gone, and its traps with it.
+    pub fn forget_traps(&mut self) {
+        match &mut self.kind {
+            Kind::Code { sites, .. } => sites.iter_mut().for_each(|s| s.trap = None),
+            Kind::Watch(watch) => watch.trap = None,
+        }
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Points {
+    pub list: Vec<Point>,
+    last: u32,
+}
+
+impl Points {
+    pub fn add(&mut self, kind: Kind, temporary: bool, condition: Option<Condition>) -> u32 {
+        self.last += 1;
+        self.list.push(Point {
+            number: self.last,
+            kind,
+            temporary,
+            enabled: true,
+            condition,
+            hits: 0,
+            ignore: 0,
+        });
+        self.last
+    }
+
+    pub fn get_mut(&mut self, number: u32) -> Result<&mut Point> {
+        match self.list.iter_mut().find(|p| p.number == number) {
+            Some(point) => Ok(point),
+            None => failure(format!("No breakpoint number {number}.")),
+        }
+    }
+
+    /// The point a trap was set for.
+    pub fn of_trap(&mut self, id: TrapId) -> Vec<u32> {
+        let with = self.list.iter().filter(|p| p.traps().contains(&id));
+        with.map(|p| p.number).collect()
+    }
+}

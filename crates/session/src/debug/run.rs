@@ -1,0 +1,174 @@
+//! Starting and ending the program.
+
+use super::Debugger;
+use super::failure::{NOT_RUN, Result, failure};
+use super::live::Live;
+use super::points::Kind;
+use std::ffi::OsString;
+use verde_engine::{Launch, Options, Process};
+
+impl Debugger {
+    pub(super) fn run(&mut self, args: &str) -> Result<()> {
+        if !args.is_empty() {
+            self.args = words(args);
+        }
+        self.launch()?;
+        self.go_on()
+    }
+
+    pub(super) fn start(&mut self, args: &str) -> Result<()> {
+        self.set_tbreak("main")?;
+        self.run(args)
+    }
+
+    /// Starts the program with all breakpoints set; it does not run yet.
+    fn launch(&mut self) -> Result<()> {
+        self.end_process()?;
+        let launch = Launch {
+            program: std::path::absolute(&self.program)?,
+            args: self.args.clone(),
+            ..Launch::default()
+        };
+        let options = Options {
+            signals: self.signals.clone(),
+            ..Options::default()
+        };
+        let process = Process::launch(&launch, options)?;
+        self.images.refresh(&process);
+        self.live = Some(Live::new(process));
+        self.listing.reset();
+        if let Err(e) = self.arm() {
+            self.end_process()?;
+            return Err(e);
+        }
+        Ok(())
+    }
+
+    /// Lets everything go and waits for the next stop.
+    pub(super) fn go_on(&mut self) -> Result<()> {
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        live.process.resume_all()?;
+        let stop = self.wait()?;
+        self.announce(stop, None)
+    }
+
+    pub(super) fn resume(&mut self, args: &str) -> Result<()> {
+        if self.live.is_none() {
+            return failure(NOT_RUN);
+        }
+        if !args.is_empty() {
+            let count = self.number(args)?;
+            self.ignore_here(count.saturating_sub(1))?;
+        }
+        self.say("Continuing.")?;
+        self.go_on()
+    }
+
+    /// An integer of the user's, an expression too.
+    pub(super) fn number(&mut self, text: &str) -> Result<u64> {
+        let value = match text.trim().parse::<u64>() {
+            Ok(number) => return Ok(number),
+            Err(_) => self.evaluate(text)?.to_integer()?,
+        };
+        match u64::try_from(value) {
+            Ok(number) => Ok(number),
+            Err(_) => failure(format!("Not a count: {text}.")),
+        }
+    }
+
+    pub(super) fn kill(&mut self, _: &str) -> Result<()> {
+        let Some(live) = &self.live else {
+            return failure(NOT_RUN);
+        };
+        let pid = live.process.pid();
+        self.end_process()?;
+        self.say(&format!("[Inferior 1 (process {pid}) killed]"))
+    }
+
+    pub(super) fn detach(&mut self, _: &str) -> Result<()> {
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        let pid = live.process.pid();
+        live.process.detach()?;
+        self.forget_process();
+        self.say(&format!("[Inferior 1 (process {pid}) detached]"))
+    }
+
+    /// Kills the program if it runs.
+    pub(super) fn end_process(&mut self) -> Result<()> {
+        if let Some(live) = &mut self.live
+            && live.process.ended().is_none()
+        {
+            live.process.kill()?;
+        }
+        self.forget_process();
+        Ok(())
+    }
+
+    pub(super) fn forget_process(&mut self) {
+        self.live = None;
+        // A local goes with its frame.
+        let is_local = |k: &Kind| matches!(k, Kind::Watch(w) if w.frame.is_some());
+        self.points.list.retain(|p| !is_local(&p.kind));
+        for point in &mut self.points.list {
+            point.forget_traps();
+        }
+        self.images.unload();
+        self.listing.reset();
+    }
+
+    pub(super) fn set(&mut self, args: &str) -> Result<()> {
+        let (what, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+        match what {
+            "var" | "variable" => {
+                self.evaluate(rest)?;
+                self.look_again()
+            }
+            "args" => {
+                self.args = words(rest);
+                Ok(())
+            }
+            // Nothing is ever asked or paged, whatever a script says.
+            "confirm" | "pagination" | "width" | "height" => Ok(()),
+            _ => failure(format!(
+                "\"set {what}\" is not a command.  Try \"set var\" or \"set args\"."
+            )),
+        }
+    }
+}
+
+/// Arguments as a shell would split them; quotes keep spaces.
+fn words(text: &str) -> Vec<OsString> {
+    let mut out = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            (c, Some(q)) if c == q => quote = None,
+            ('\\', None | Some('"')) => word.get_or_insert_default().extend(chars.next()),
+            (c, Some(_)) => word.get_or_insert_default().push(c),
+            ('\'' | '"', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (c, None) if c.is_whitespace() => out.extend(word.take().map(OsString::from)),
+            (c, None) => word.get_or_insert_default().push(c),
+        }
+    }
+    out.extend(word.map(OsString::from));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn words_of_a_command_line() {
+        let split = |text| super::words(text).join("|".as_ref());
+        assert_eq!(split("a 'b c'  \"d \\\" e\" ''"), "a|b c|d \" e|");
+        assert_eq!(split("  "), "");
+    }
+}

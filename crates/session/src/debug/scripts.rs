@@ -1,0 +1,81 @@
+//! Commands from files, and one command for several threads.
+
+use super::commands::Reply;
+use super::failure::{Failure, Result, failure};
+use super::{Debugger, reason};
+use std::path::Path;
+
+/// Files that read files.
+const DEEPEST: usize = 16;
+
+impl Debugger {
+    /// Runs the commands of a file, up to the first that fails.
+    pub fn source(&mut self, path: &Path) -> Result<Reply> {
+        let bytes = std::fs::read(path)
+            .map_err(|e| Failure(format!("{}: {}", path.display(), reason(&e))))?;
+        if self.nesting >= DEEPEST {
+            return failure(format!("{}: files read each other", path.display()));
+        }
+        self.nesting += 1;
+        let done = self.source_text(path, &String::from_utf8_lossy(&bytes));
+        self.nesting -= 1;
+        done
+    }
+
+    fn source_text(&mut self, path: &Path, text: &str) -> Result<Reply> {
+        for (i, line) in text.lines().enumerate() {
+            let place = |e| Failure(format!("{}:{}: {e}", path.display(), i + 1));
+            if self.execute(line).map_err(place)? == Reply::Quit {
+                return Ok(Reply::Quit);
+            }
+        }
+        Ok(Reply::Next(None))
+    }
+
+    /// `thread apply all COMMAND`, `thread apply 1 2 COMMAND`.
+    pub(super) fn thread_apply(&mut self, args: &str) -> Result<()> {
+        let Some(live) = &self.live else {
+            return failure("No threads.");
+        };
+        let (current, selected) = (live.tid, live.selected);
+        let numbers = live.numbers.clone();
+        let mut rest = args.trim();
+        let mut wanted = Vec::new();
+        if let Some(after) = rest.strip_prefix("all ") {
+            wanted = (1..=numbers.len()).rev().collect();
+            rest = after.trim();
+        }
+        while let Some((word, after)) = rest.split_once(char::is_whitespace)
+            && let Ok(number) = word.parse()
+        {
+            wanted.push(number);
+            rest = after.trim();
+        }
+        if wanted.is_empty() || rest.is_empty() {
+            return failure("Which threads and what?  thread apply all COMMAND");
+        }
+        let mut done = Ok(());
+        for number in wanted {
+            let tid = numbers.get(number.wrapping_sub(1)).copied();
+            let Some(live) = &mut self.live else { break };
+            let Some(tid) = tid.filter(|t| live.process.is_stopped(*t)) else {
+                continue;
+            };
+            live.look(tid, &self.images)?;
+            let title = format!("\nThread {}:", self.thread_title(tid));
+            self.say(&title)?;
+            if let Err(e) = self.execute(rest) {
+                done = Err(e);
+                break;
+            }
+        }
+        if let Some(live) = &mut self.live
+            && live.process.is_stopped(current)
+        {
+            live.look(current, &self.images)?;
+            live.selected = selected;
+            self.look_again()?;
+        }
+        done
+    }
+}

@@ -1,0 +1,155 @@
+//! Lines of source files.
+
+use super::Debugger;
+use super::failure::{Result, failure};
+use super::location::Spec;
+use std::collections::HashMap;
+use std::sync::Arc;
+use verde_symbols::SourceFile;
+
+/// Lines of a file, kept once read.
+#[derive(Default)]
+pub(super) struct Sources {
+    files: HashMap<String, Option<Vec<String>>>,
+}
+
+impl Sources {
+    fn lines(&mut self, file: &SourceFile) -> Option<&Vec<String>> {
+        let read = || {
+            let bytes = std::fs::read(&file.path).or_else(|_| std::fs::read(&file.name));
+            let bytes = bytes.ok()?;
+            let text = String::from_utf8_lossy(&bytes);
+            Some(text.lines().map(str::to_owned).collect())
+        };
+        let entry = self.files.entry(file.path.clone());
+        entry.or_insert_with(read).as_ref()
+    }
+
+    /// A line as it is shown: number, tab, text.
+    pub fn shown(&mut self, file: &SourceFile, line: u32) -> String {
+        let index = (line as usize).wrapping_sub(1);
+        match self.lines(file) {
+            None => format!("{line}\t{}: No such file or directory.", file.name),
+            Some(lines) => match lines.get(index) {
+                Some(text) => format!("{line}\t{text}"),
+                None => format!("{line}\tin {}", file.name),
+            },
+        }
+    }
+
+    fn count(&mut self, file: &SourceFile) -> Option<u32> {
+        u32::try_from(self.lines(file)?.len()).ok()
+    }
+}
+
+/// Where `list` goes on.
+#[derive(Default)]
+pub(super) struct Listing {
+    pub file: Option<Arc<SourceFile>>,
+    next: u32,
+    first: u32,
+}
+
+impl Listing {
+    /// The program stopped here: `list` begins around it.
+    pub fn reset(&mut self) {
+        *self = Listing::default();
+    }
+}
+
+const LINES: u32 = 10;
+
+impl Debugger {
+    pub(super) fn list(&mut self, args: &str) -> Result<()> {
+        let (file, first, last) = self.lines_to_list(args.trim())?;
+        let Some(count) = self.sources.count(&file) else {
+            return failure(format!("{}: No such file or directory.", file.name));
+        };
+        if first > count {
+            return failure(format!(
+                "Line number {first} out of range; \"{}\" has {count} lines.",
+                file.name
+            ));
+        }
+        for line in first..=last.min(count) {
+            let text = self.sources.shown(&file, line);
+            self.say(&text)?;
+        }
+        self.listing = Listing {
+            file: Some(file),
+            next: last.min(count) + 1,
+            first,
+        };
+        Ok(())
+    }
+
+    fn lines_to_list(&mut self, args: &str) -> Result<(Arc<SourceFile>, u32, u32)> {
+        let around = |line: u32| {
+            let first = line.saturating_sub(LINES / 2).max(1);
+            (first, first + LINES - 1)
+        };
+        if args == "-" {
+            let file = self.default_file()?;
+            if self.listing.first <= 1 {
+                return failure(format!("Already at the start of {}.", file.name));
+            }
+            let last = self.listing.first - 1;
+            return Ok((file, last.saturating_sub(LINES - 1).max(1), last));
+        }
+        if args.is_empty() {
+            if let Some(file) = self.listing.file.clone() {
+                let first = self.listing.next;
+                return Ok((file, first, first + LINES - 1));
+            }
+            let here = self.current_line().or_else(|| self.main_line());
+            let Some((file, line)) = here else {
+                return failure("No symbol table is loaded.  Compile the program with -g.");
+            };
+            let (first, last) = around(line);
+            return Ok((file, first, last));
+        }
+        if let Some((from, to)) = args.split_once(',') {
+            let (file, first) = self.line_of(from)?;
+            let last = match to.trim() {
+                "" => first + LINES - 1,
+                to => self.line_of(to)?.1,
+            };
+            return Ok((file, first, last));
+        }
+        let (file, line) = self.line_of(args)?;
+        let (first, last) = around(line);
+        Ok((file, first, last))
+    }
+
+    fn line_of(&mut self, text: &str) -> Result<(Arc<SourceFile>, u32)> {
+        match Spec::parse(text) {
+            Spec::Line(None, line) => Ok((self.default_file()?, line)),
+            Spec::Line(Some(name), line) => {
+                let all = self.images.loaded().iter();
+                let found = all.flat_map(|l| l.module.source_files()).find(|f| {
+                    let rest = f.path.strip_suffix(name);
+                    rest.is_some_and(|r| r.is_empty() || r.ends_with('/'))
+                });
+                match found {
+                    Some(file) => Ok((Arc::new(file), line)),
+                    None => failure(format!("No source file named {name}.")),
+                }
+            }
+            Spec::Function(name) => {
+                let found = self.functions(name)?;
+                match found.into_iter().find_map(|(_, f)| f.declared) {
+                    Some(place) => Ok(place),
+                    None => failure(self.unknown_function(name)),
+                }
+            }
+            Spec::Address(_) => {
+                let sites = self.sites(text)?;
+                let at = sites.first().map_or(0, |s| s.addr.0);
+                match self.line_at(at) {
+                    Some(span) => Ok((span.file, span.line)),
+                    None => failure(format!("No line number information for address {at:#x}.")),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! step, next, finish, until and their like.
+
+use super::Debugger;
+use super::failure::{NOT_RUN, Result, failure};
+use super::guide::SymbolGuide;
+use super::stops::{Expected, Reason};
+use std::rc::Rc;
+use verde_engine::{Addr, On, Owner, StepKind, Trap};
+use verde_expr::{PrintOptions, Value, print_value, returned_value};
+
+impl Debugger {
+    pub(super) fn step(&mut self, args: &str) -> Result<()> {
+        self.steps(StepKind::Into, args)
+    }
+
+    pub(super) fn next(&mut self, args: &str) -> Result<()> {
+        self.steps(StepKind::Over, args)
+    }
+
+    pub(super) fn stepi(&mut self, args: &str) -> Result<()> {
+        self.steps(StepKind::Instruction, args)
+    }
+
+    pub(super) fn nexti(&mut self, args: &str) -> Result<()> {
+        self.steps(StepKind::InstructionOver, args)
+    }
+
+    fn steps(&mut self, kind: StepKind, args: &str) -> Result<()> {
+        if self.live.is_none() {
+            return failure(NOT_RUN);
+        }
+        let count = match args {
+            "" => 1,
+            text => self.number(text)?,
+        };
+        for _ in 0..count {
+            let before = self.live.as_ref().and_then(|l| l.frame_ref(0));
+            let reason = self.whole_step(kind)?;
+            let interrupted = !matches!(reason, Reason::Step);
+            self.announce(reason, before)?;
+            if interrupted {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Without line information a step by line leaves the function.
+    fn kind_here(&mut self, kind: StepKind) -> Result<StepKind> {
+        let Some(live) = &self.live else {
+            return failure(NOT_RUN);
+        };
+        let pc = live.frame(0)?.pc;
+        if !matches!(kind, StepKind::Into | StepKind::Over) || self.line_at(pc).is_some() {
+            return Ok(kind);
+        }
+        let name = self.function_name(0).unwrap_or_else(|| "??".to_owned());
+        self.say(&format!(
+            "Single stepping until exit from function {name},\n\
+             which has no line number information."
+        ))?;
+        Ok(StepKind::Out)
+    }
+
+    /// A step by line that returned into the middle of the caller's line goes
+    /// on to the end of that line.
+    fn whole_step(&mut self, kind: StepKind) -> Result<Reason> {
+        let first = self.kind_here(kind)?;
+        let mut reason = self.one_step(first)?;
+        while matches!(kind, StepKind::Into | StepKind::Over)
+            && matches!(reason, Reason::Step)
+            && self.current_line().is_some()
+            && self.is_inside_line(0)
+        {
+            reason = self.one_step(kind)?;
+        }
+        Ok(reason)
+    }
+
+    fn one_step(&mut self, kind: StepKind) -> Result<Reason> {
+        let guide = Rc::new(SymbolGuide(self.images.clone()));
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        live.process.step(live.tid, kind, guide)?;
+        live.process.resume_all()?;
+        self.wait()
+    }
+
+    pub(super) fn until(&mut self, args: &str) -> Result<()> {
+        if !args.is_empty() {
+            return self.advance(args);
+        }
+        let Some(live) = &self.live else {
+            return failure(NOT_RUN);
+        };
+        let (before, from) = (live.frame_ref(0), live.frame(0)?.pc);
+        loop {
+            let reason = self.whole_step(StepKind::Over)?;
+            let back = matches!(reason, Reason::Step)
+                && self.live.as_ref().is_some_and(|live| {
+                    live.frame_ref(0) == before && live.frame(0).is_ok_and(|f| f.pc < from)
+                });
+            if !back {
+                return self.announce(reason, before);
+            }
+        }
+    }
+
+    pub(super) fn advance(&mut self, args: &str) -> Result<()> {
+        if self.live.is_none() {
+            return failure(NOT_RUN);
+        }
+        if args.is_empty() {
+            return failure("Where to?  Name a function, FILE:LINE or *ADDRESS.");
+        }
+        let sites = self.sites(args)?;
+        let Some(at) = sites.first().and_then(|s| self.address(s)) else {
+            return failure(format!("\"{args}\" is not loaded."));
+        };
+        let reason = self.one_step(StepKind::Until(Addr(at)))?;
+        self.announce(reason, None)
+    }
+
+    pub(super) fn finish(&mut self, _: &str) -> Result<()> {
+        let Some(live) = &self.live else {
+            return failure(NOT_RUN);
+        };
+        let level = live.selected;
+        let Some(frame) = live.frame_ref(level) else {
+            return failure("\"finish\" not meaningful in the outermost frame.");
+        };
+        if live.levels.get(level + 1).is_none() {
+            return failure("\"finish\" not meaningful in the outermost frame.");
+        }
+        let tid = live.tid;
+        let result = live.frame(level).ok().and_then(|frame| {
+            let (module, _) = frame.module.as_ref()?;
+            let function = module.function_at(frame.file_addr()?)?;
+            Some((module.return_type(&function)?, function.language))
+        });
+        let line = self.frame_text(level, true);
+        self.say(&format!("Run till exit from {line}"))?;
+        let trap = Trap::new(On::Exec(frame.return_to), Owner::Step)
+            .in_thread(tid)
+            .in_frame(frame);
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        let id = live.process.insert(trap)?;
+        live.process.resume_all()?;
+        let reason = self.wait_expecting(&Expected { trap: Some(id) })?;
+        if let Some(live) = &mut self.live {
+            match live.process.remove(id) {
+                Ok(()) | Err(verde_engine::Error::NoTrap(_) | verde_engine::Error::Gone) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        let returned = matches!(reason, Reason::Step);
+        self.announce(reason, None)?;
+        match result {
+            Some((ty, language)) if returned => {
+                let here = self.here();
+                let registers = here.frame.as_ref().map(|f| f.frame.registers.clone());
+                let value = registers.and_then(|r| returned_value(&ty, language, &r, &here));
+                match value {
+                    Some(value) => self.say_returned(value),
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn say_returned(&mut self, value: Value) -> Result<()> {
+        if value.ty.size().unwrap_or(0) == 0 {
+            return Ok(());
+        }
+        let text = print_value(&value, &self.here(), &PrintOptions::default())?;
+        let number = self.memo.remember(value);
+        self.say(&format!("Value returned is ${number} = {text}"))
+    }
+}

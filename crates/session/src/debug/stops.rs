@@ -1,0 +1,332 @@
+//! Waiting for the program, and what is said when it stops.
+
+use super::Debugger;
+use super::failure::{NOT_RUN, Result, failure};
+use super::here::Here;
+use super::points::{Access, Kind};
+use std::io::Write;
+use verde_engine::{Cause, End, Error, FrameRef, Tid, TrapId};
+use verde_expr::{FrameScope, PrintOptions, Value, eval, print_value};
+use verde_symbols::{Memory, backtrace, source_frames};
+
+/// Why the program is stopped.
+pub(super) enum Reason {
+    Ended(End),
+    /// Lines to say before the frame.
+    Point(Vec<String>),
+    Step,
+    Signal(i32),
+    Interrupted,
+}
+
+/// What a step wants to hear about besides breakpoints.
+#[derive(Default)]
+pub(super) struct Expected {
+    pub trap: Option<TrapId>,
+}
+
+impl Debugger {
+    /// Waits until there is something to tell.
+    pub(super) fn wait(&mut self) -> Result<Reason> {
+        self.wait_expecting(&Expected::default())
+    }
+
+    pub(super) fn wait_expecting(&mut self, expected: &Expected) -> Result<Reason> {
+        self.out_flush()?;
+        loop {
+            let Some(live) = &mut self.live else {
+                return failure(NOT_RUN);
+            };
+            let Some(stop) = live.process.wait()? else {
+                continue;
+            };
+            if let Some(end) = stop.ended() {
+                return Ok(Reason::Ended(end));
+            }
+            let mut reason = None;
+            for cause in &stop.causes {
+                if let Some(new) = self.judge(stop.tid, cause, expected)? {
+                    reason = Some(merge(reason, new));
+                }
+            }
+            let Some(live) = &mut self.live else {
+                return failure(NOT_RUN);
+            };
+            match reason {
+                None => match live.process.resume(stop.tid) {
+                    // Its end is the next thing to be reported.
+                    Ok(()) | Err(Error::Gone | Error::NoThread(_)) => {}
+                    Err(e) => return Err(e.into()),
+                },
+                Some(reason) => {
+                    match live.process.stop_all() {
+                        Ok(guard) => guard.keep(),
+                        // It ended meanwhile, which is the news.
+                        Err(Error::Gone) => continue,
+                        Err(e) => return Err(e.into()),
+                    }
+                    for tid in live.process.threads() {
+                        live.process.cancel_step(tid)?;
+                    }
+                    live.look(stop.tid, &self.images)?;
+                    self.listing.reset();
+                    return Ok(reason);
+                }
+            }
+        }
+    }
+
+    /// Whether a cause is one to stop for.
+    fn judge(&mut self, tid: Tid, cause: &Cause, expected: &Expected) -> Result<Option<Reason>> {
+        match *cause {
+            Cause::Trap { id } if expected.trap == Some(id) => Ok(Some(Reason::Step)),
+            Cause::Trap { id } | Cause::Watch { id, .. } => {
+                let mut lines = Vec::new();
+                for number in self.points.of_trap(id) {
+                    lines.extend(self.hit(tid, number)?);
+                }
+                Ok((!lines.is_empty()).then_some(Reason::Point(lines)))
+            }
+            Cause::WatchEnded { id, .. } => {
+                let numbers = self.points.of_trap(id);
+                let mut lines = Vec::new();
+                for number in numbers {
+                    self.points.list.retain(|p| p.number != number);
+                    lines.push(format!(
+                        "\nWatchpoint {number} deleted because the program has left the block in\n\
+                         which its expression is valid."
+                    ));
+                }
+                Ok((!lines.is_empty()).then_some(Reason::Point(lines)))
+            }
+            Cause::StepDone => Ok(Some(Reason::Step)),
+            Cause::Interrupted => Ok(Some(Reason::Interrupted)),
+            Cause::Signal { signal, .. } => Ok(Some(Reason::Signal(signal))),
+            Cause::Loaded | Cause::Unloaded => {
+                self.images_changed()?;
+                Ok(None)
+            }
+            Cause::Exec => {
+                for point in &mut self.points.list {
+                    point.forget_traps();
+                }
+                self.images_changed()?;
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A breakpoint or watchpoint was hit: what to say if it is to stop.
+    fn hit(&mut self, tid: Tid, number: u32) -> Result<Option<String>> {
+        let Some(index) = self.points.list.iter().position(|p| p.number == number) else {
+            return Ok(None);
+        };
+        let changed = match self.watched_change(index) {
+            Some(change) => change,
+            None => return Ok(None),
+        };
+        let node = self.points.list[index]
+            .condition
+            .as_ref()
+            .map(|c| c.node.clone());
+        let mut complaint = String::new();
+        if let Some(node) = node {
+            let Some(live) = &mut self.live else {
+                return Ok(None);
+            };
+            let frame = innermost(live, tid, &self.images);
+            let mut here = Here {
+                process: Some((&mut live.process, tid)),
+                images: &self.images,
+                frame,
+                innermost: true,
+                memo: &mut self.memo,
+            };
+            match eval(&node, &mut here).and_then(|v| v.to_bool()) {
+                Ok(false) => return Ok(None),
+                Ok(true) => {}
+                Err(e) => {
+                    complaint =
+                        format!("Error in testing condition for breakpoint {number}:\n{e}\n");
+                }
+            }
+        }
+        let point = &mut self.points.list[index];
+        point.hits += 1;
+        if point.ignore > 0 {
+            point.ignore -= 1;
+            return Ok(None);
+        }
+        let text = match &point.kind {
+            Kind::Watch(_) => changed,
+            Kind::Code { .. } if point.temporary => format!("\nTemporary breakpoint {number}, "),
+            Kind::Code { .. } => format!("\nBreakpoint {number}, "),
+        };
+        if point.temporary {
+            self.remove_point(number)?;
+        }
+        Ok(Some(format!("{complaint}{text}")))
+    }
+
+    /// For a watchpoint what has changed, for others nothing; `None`: the
+    /// value is what it was.
+    fn watched_change(&mut self, index: usize) -> Option<String> {
+        let number = self.points.list[index].number;
+        let new = {
+            let Kind::Watch(watch) = &self.points.list[index].kind else {
+                return Some(String::new());
+            };
+            let (at, ty) = (watch.at, watch.node.ty.clone());
+            let here = self.here();
+            Value::at(ty, at.0, &here)
+        };
+        let old = match &mut self.points.list[index].kind {
+            Kind::Watch(watch) => watch.old.replace(new.clone()),
+            Kind::Code { .. } => None,
+        };
+        let same = old.as_ref().is_some_and(|o| o.data == new.data);
+        let Kind::Watch(watch) = &self.points.list[index].kind else {
+            return None;
+        };
+        let head = format!("\n{} {number}: {}\n", watch.on.title(), watch.text);
+        let access = watch.on;
+        let mut show = |v: &Value| {
+            let here = self.here();
+            print_value(v, &here, &PrintOptions::default()).unwrap_or_else(|e| format!("<{e}>"))
+        };
+        Some(match (access, same, &old) {
+            (Access::Write, true, _) => return None,
+            (Access::Read | Access::Both, true, _) | (_, _, None) => {
+                format!("{head}\nValue = {}", show(&new))
+            }
+            (_, false, Some(old)) => {
+                format!(
+                    "{head}\nOld value = {}\nNew value = {}",
+                    show(old),
+                    show(&new)
+                )
+            }
+        })
+    }
+
+    /// Says why and where the program stopped. `before`: the function a step
+    /// began in, which needs no new line for its frame.
+    pub(super) fn announce(&mut self, reason: Reason, before: Option<FrameRef>) -> Result<()> {
+        match reason {
+            Reason::Ended(end) => return self.announce_end(end),
+            Reason::Point(lines) => {
+                // "Breakpoint 1, " and the frame share a line.
+                for (i, line) in lines.iter().enumerate() {
+                    match line.strip_suffix(", ") {
+                        Some(_) if i + 1 == lines.len() => write!(self.out, "{line}")?,
+                        Some(head) => self.say(head)?,
+                        None => self.say(line)?,
+                    }
+                }
+            }
+            Reason::Step => {
+                let same = self
+                    .live
+                    .as_ref()
+                    .is_some_and(|live| before.is_some() && live.frame_ref(0) == before);
+                if same && self.current_line().is_some() {
+                    let text = self.source_line(0)?;
+                    self.say(&text)?;
+                    return self.show_displays();
+                }
+            }
+            Reason::Signal(signal) => {
+                let name = verde_sys::signals::name(signal);
+                let text = description(signal);
+                self.say(&format!("\nProgram received signal {name}, {text}."))?;
+            }
+            Reason::Interrupted => {
+                self.say("\nProgram received signal SIGINT, Interrupt.")?;
+            }
+        }
+        self.say_frame(0, false)?;
+        self.show_displays()
+    }
+
+    fn announce_end(&mut self, end: End) -> Result<()> {
+        let pid = self.live.as_ref().map_or(0, |l| l.process.pid().0);
+        self.forget_process();
+        match end {
+            End::Exited(0) => self.say(&format!("[Inferior 1 (process {pid}) exited normally]")),
+            End::Exited(code) => self.say(&format!(
+                "[Inferior 1 (process {pid}) exited with code {code:02o}]"
+            )),
+            End::Killed(signal) => {
+                let name = verde_sys::signals::name(signal);
+                self.say(&format!(
+                    "\nProgram terminated with signal {name}, {}.\nThe program no longer exists.",
+                    description(signal)
+                ))
+            }
+            End::Detached => self.say(&format!("[Inferior 1 (process {pid}) detached]")),
+        }
+    }
+
+    fn out_flush(&mut self) -> Result<()> {
+        self.out.flush()?;
+        Ok(())
+    }
+}
+
+/// Two causes at once are one stop.
+fn merge(first: Option<Reason>, second: Reason) -> Reason {
+    match (first, second) {
+        (None, reason) => reason,
+        (Some(Reason::Point(mut a)), Reason::Point(b)) => {
+            a.extend(b);
+            Reason::Point(a)
+        }
+        (Some(Reason::Step), other) | (Some(other), Reason::Step) => other,
+        (Some(first), _) => first,
+    }
+}
+
+/// The frame a condition is evaluated in.
+fn innermost(
+    live: &super::live::Live,
+    tid: Tid,
+    images: &super::images::Images,
+) -> Option<FrameScope> {
+    let registers = super::registers::to_dwarf(live.process.regs(tid).ok()?);
+    let memory = super::live::ProcessMemory(&live.process);
+    let (frames, _) = backtrace(images, &memory as &dyn Memory, registers, 2);
+    let (level, source) = source_frames(&frames).into_iter().next()?;
+    FrameScope::new(&frames, level, source, &memory)
+}
+
+/// A signal in words.
+fn description(signal: i32) -> &'static str {
+    match verde_sys::signals::name(signal).as_str() {
+        "SIGHUP" => "Hangup",
+        "SIGINT" => "Interrupt",
+        "SIGQUIT" => "Quit",
+        "SIGILL" => "Illegal instruction",
+        "SIGTRAP" => "Trace/breakpoint trap",
+        "SIGABRT" => "Aborted",
+        "SIGBUS" => "Bus error",
+        "SIGFPE" => "Arithmetic exception",
+        "SIGKILL" => "Killed",
+        "SIGUSR1" => "User defined signal 1",
+        "SIGSEGV" => "Segmentation fault",
+        "SIGUSR2" => "User defined signal 2",
+        "SIGPIPE" => "Broken pipe",
+        "SIGALRM" => "Alarm clock",
+        "SIGTERM" => "Terminated",
+        "SIGCHLD" => "Child status changed",
+        "SIGCONT" => "Continued",
+        "SIGSTOP" => "Stopped (signal)",
+        "SIGTSTP" => "Stopped (user)",
+        "SIGTTIN" => "Stopped (tty input)",
+        "SIGTTOU" => "Stopped (tty output)",
+        "SIGXCPU" => "CPU time limit exceeded",
+        "SIGXFSZ" => "File size limit exceeded",
+        "SIGSYS" => "Bad system call",
+        _ => "Signal",
+    }
+}
