@@ -5,7 +5,7 @@ use super::failure::{NO_STACK, NOT_RUN, Result, failure};
 use super::points::{Kind, Point};
 use super::registers::to_dwarf;
 use verde_expr::{PrintOptions, arguments, declare, locals, print_inner, symbol_text};
-use verde_symbols::REGISTER_NAMES;
+use verde_symbols::{FileAddr, Modules, REGISTER_NAMES};
 
 type Topic = (&'static str, fn(&mut Debugger, &str) -> Result<()>);
 
@@ -168,7 +168,6 @@ impl Debugger {
 
     /// `in f at a.c:12` of an address.
     fn place_text(&self, at: u64) -> String {
-        use verde_symbols::{FileAddr, Modules};
         let function = self.images.module_at(at).and_then(|(module, bias)| {
             let frames = module.frames_at(FileAddr::of(at, bias));
             Some(frames.first()?.name.clone())
@@ -273,7 +272,6 @@ impl Debugger {
     }
 
     fn file_address(&self, at: u64) -> u64 {
-        use verde_symbols::Modules;
         let bias = self.images.module_at(at).map_or(0, |(_, bias)| bias);
         at.wrapping_sub(bias)
     }
