@@ -256,8 +256,8 @@ fn an_interrupted_replay_exits_130() {
             .as_bytes(),
         )
         .unwrap();
-    let killed = std::process::Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+    let killed = std::process::Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
         .status()
         .unwrap();
     assert!(killed.success());
