@@ -1,6 +1,7 @@
 //! What the beginning of a word may become.
 
 use super::Debugger;
+use super::info::topics;
 use std::sync::Arc;
 use verde_symbols::Module;
 
@@ -34,6 +35,10 @@ impl Completer {
         if line[..start].trim().is_empty() {
             let names = Debugger::command_names().into_iter();
             let fitting = names.filter(|n| n.starts_with(word));
+            return (start, fitting.map(str::to_owned).collect());
+        }
+        if matches!(line[..start].trim(), "info" | "i" | "inf") {
+            let fitting = topics().filter(|t| t.starts_with(word));
             return (start, fitting.map(str::to_owned).collect());
         }
         if word.is_empty() {

@@ -9,6 +9,11 @@ use verde_symbols::{FileAddr, Modules, REGISTER_NAMES};
 
 type Topic = (&'static str, fn(&mut Debugger, &str) -> Result<()>);
 
+/// What `info` can tell about, for completion.
+pub(super) fn topics() -> impl Iterator<Item = &'static str> {
+    TOPICS.iter().map(|t| t.0)
+}
+
 const TOPICS: &[Topic] = &[
     ("args", Debugger::info_args),
     ("breakpoints", Debugger::info_breakpoints),
