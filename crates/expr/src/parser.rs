@@ -110,6 +110,17 @@ impl Parser<'_> {
         }
     }
 
+    /// One level deeper: the parser recurses, so the depth of its input is bounded.
+    fn nested(&mut self, inner: fn(&mut Self) -> Result<Ast, EvalError>) -> Result<Ast, EvalError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(EvalError::BadType("expression nested too deeply".into()));
+        }
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
     fn comma(&mut self) -> Result<Ast, EvalError> {
         let mut left = self.assignment()?;
         while self.eat(",") {
@@ -120,13 +131,7 @@ impl Parser<'_> {
     }
 
     fn assignment(&mut self) -> Result<Ast, EvalError> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(EvalError::BadType("expression nested too deeply".into()));
-        }
-        let result = self.assignment_inner();
-        self.depth -= 1;
-        result
+        self.nested(Self::assignment_inner)
     }
 
     fn assignment_inner(&mut self) -> Result<Ast, EvalError> {
@@ -210,13 +215,7 @@ impl Parser<'_> {
     }
 
     fn unary(&mut self) -> Result<Ast, EvalError> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(EvalError::BadType("expression nested too deeply".into()));
-        }
-        let result = self.unary_inner();
-        self.depth -= 1;
-        result
+        self.nested(Self::unary_inner)
     }
 
     fn unary_inner(&mut self) -> Result<Ast, EvalError> {
