@@ -27,6 +27,7 @@ mod regs;
 pub mod remote;
 pub mod siginfo;
 pub mod signals;
+pub mod syscalls;
 pub mod terminal;
 pub mod wait;
 mod xstate;
