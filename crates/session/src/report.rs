@@ -89,6 +89,9 @@ pub struct HistoryRow {
     pub loc: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<u64>,
+    /// The calls that led there, when they were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backtrace: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Serialize)]

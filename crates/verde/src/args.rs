@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::monitor_args::{CheckArgs, MonitorArgs, RecordArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,6 +19,8 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  verde check -p queue.prop ./program          run it and report what breaks the property
+  verde debug -p queue.prop ./program          stop at the call that breaks it
   verde debug ./program input.txt              look into a program with a prompt
   verde lint queue.prop                        what is wrong with a property
   verde graph queue.prop -o queue.svg          a picture of it
@@ -28,7 +31,9 @@ Examples:
 
 #[derive(Subcommand)]
 pub enum Command {
+    Check(CheckArgs),
     Debug(DebugArgs),
+    Record(RecordArgs),
     Replay(ReplayArgs),
     Lint(LintArgs),
     Graph(GraphArgs),
@@ -67,6 +72,16 @@ pub enum ShowArg {
     Final,
 }
 
+impl From<ShowArg> for Show {
+    fn from(s: ShowArg) -> Show {
+        match s {
+            ShowArg::All => Show::All,
+            ShowArg::Changed => Show::Changed,
+            ShowArg::Final => Show::Final,
+        }
+    }
+}
+
 /// Debug a program at a prompt; the commands are gdb's
 #[derive(Args)]
 #[command(after_help = DEBUG_HELP)]
@@ -80,6 +95,8 @@ pub struct DebugArgs {
     /// Ask nothing and end after the commands; the exit code is 1 if one failed
     #[arg(long)]
     batch: bool,
+    #[command(flatten)]
+    monitors: MonitorArgs,
     program: PathBuf,
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
@@ -168,7 +185,7 @@ pub struct GraphArgs {
     output: PathBuf,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(s) if (0.001..=86_400.0).contains(&s) => Ok(s),
         _ => Err("a number of seconds between 0.001 and 86400".into()),
@@ -181,11 +198,7 @@ impl From<ReplayArgs> for ReplayCommand {
             properties: a.property,
             functions: a.functions,
             format: a.format.into(),
-            show: match a.show {
-                ShowArg::All => Show::All,
-                ShowArg::Changed => Show::Changed,
-                ShowArg::Final => Show::Final,
-            },
+            show: a.show.into(),
             history: a.history,
             block_limit: Duration::from_secs_f64(a.block_timeout),
             error_exitcode: a.error_exitcode,
@@ -200,6 +213,7 @@ impl From<DebugArgs> for DebugCommand {
         DebugCommand {
             commands: files.chain(a.ex.into_iter().map(Given::Line)).collect(),
             batch: a.batch,
+            monitors: a.monitors.into(),
             program: a.program,
             args: a.args,
         }

@@ -3,14 +3,14 @@
 
 mod reader;
 
-use crate::Exit;
+use crate::{Exit, MonitorSetup};
 use reader::Reader;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use verde_session::debug::{Debugger, Failure, Reply};
+use verde_session::debug::{Debugger, Failure, Output, Reply};
 
 /// What `verde debug` was asked for.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub struct DebugCommand {
     pub commands: Vec<Given>,
     /// Ask nothing and end after the commands.
     pub batch: bool,
+    pub monitors: MonitorSetup,
     pub program: PathBuf,
     pub args: Vec<OsString>,
 }
@@ -60,6 +61,10 @@ pub fn debug(command: DebugCommand) -> Exit {
             return Exit::ERROR;
         }
     };
+    let mut debugger = debugger;
+    if let Err(exit) = command.monitors.load(&mut debugger, Output::Prompt) {
+        return exit;
+    }
     let mut prompt = Prompt {
         debugger,
         again: None,

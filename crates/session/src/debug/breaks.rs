@@ -156,6 +156,7 @@ impl Debugger {
                 sites.extend(fresh);
             }
         }
+        self.rebind_monitors();
         self.arm()
     }
 

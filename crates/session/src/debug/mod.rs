@@ -19,6 +19,7 @@ mod handle;
 mod here;
 mod images;
 mod info;
+mod irv;
 mod jumps;
 mod live;
 mod location;
@@ -37,6 +38,10 @@ mod watches;
 pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
+pub use irv::{
+    Choices, Ending, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
+    Warnings,
+};
 
 use here::{Here, Memo};
 use images::Images;
@@ -65,6 +70,8 @@ pub struct Debugger {
     signals: SignalPolicy,
     settings: settings::Settings,
     attached: attached::Attached,
+    /// The monitors, once there are some.
+    irv: Option<Box<Irv>>,
     /// Files of commands being read.
     nesting: usize,
     out: Box<dyn Write>,
@@ -96,6 +103,7 @@ impl Debugger {
             signals: SignalPolicy::interactive(),
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
+            irv: None,
             nesting: 0,
             out,
         })
