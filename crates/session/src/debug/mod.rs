@@ -39,7 +39,7 @@ pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
 pub use irv::{
-    Choices, Ending, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
+    Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
     Warnings,
 };
 

@@ -26,6 +26,10 @@ impl Debugger {
         if text.is_empty() {
             return failure("Watch what?  Name a variable or another place in memory.");
         }
+        let states = match condition {
+            Some(c) => self.with_states(c, true)?,
+            None => None,
+        };
         let mut here = self.here();
         let node = compile(text, &here)?;
         let value = eval(&node, &mut here)?;
@@ -35,7 +39,7 @@ impl Debugger {
         let condition = match condition {
             Some(c) => Some(Condition {
                 text: c.to_owned(),
-                node: compile(c, &here)?,
+                node: compile(states.as_deref().unwrap_or(c), &here)?,
             }),
             None => None,
         };

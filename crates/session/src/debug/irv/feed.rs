@@ -638,6 +638,7 @@ impl Debugger {
     ) {
         let one = &mut irv.ones[index];
         one.violations += 1;
+        let stops = one.stops;
         let Some(m) = &one.monitor else {
             return;
         };
@@ -652,7 +653,7 @@ impl Debugger {
         if matches!(irv.output, super::Output::Prompt) {
             irv.latch.lines.push(super::methods::violation_line(&row));
             // A scenario decides for itself what to stop for.
-            irv.latch.stop |= irv.scenario.is_none() && at.is_some();
+            irv.latch.stop |= stops && irv.scenario.is_none() && at.is_some();
         }
         irv.output.row(Row::Violation(row));
     }

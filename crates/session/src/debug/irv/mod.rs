@@ -9,9 +9,12 @@
 mod alphabet;
 mod asked;
 mod bind;
+mod commands;
 mod data;
 mod feed;
+mod filter;
 mod host;
+mod info;
 mod instrument;
 mod load;
 mod methods;
@@ -26,6 +29,7 @@ mod trace;
 mod values;
 
 pub(super) use asked::Asked;
+pub use filter::Filter;
 pub use load::{LoadFailure, Warnings};
 pub use output::Output;
 pub(super) use react::Outside;
@@ -90,6 +94,8 @@ struct One {
     monitor: Option<Monitor>,
     /// Events reach it.
     running: bool,
+    /// Without a scenario its violations stop the program.
+    stops: bool,
     switches: Switches,
     recorder: Recorder,
     violations: u64,
@@ -125,8 +131,6 @@ struct Latch {
     violated: bool,
     /// A block raised just now.
     raised: bool,
-    /// Checkpoints to take after the event, by their numbers.
-    checkpoints: Vec<u32>,
     /// What is to be heard may have changed.
     reinstrument: bool,
     /// A checkpoint to go back to; nothing of this event counts any more.
@@ -168,6 +172,8 @@ pub struct Irv {
     errors: u64,
     /// Complaints that wait to be said.
     complaints: Vec<String>,
+    /// Commands that wait for the end of their group.
+    group: Option<Vec<String>>,
     /// Remarks that were made.
     said: Vec<String>,
 }
@@ -199,6 +205,7 @@ impl Irv {
             violated: false,
             errors: 0,
             complaints: Vec::new(),
+            group: None,
             said: Vec::new(),
         }
     }
