@@ -164,12 +164,20 @@ pub struct Irv {
     deferred: Vec<(Tid, Cause)>,
     values: Vec<Owned>,
     places: FxHashMap<u64, Option<Arc<str>>>,
+    /// How parameters of data events are read, by source and place.
+    plans: FxHashMap<(usize, u64), feed::Plan>,
+    /// The program is not relocated yet: the loader runs.
+    loading: bool,
+    /// Where the program itself begins.
+    start: Option<TrapId>,
     /// Backtraces of events, by their numbers.
     stacks: FxHashMap<u64, Arc<[String]>>,
     /// Something was violated.
     violated: bool,
     /// What went wrong and was said.
     errors: u64,
+    /// Warnings that wait to be said.
+    warnings: Vec<String>,
     /// Complaints that wait to be said.
     complaints: Vec<String>,
     /// Commands that wait for the end of their group.
@@ -201,9 +209,13 @@ impl Irv {
             deferred: Vec::new(),
             values: Vec::new(),
             places: FxHashMap::default(),
+            plans: FxHashMap::default(),
+            loading: false,
+            start: None,
             stacks: FxHashMap::default(),
             violated: false,
             errors: 0,
+            warnings: Vec::new(),
             complaints: Vec::new(),
             group: None,
             said: Vec::new(),
@@ -235,6 +247,9 @@ impl Irv {
         self.saved.clear();
         self.deferred.clear();
         self.places.clear();
+        self.plans.clear();
+        self.loading = false;
+        self.start = None;
         for source in &mut self.alphabet.sources {
             source.sites.clear();
             if let Some(datum) = &mut source.datum {
