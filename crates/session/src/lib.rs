@@ -3,6 +3,7 @@
 //! The stream is a recorded trace. Reports are rows ([`report::Row`]) that any
 //! front end can show or write as JSON.
 
+pub mod board;
 pub mod debug;
 mod fast_line;
 mod json;

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::monitor_args::{CheckArgs, MonitorArgs, RecordArgs};
+use crate::web_args::WebArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -97,6 +98,8 @@ pub struct DebugArgs {
     batch: bool,
     #[command(flatten)]
     monitors: MonitorArgs,
+    #[command(flatten)]
+    web: WebArgs,
     program: PathBuf,
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
@@ -214,6 +217,7 @@ impl From<DebugArgs> for DebugCommand {
             commands: files.chain(a.ex.into_iter().map(Given::Line)).collect(),
             batch: a.batch,
             monitors: a.monitors.into(),
+            web: a.web.into(),
             program: a.program,
             args: a.args,
         }

@@ -2,8 +2,9 @@
 //! terminal.
 
 mod reader;
+mod shared;
 
-use crate::{Exit, MonitorSetup};
+use crate::{Exit, MonitorSetup, Web};
 use reader::Reader;
 use std::ffi::OsString;
 use std::io::Write;
@@ -13,13 +14,13 @@ use std::sync::atomic::AtomicBool;
 use verde_session::debug::{Debugger, Failure, Output, Reply};
 
 /// What `verde debug` was asked for.
-#[derive(Debug)]
 pub struct DebugCommand {
     /// The commands given on the command line, in order.
     pub commands: Vec<Given>,
     /// Ask nothing and end after the commands.
     pub batch: bool,
     pub monitors: MonitorSetup,
+    pub web: Web,
     pub program: PathBuf,
     pub args: Vec<OsString>,
 }
@@ -63,6 +64,9 @@ pub fn debug(command: DebugCommand) -> Exit {
     };
     let mut debugger = debugger;
     if let Err(exit) = command.monitors.load(&mut debugger, Output::Prompt) {
+        return exit;
+    }
+    if let Err(exit) = command.web.open(&mut debugger) {
         return exit;
     }
     let mut prompt = Prompt {
@@ -137,6 +141,9 @@ impl Prompt {
             Ok(reader) => reader,
             Err(e) => return complain(&e.to_string()),
         };
+        if self.debugger.is_watched() {
+            return self.share(reader);
+        }
         while let Some(line) = reader.next(self.debugger.prompt()) {
             let line = match line.trim() {
                 "" => match self.again.clone() {
@@ -147,6 +154,10 @@ impl Prompt {
             };
             if let Flow::Quit = self.line(&line) {
                 break;
+            }
+            // The line may have opened a page.
+            if self.debugger.is_watched() {
+                return self.share(reader);
             }
         }
     }

@@ -39,8 +39,8 @@ pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
 pub use irv::{
-    Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
-    Warnings,
+    Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Order, Output, PageOpener,
+    RunOutcome, TraceFile, Turn, Warnings,
 };
 
 use here::{Here, Memo};
@@ -72,6 +72,9 @@ pub struct Debugger {
     attached: attached::Attached,
     /// The monitors, once there are some.
     irv: Option<Box<Irv>>,
+    /// Somebody watches the session.
+    watched: Option<Box<irv::Watched>>,
+    page: irv::Page,
     /// Files of commands being read.
     nesting: usize,
     out: Box<dyn Write>,
@@ -104,6 +107,8 @@ impl Debugger {
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
             irv: None,
+            watched: None,
+            page: irv::Page::default(),
             nesting: 0,
             out,
         })

@@ -38,7 +38,15 @@ impl Debugger {
     pub(super) fn wait_expecting(&mut self, expected: &Expected) -> Result<Reason> {
         self.out_flush()?;
         self.attached.forget();
+        self.board_runs();
+        let reason = self.wait_for_reason(expected);
+        self.board_stops(reason.as_ref().ok());
+        reason
+    }
+
+    fn wait_for_reason(&mut self, expected: &Expected) -> Result<Reason> {
         loop {
+            self.tend_board();
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
             };

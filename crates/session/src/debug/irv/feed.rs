@@ -304,6 +304,7 @@ impl Debugger {
         }
         irv.relevant += u64::from(relevant);
         self.after_event(irv, it.source, &moment);
+        self.board_event(irv, it.source, &moment);
         if irv.is_stale() {
             self.instrument(irv, Some(it.tid));
         }
@@ -705,6 +706,7 @@ impl Debugger {
             // A scenario decides for itself what to stop for.
             irv.latch.stop |= stops && irv.scenario.is_none() && at.is_some();
         }
+        self.board_violation(irv, &row);
         irv.output.row(Row::Violation(row));
     }
 

@@ -9,6 +9,7 @@
 mod alphabet;
 mod asked;
 mod bind;
+mod board;
 mod commands;
 mod data;
 mod feed;
@@ -29,6 +30,8 @@ mod trace;
 mod values;
 
 pub(super) use asked::Asked;
+pub use board::{Order, PageOpener, Turn};
+pub(super) use board::{Page, Watched};
 pub use filter::Filter;
 pub use load::{LoadFailure, Warnings};
 pub use output::Output;
