@@ -184,6 +184,42 @@ impl Process {
         Ok(())
     }
 
+    /// Opens calls that were already running in a stopped thread when their return trap was
+    /// set: for each, where its return address is on the stack. The numbers of those that were
+    /// not known, in the same order.
+    pub fn adopt_calls(
+        &mut self,
+        id: TrapId,
+        tid: Tid,
+        function: Addr,
+        return_slots: &[Addr],
+    ) -> Result<Vec<Option<CallId>>> {
+        let pid = self.pid;
+        let mut out = Vec::new();
+        for slot in return_slots {
+            let ret = self.memory.read_u64(*slot)?;
+            if !self.expect_return(id, Addr(ret)) {
+                out.push(None);
+                continue;
+            }
+            let thread = self.stopped_mut(tid)?;
+            thread.shadow.select(slot.0, || extent(pid, slot.0));
+            let call = CallId(self.calls + 1);
+            let frame = Frame {
+                sp: slot.0,
+                ret,
+                function: function.0,
+                trap: id,
+                call,
+                suspect: false,
+            };
+            let new = self.stopped_mut(tid)?.shadow.adopt(frame);
+            self.calls += u64::from(new);
+            out.push(new.then_some(call));
+        }
+        Ok(out)
+    }
+
     /// Every open call of a thread ends with it.
     pub(crate) fn abandon_calls(&mut self, tid: Tid, causes: &mut Causes) {
         let Some(thread) = self.threads.get_mut(&tid) else {

@@ -37,6 +37,8 @@ impl Target {
 
 /// What a call began with, until it returns.
 pub struct Saved {
+    /// The trap that will report its return.
+    pub trap: TrapId,
     registers: Registers,
     /// For each source its parameters that are read at the entry.
     values: SmallVec<[(usize, Vec<Owned>); 1]>,
@@ -216,9 +218,13 @@ impl Debugger {
     }
 
     fn save_entry(&mut self, irv: &mut Irv, tid: Tid, id: TrapId, call: CallId) {
-        let Some(mut thread) = self.thread_of(tid) else {
-            return;
-        };
+        let saved = self.entry_values(irv, tid, id);
+        irv.saved.extend(saved.map(|s| (call, s)));
+    }
+
+    /// What a thread at the entry of a call has for those who wait for its return.
+    pub(super) fn entry_values(&mut self, irv: &Irv, tid: Tid, id: TrapId) -> Option<Saved> {
+        let mut thread = self.thread_of(tid)?;
         let mut values = SmallVec::new();
         for target in irv.targets_of(id) {
             let Target::Site { source, site } = target else {
@@ -233,7 +239,11 @@ impl Debugger {
             values.push((source, reads.iter().map(read).collect()));
         }
         let registers = thread.dwarf().clone();
-        irv.saved.insert(call, Saved { registers, values });
+        Some(Saved {
+            trap: id,
+            registers,
+            values,
+        })
     }
 
     /// A call returned or was abandoned.

@@ -86,6 +86,7 @@ impl Debugger {
                 }
             }
         }
+        self.adopt_running(irv, index, tid);
         if let Some(e) = failed {
             let title = irv.alphabet.sources[index].title();
             irv.complain(format!("event {title} cannot be observed: {e}"));

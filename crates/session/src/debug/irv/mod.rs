@@ -6,6 +6,7 @@
 //! monitor that knows it while its thread waits, then the traps follow the new
 //! states, and only then a stop that somebody asked for is obeyed.
 
+mod adopt;
 mod alphabet;
 mod asked;
 mod bind;
@@ -267,6 +268,7 @@ impl Irv {
             targets.retain(|t| t.source() != source);
             if targets.is_empty() {
                 self.targets.remove(&id);
+                self.saved.retain(|_, call| call.trap != id);
             }
         }
         if let Some(live) = live {
