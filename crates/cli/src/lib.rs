@@ -13,5 +13,5 @@ pub use diagnostics::Format;
 pub use exit::Exit;
 pub use graph::{GraphCommand, graph};
 pub use lint::{LintCommand, lint};
-pub use prompt::{DebugCommand, Given, debug};
+pub use prompt::{DebugCommand, Given, Target, debug};
 pub use replay::{Interrupt, ReplayCommand, replay};

@@ -67,6 +67,7 @@ fn run(command: Command) -> Exit {
             verde_cli::lint(&a.into(), &mut std::io::stdout().lock()).unwrap_or(Exit::ERROR)
         }
         Command::Debug(a) => verde_cli::debug(a.into()),
+        Command::Attach(a) => verde_cli::debug(a.into()),
         Command::Graph(a) => verde_cli::graph(&a.into()),
         Command::Replay(a) => {
             let command: ReplayCommand = a.into();

@@ -4,6 +4,7 @@
 //! launches. [`Debugger::execute`] runs one command line; everything it has to
 //! say goes to the writer given, a failure is one line for the caller to show.
 
+mod attach;
 mod attached;
 mod breaks;
 mod catches;
@@ -19,12 +20,14 @@ mod handle;
 mod here;
 mod images;
 mod info;
+mod interrupts;
 mod jumps;
 mod live;
 mod location;
 mod points;
 mod printf;
 mod registers;
+mod remote;
 mod run;
 mod scripts;
 mod settings;
@@ -37,6 +40,8 @@ mod watches;
 pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
+pub use interrupts::Interrupts;
+pub use remote::{Remote, RemoteInterrupt, attach};
 
 use here::{Here, Memo};
 use images::Images;
@@ -65,6 +70,7 @@ pub struct Debugger {
     signals: SignalPolicy,
     settings: settings::Settings,
     attached: attached::Attached,
+    interrupts: Interrupts,
     /// Files of commands being read.
     nesting: usize,
     out: Box<dyn Write>,
@@ -96,6 +102,7 @@ impl Debugger {
             signals: SignalPolicy::interactive(),
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
+            interrupts: Interrupts::default(),
             nesting: 0,
             out,
         })

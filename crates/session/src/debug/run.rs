@@ -38,6 +38,7 @@ impl Debugger {
         };
         let process = Process::launch(&launch, options)?;
         self.images.refresh(&process);
+        self.interrupts.of(process.interrupter());
         self.live = Some(Live::new(process));
         self.listing.reset();
         if let Err(e) = self.arm() {
@@ -99,6 +100,9 @@ impl Debugger {
         let pid = live.process.pid();
         live.process.detach()?;
         self.forget_process();
+        let program = self.program.display();
+        let text = format!("Detaching from program: {program}, process {pid}");
+        self.say(&text)?;
         self.say(&format!("[Inferior 1 (process {pid}) detached]"))
     }
 
