@@ -231,7 +231,7 @@ fn the_process_survives_any_number_of_killed_debuggers() -> Fallible {
     for round in 0..ROUNDS {
         let mut prompt = Prompt::on(program.pid())?;
         prompt.say(
-            "break tick if n == 1\ncommands\nsilent\necho hit\\n\ncontinue\nend\ncontinue\n",
+            "break prog.c:7 if n == 1\ncommands\nsilent\necho hit\\n\ncontinue\nend\ncontinue\n",
         )?;
         for _ in 0..=round % 4 {
             prompt.expect("hit")?;
