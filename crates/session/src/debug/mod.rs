@@ -34,6 +34,7 @@ mod settings;
 mod source;
 mod stepping;
 mod stops;
+mod terminal;
 mod threads;
 mod watches;
 
@@ -71,6 +72,7 @@ pub struct Debugger {
     settings: settings::Settings,
     attached: attached::Attached,
     interrupts: Interrupts,
+    terminal: terminal::Shared,
     /// Files of commands being read.
     nesting: usize,
     out: Box<dyn Write>,
@@ -103,6 +105,7 @@ impl Debugger {
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
             interrupts: Interrupts::default(),
+            terminal: terminal::Shared::default(),
             nesting: 0,
             out,
         })

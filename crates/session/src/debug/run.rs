@@ -29,6 +29,7 @@ impl Debugger {
             args: self.args.clone(),
             env: self.settings.environment(),
             cwd: self.settings.cwd.clone(),
+            own_group: self.terminal.open(),
             ..Launch::default()
         };
         let options = Options {
@@ -50,6 +51,7 @@ impl Debugger {
 
     /// Lets everything go and waits for the next stop.
     pub(super) fn go_on(&mut self) -> Result<()> {
+        self.give_terminal();
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
@@ -118,6 +120,7 @@ impl Debugger {
     }
 
     pub(super) fn forget_process(&mut self) {
+        self.terminal.close();
         self.live = None;
         // A local goes with its frame.
         let is_local = |k: &Kind| matches!(k, Kind::Watch(w) if w.frame.is_some());

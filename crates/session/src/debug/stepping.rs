@@ -79,6 +79,7 @@ impl Debugger {
 
     fn one_step(&mut self, kind: StepKind) -> Result<Reason> {
         let guide = Rc::new(SymbolGuide(self.images.clone()));
+        self.give_terminal();
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
@@ -144,6 +145,7 @@ impl Debugger {
         let trap = Trap::new(On::Exec(frame.return_to), Owner::Step)
             .in_thread(tid)
             .in_frame(frame);
+        self.give_terminal();
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };

@@ -35,6 +35,12 @@ impl Debugger {
     pub(super) fn wait_expecting(&mut self, expected: &Expected) -> Result<Reason> {
         self.out_flush()?;
         self.attached.forget();
+        let reason = self.next_reason(expected);
+        self.terminal.take();
+        reason
+    }
+
+    fn next_reason(&mut self, expected: &Expected) -> Result<Reason> {
         loop {
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
