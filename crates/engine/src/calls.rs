@@ -2,6 +2,7 @@
 //! ends.
 
 use crate::shadow::{Extent, Fate, Frame};
+use crate::sites::Exit;
 use crate::{Addr, CallId, Cause, On, Process, Result, Tid, Trap, TrapId};
 use smallvec::SmallVec;
 use verde_sys::{Regs, procfs};
@@ -180,6 +181,29 @@ impl Process {
         for at in addresses {
             self.need_site(*at, |site| site.leaves_frames = true)?;
             self.exits_seen = true;
+        }
+        Ok(())
+    }
+
+    /// Tells the engine where `longjmp` and its like are: besides what
+    /// [`Process::observe_exits`] does, a step over a call left by one ends
+    /// where it lands.
+    pub fn observe_jumps(&mut self, addresses: &[Addr]) -> Result<()> {
+        self.observe_exits_as(addresses, Exit::Jump)
+    }
+
+    /// The same for the functions that handlers of exceptions begin with:
+    /// `__cxa_begin_catch`.
+    pub fn observe_catches(&mut self, addresses: &[Addr]) -> Result<()> {
+        self.observe_exits_as(addresses, Exit::Catch)
+    }
+
+    fn observe_exits_as(&mut self, addresses: &[Addr], exit: Exit) -> Result<()> {
+        self.observe_exits(addresses)?;
+        for at in addresses {
+            if let Some(site) = self.sites.get_mut(*at) {
+                site.exit = Some(exit);
+            }
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ mod commands;
 mod complete;
 mod data;
 mod displays;
+mod exits;
 mod failure;
 mod frames;
 mod guide;
@@ -36,6 +37,7 @@ mod stepping;
 mod stops;
 mod terminal;
 mod threads;
+mod tls;
 mod watches;
 
 pub use commands::Reply;

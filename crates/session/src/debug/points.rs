@@ -73,7 +73,8 @@ pub(super) enum Kind {
 /// A condition, bound where the breakpoint is.
 pub(super) struct Condition {
     pub text: String,
-    pub node: Node,
+    /// Not before its place is known.
+    pub node: Option<Node>,
 }
 
 pub(super) struct Point {

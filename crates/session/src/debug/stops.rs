@@ -6,7 +6,7 @@ use super::failure::{NOT_RUN, Result, failure};
 use super::here::Here;
 use super::points::{Access, Kind};
 use std::io::Write;
-use verde_engine::{Cause, End, Error, FrameRef, Tid, TrapId};
+use verde_engine::{Cause, End, Error, FrameRef, Tid};
 use verde_expr::{FrameScope, PrintOptions, Value, eval, print_value};
 use verde_symbols::{Memory, backtrace, source_frames};
 
@@ -20,27 +20,17 @@ pub(super) enum Reason {
     Interrupted,
 }
 
-/// What a step wants to hear about besides breakpoints.
-#[derive(Default)]
-pub(super) struct Expected {
-    pub trap: Option<TrapId>,
-}
-
 impl Debugger {
     /// Waits until there is something to tell.
     pub(super) fn wait(&mut self) -> Result<Reason> {
-        self.wait_expecting(&Expected::default())
-    }
-
-    pub(super) fn wait_expecting(&mut self, expected: &Expected) -> Result<Reason> {
         self.out_flush()?;
         self.attached.forget();
-        let reason = self.next_reason(expected);
+        let reason = self.next_reason();
         self.terminal.take();
         reason
     }
 
-    fn next_reason(&mut self, expected: &Expected) -> Result<Reason> {
+    fn next_reason(&mut self) -> Result<Reason> {
         loop {
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
@@ -53,7 +43,7 @@ impl Debugger {
             }
             let mut reason = None;
             for cause in &stop.causes {
-                if let Some(new) = self.judge(stop.tid, cause, expected)? {
+                if let Some(new) = self.judge(stop.tid, cause)? {
                     reason = Some(merge(reason, new));
                 }
             }
@@ -87,9 +77,8 @@ impl Debugger {
     }
 
     /// Whether a cause is one to stop for.
-    fn judge(&mut self, tid: Tid, cause: &Cause, expected: &Expected) -> Result<Option<Reason>> {
+    fn judge(&mut self, tid: Tid, cause: &Cause) -> Result<Option<Reason>> {
         match *cause {
-            Cause::Trap { id } if expected.trap == Some(id) => Ok(Some(Reason::Step)),
             Cause::Trap { id } | Cause::Watch { id, .. } | Cause::Syscall { id, .. } => {
                 let mut lines = Vec::new();
                 for number in self.points.of_trap(id) {
@@ -142,7 +131,10 @@ impl Debugger {
             .as_ref()
             .map(|c| c.node.clone());
         let mut complaint = String::new();
-        if let Some(node) = node {
+        if let Some(None) = node {
+            complaint = format!("Error in testing condition for breakpoint {number}:\n");
+        }
+        if let Some(Some(node)) = node {
             let Some(live) = &mut self.live else {
                 return Ok(None);
             };

@@ -35,7 +35,7 @@ impl Debugger {
         let condition = match condition {
             Some(c) => Some(Condition {
                 text: c.to_owned(),
-                node: compile(c, &here)?,
+                node: Some(compile(c, &here)?),
             }),
             None => None,
         };
