@@ -15,6 +15,7 @@ mod call_sites;
 mod cfi;
 mod classify;
 mod debug_files;
+mod declaring;
 mod elf;
 mod error;
 mod functions;

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::monitor_args::{CheckArgs, MonitorArgs, RecordArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,6 +21,8 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  verde check -p queue.prop ./program          run it and report what breaks the property
+  verde debug -p queue.prop ./program          stop at the call that breaks it
   verde debug ./program input.txt              look into a program with a prompt
   verde attach 4711                            the same for one that runs already
   verde lint queue.prop                        what is wrong with a property
@@ -31,8 +34,10 @@ Examples:
 
 #[derive(Subcommand)]
 pub enum Command {
+    Check(CheckArgs),
     Debug(DebugArgs),
     Attach(AttachArgs),
+    Record(RecordArgs),
     Replay(ReplayArgs),
     Lint(LintArgs),
     Graph(GraphArgs),
@@ -71,6 +76,16 @@ pub enum ShowArg {
     Final,
 }
 
+impl From<ShowArg> for Show {
+    fn from(s: ShowArg) -> Show {
+        match s {
+            ShowArg::All => Show::All,
+            ShowArg::Changed => Show::Changed,
+            ShowArg::Final => Show::Final,
+        }
+    }
+}
+
 /// Commands to run before the prompt, or instead of it
 #[derive(Args)]
 struct CommandArgs {
@@ -83,6 +98,8 @@ struct CommandArgs {
     /// Ask nothing and end after the commands; the exit code is 1 if one failed
     #[arg(long)]
     batch: bool,
+    #[command(flatten)]
+    monitors: MonitorArgs,
 }
 
 impl CommandArgs {
@@ -91,6 +108,7 @@ impl CommandArgs {
         DebugCommand {
             commands: files.chain(self.ex.into_iter().map(Given::Line)).collect(),
             batch: self.batch,
+            monitors: self.monitors.into(),
             target,
         }
     }
@@ -207,7 +225,7 @@ pub struct GraphArgs {
     output: PathBuf,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(s) if (0.001..=86_400.0).contains(&s) => Ok(s),
         _ => Err("a number of seconds between 0.001 and 86400".into()),
@@ -220,11 +238,7 @@ impl From<ReplayArgs> for ReplayCommand {
             properties: a.property,
             functions: a.functions,
             format: a.format.into(),
-            show: match a.show {
-                ShowArg::All => Show::All,
-                ShowArg::Changed => Show::Changed,
-                ShowArg::Final => Show::Final,
-            },
+            show: a.show.into(),
             history: a.history,
             block_limit: Duration::from_secs_f64(a.block_timeout),
             error_exitcode: a.error_exitcode,

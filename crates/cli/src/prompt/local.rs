@@ -2,13 +2,14 @@
 //! attached program.
 
 use super::reader::Completion;
+use crate::MonitorSetup;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use verde_session::debug::{self, Debugger, Failure, Remote, Reply};
+use verde_session::debug::{self, Debugger, Failure, Output, Remote, Reply};
 
 /// What the prompt needs of a debugger.
 pub(super) trait Commands {
@@ -21,18 +22,25 @@ pub(super) trait Commands {
 }
 
 /// A debugger for a program that is not started yet.
-pub(super) fn open(program: PathBuf, args: Vec<OsString>) -> Result<Box<dyn Commands>, Failure> {
+pub(super) fn open(
+    program: PathBuf,
+    args: Vec<OsString>,
+    monitors: &MonitorSetup,
+) -> Result<Box<dyn Commands>, Failure> {
     // The program gets ^C itself, and its stop brings the prompt back.
     let pressed = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGINT, pressed)?;
     let out = Box::new(std::io::stdout());
-    Ok(Box::new(Debugger::open(program, args, out)?))
+    let mut debugger = Debugger::open(program, args, out)?;
+    debugger.share_terminal();
+    load(monitors, &mut debugger)?;
+    Ok(Box::new(debugger))
 }
 
 /// A debugger for a process that runs; it is stopped.
-pub(super) fn attach(pid: i32) -> Result<Box<dyn Commands>, Failure> {
+pub(super) fn attach(pid: i32, monitors: &MonitorSetup) -> Result<Box<dyn Commands>, Failure> {
     // Before anything that needs a thread: the process splits.
-    let remote = debug::attach(pid, |_| Ok(()))?;
+    let remote = debug::attach(pid, |debugger| load(monitors, debugger))?;
     let interrupt = remote.interrupt()?;
     let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])?;
     std::thread::spawn(move || {
@@ -42,6 +50,12 @@ pub(super) fn attach(pid: i32) -> Result<Box<dyn Commands>, Failure> {
     });
     let remote = Rc::new(RefCell::new(Some(remote)));
     Ok(Box::new(Attached { remote }))
+}
+
+/// What is wrong with them was shown where it was found.
+fn load(monitors: &MonitorSetup, debugger: &mut Debugger) -> Result<(), Failure> {
+    let loaded = monitors.load(debugger, Output::Prompt);
+    loaded.map_err(|_| Failure("the properties cannot be used".to_owned()))
 }
 
 impl Commands for Debugger {

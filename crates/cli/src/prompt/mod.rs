@@ -4,7 +4,7 @@
 mod local;
 mod reader;
 
-use crate::Exit;
+use crate::{Exit, MonitorSetup};
 use local::Commands;
 use reader::Reader;
 use std::ffi::OsString;
@@ -19,6 +19,7 @@ pub struct DebugCommand {
     pub commands: Vec<Given>,
     /// Ask nothing and end after the commands.
     pub batch: bool,
+    pub monitors: MonitorSetup,
     pub target: Target,
 }
 
@@ -56,8 +57,8 @@ struct Prompt {
 /// a failure in a file ends that file, and makes a batch exit with 1.
 pub fn debug(command: DebugCommand) -> Exit {
     let opened = match command.target {
-        Target::Program(program, args) => local::open(program, args),
-        Target::Process(pid) => local::attach(pid),
+        Target::Program(program, args) => local::open(program, args, &command.monitors),
+        Target::Process(pid) => local::attach(pid, &command.monitors),
     };
     let debugger = match opened {
         Ok(debugger) => debugger,

@@ -185,6 +185,7 @@ impl Debugger {
             }
         }
         self.bind_late();
+        self.rebind_monitors();
         self.arm()
     }
 

@@ -124,6 +124,11 @@ fn find(word: &str) -> Result<&'static Command> {
     }
 }
 
+/// The whole name of the command of a line.
+pub(super) fn name_of(line: &str) -> Option<&'static str> {
+    Some(find(split(line.trim()).0).ok()?.names[0])
+}
+
 impl Debugger {
     /// Runs one command line. Empty lines and comments do nothing.
     pub fn execute(&mut self, line: &str) -> Result<Reply> {

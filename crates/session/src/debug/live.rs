@@ -134,7 +134,7 @@ impl Live {
 }
 
 /// The function a user thinks of as the outermost.
-fn is_main(source: &SourceFrame) -> bool {
+pub(super) fn is_main(source: &SourceFrame) -> bool {
     match source.language {
         Language::Rust => source.name.matches("::").count() == 1 && source.name.ends_with("::main"),
         _ => source.name == "main",

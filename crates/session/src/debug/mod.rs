@@ -22,6 +22,7 @@ mod here;
 mod images;
 mod info;
 mod interrupts;
+mod irv;
 mod jumps;
 mod live;
 mod location;
@@ -44,6 +45,10 @@ pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
 pub use interrupts::Interrupts;
+pub use irv::{
+    Choices, Ending, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
+    Warnings,
+};
 pub use remote::{Remote, RemoteInterrupt, attach};
 
 use here::{Here, Memo};
@@ -75,6 +80,8 @@ pub struct Debugger {
     attached: attached::Attached,
     interrupts: Interrupts,
     terminal: terminal::Shared,
+    /// The monitors, once there are some.
+    irv: Option<Box<Irv>>,
     /// Files of commands being read.
     nesting: usize,
     out: Box<dyn Write>,
@@ -108,6 +115,7 @@ impl Debugger {
             attached: attached::Attached::default(),
             interrupts: Interrupts::default(),
             terminal: terminal::Shared::default(),
+            irv: None,
             nesting: 0,
             out,
         })

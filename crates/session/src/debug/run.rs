@@ -22,7 +22,7 @@ impl Debugger {
     }
 
     /// Starts the program with all breakpoints set; it does not run yet.
-    fn launch(&mut self) -> Result<()> {
+    pub(super) fn launch(&mut self) -> Result<()> {
         self.end_process()?;
         let launch = Launch {
             program: std::path::absolute(&self.program)?,
@@ -46,17 +46,20 @@ impl Debugger {
             self.end_process()?;
             return Err(e);
         }
+        self.restart_monitors()?;
+        self.rebind_monitors();
         Ok(())
     }
 
     /// Lets everything go and waits for the next stop.
     pub(super) fn go_on(&mut self) -> Result<()> {
-        self.give_terminal();
-        let Some(live) = &mut self.live else {
+        if self.live.is_none() {
             return failure(NOT_RUN);
+        }
+        let stop = match self.let_go()? {
+            Some(stop) => stop,
+            None => self.wait()?,
         };
-        live.process.resume_all()?;
-        let stop = self.wait()?;
         self.announce(stop, None)
     }
 
@@ -122,6 +125,7 @@ impl Debugger {
     pub(super) fn forget_process(&mut self) {
         self.terminal.close();
         self.live = None;
+        self.monitors_lose_traps();
         // A local goes with its frame.
         let is_local = |k: &Kind| matches!(k, Kind::Watch(w) if w.frame.is_some());
         self.points

@@ -78,6 +78,9 @@ impl Debugger {
     }
 
     fn one_step(&mut self, kind: StepKind) -> Result<Reason> {
+        if let Some(reason) = self.apply_deferred()? {
+            return Ok(reason);
+        }
         let guide = Rc::new(SymbolGuide(self.images.clone()));
         if !matches!(kind, StepKind::Instruction) {
             self.observe_exits()?;
@@ -142,6 +145,9 @@ impl Debugger {
             let function = module.function_at(frame.file_addr()?)?;
             Some((module.return_type(&function)?, function.language))
         });
+        if let Some(reason) = self.apply_deferred()? {
+            return self.announce(reason, None);
+        }
         let line = self.frame_text(level, true);
         self.say(&format!("Run till exit from {line}"))?;
         let reason = self.one_step(StepKind::OutOf(frame))?;

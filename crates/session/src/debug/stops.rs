@@ -4,6 +4,7 @@ use super::Debugger;
 use super::catches::Exception;
 use super::failure::{NOT_RUN, Result, failure};
 use super::here::Here;
+use super::irv::Asked;
 use super::points::{Access, Kind};
 use std::io::Write;
 use verde_engine::{Cause, End, Error, FrameRef, Tid};
@@ -18,6 +19,8 @@ pub(super) enum Reason {
     Step,
     Signal(i32),
     Interrupted,
+    /// A monitor or the scenario asked for it; lines to say.
+    Monitor(Vec<String>),
 }
 
 impl Debugger {
@@ -39,6 +42,7 @@ impl Debugger {
                 continue;
             };
             if let Some(end) = stop.ended() {
+                self.monitors_see_end(end);
                 return Ok(Reason::Ended(end));
             }
             let mut reason = None;
@@ -47,10 +51,19 @@ impl Debugger {
                     reason = Some(merge(reason, new));
                 }
             }
+            let asked = self.show_to_monitors(stop.tid, &stop.causes, reason.is_some());
+            if let Asked::Stop(lines) = &asked {
+                reason = Some(merge(reason, Reason::Monitor(lines.clone())));
+            }
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
             };
             match reason {
+                // Threads were stopped for a block that looked at the program.
+                None if asked == Asked::Settled => match live.process.resume_all() {
+                    Ok(()) | Err(Error::Gone | Error::NoThread(_)) => {}
+                    Err(e) => return Err(e.into()),
+                },
                 None => match live.process.resume(stop.tid) {
                     // Its end is the next thing to be reported.
                     Ok(()) | Err(Error::Gone | Error::NoThread(_)) => {}
@@ -107,6 +120,7 @@ impl Debugger {
             Cause::Fork { .. } => Ok(points(self.forked(tid, cause)?)),
             Cause::Loaded | Cause::Unloaded => Ok(points(self.libraries_changed(tid, cause)?)),
             Cause::Exec => {
+                self.monitors_lose_traps();
                 for point in &mut self.points.list {
                     point.forget_traps();
                 }
@@ -223,6 +237,7 @@ impl Debugger {
     /// Says why and where the program stopped. `before`: the function a step
     /// began in, which needs no new line for its frame.
     pub(super) fn announce(&mut self, reason: Reason, before: Option<FrameRef>) -> Result<()> {
+        let mut last = Vec::new();
         match reason {
             Reason::Ended(end) => return self.announce_end(end),
             Reason::Point(_) if self.attached.is_silent() => return Ok(()),
@@ -260,13 +275,18 @@ impl Debugger {
                 let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
                 self.say(&format!("\n{who} received signal {name}, {text}."))?;
             }
+            Reason::Monitor(lines) => last = lines,
             Reason::Interrupted => {
                 let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
                 self.say(&format!("\n{who} received signal SIGINT, Interrupt."))?;
             }
         }
         self.say_frame(0, false)?;
-        self.show_displays()
+        self.show_displays()?;
+        for line in last {
+            self.say(&line)?;
+        }
+        Ok(())
     }
 
     fn announce_end(&mut self, end: End) -> Result<()> {
@@ -305,6 +325,11 @@ fn merge(first: Option<Reason>, second: Reason) -> Reason {
         (None, reason) => reason,
         (Some(Reason::Point(mut a)), Reason::Point(b)) => {
             a.extend(b);
+            Reason::Point(a)
+        }
+        // What a monitor says comes with whatever else stops.
+        (Some(Reason::Point(mut a)), Reason::Monitor(b)) => {
+            a.splice(0..0, b);
             Reason::Point(a)
         }
         (Some(Reason::Step), other) | (Some(other), Reason::Step) => other,
