@@ -31,7 +31,13 @@ int main(void) {
     }
     puts("counting");
     fflush(stdout);
-    while (n >= 0) n++;
+    while (n >= 0) {
+        n++;
+        if (n % 10000000 == 0) {
+            puts("tick");
+            fflush(stdout);
+        }
+    }
     puts("counted");
     return 0;
 }
@@ -140,6 +146,7 @@ fn the_terminal_is_handed_over() -> Fallible {
 
     shell.send("continue\n")?;
     shell.expect("Continuing.")?;
+    shell.expect("tick")?;
     shell.send("\u{1a}")?;
     shell.expect("received signal SIGTSTP, Stopped (user).")?;
     shell.expect("(verde) ")?;
