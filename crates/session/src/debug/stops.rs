@@ -8,7 +8,7 @@ use super::irv::Asked;
 use super::points::{Access, Kind};
 use std::io::Write;
 use verde_engine::{Cause, End, Error, FrameRef, Tid};
-use verde_expr::{FrameScope, PrintOptions, Value, eval, print_value};
+use verde_expr::{Data, FrameScope, PrintOptions, Value, eval, print_value};
 use verde_symbols::{Memory, backtrace, source_frames};
 
 /// Why the program is stopped.
@@ -136,7 +136,7 @@ impl Debugger {
         let Some(index) = self.points.list.iter().position(|p| p.number == number) else {
             return Ok(None);
         };
-        let changed = match self.watched_change(index) {
+        let changed = match self.watched_change(index, tid)? {
             Some(change) => change,
             None => return Ok(None),
         };
@@ -195,32 +195,29 @@ impl Debugger {
 
     /// For a watchpoint what has changed, for others nothing; `None`: the
     /// value is what it was.
-    fn watched_change(&mut self, index: usize) -> Option<String> {
+    fn watched_change(&mut self, index: usize, tid: Tid) -> Result<Option<String>> {
         let number = self.points.list[index].number;
-        let new = {
-            let Kind::Watch(watch) = &self.points.list[index].kind else {
-                return Some(String::new());
-            };
-            let (at, ty) = (watch.at, watch.node.ty.clone());
-            let here = self.here();
-            Value::at(ty, at.0, &here)
-        };
-        let old = match &mut self.points.list[index].kind {
-            Kind::Watch(watch) => watch.old.replace(new.clone()),
-            Kind::Code { .. } | Kind::Catch(_) => None,
+        if !matches!(self.points.list[index].kind, Kind::Watch(_)) {
+            return Ok(Some(String::new()));
+        }
+        let Some((old, new)) = self.watched_now(index, tid)? else {
+            return Ok(None);
         };
         let same = old.as_ref().is_some_and(|o| o.data == new.data);
         let Kind::Watch(watch) = &self.points.list[index].kind else {
-            return None;
+            return Ok(None);
         };
         let head = format!("\n{} {number}: {}\n", watch.on.title(), watch.text);
         let access = watch.on;
         let mut show = |v: &Value| {
+            if matches!(v.data, Data::Missing(_)) {
+                return "<unreadable>".to_owned();
+            }
             let here = self.here();
             print_value(v, &here, &PrintOptions::default()).unwrap_or_else(|e| format!("<{e}>"))
         };
-        Some(match (access, same, &old) {
-            (Access::Write, true, _) => return None,
+        Ok(Some(match (access, same, &old) {
+            (Access::Write, true, _) => return Ok(None),
             (Access::Read | Access::Both, true, _) | (_, _, None) => {
                 format!("{head}\nValue = {}", show(&new))
             }
@@ -231,7 +228,7 @@ impl Debugger {
                     show(&new)
                 )
             }
-        })
+        }))
     }
 
     /// Says why and where the program stopped. `before`: the function a step
