@@ -107,6 +107,8 @@ impl Debugger {
 
     /// An expression bound to the variables that are visible at a place.
     fn bind_at(&mut self, sites: &[Site], text: &str) -> Result<Node> {
+        let without_states = self.with_states(text, true)?;
+        let text = without_states.as_deref().unwrap_or(text);
         let frame = sites.first().and_then(|site| {
             let pc = self.address(site)?;
             let (module, bias) = self.images.module_at(pc)?;

@@ -90,6 +90,7 @@ const COMMANDS: &[Command] = commands! {
     ["kill", "k"], Debugger::kill, No, "kill: end the program";
     ["detach"], Debugger::detach, No, "detach: let the program go on without debugger";
     ["echo"], Debugger::echo, No, "echo TEXT: print a text";
+    ["verde"], Debugger::verde, No, "verde COMMAND: properties and their monitors; verde help lists the commands";
     ["help", "h"], Debugger::help, No, "help [COMMAND]";
 };
 
@@ -133,6 +134,9 @@ impl Debugger {
     /// Runs one command line. Empty lines and comments do nothing.
     pub fn execute(&mut self, line: &str) -> Result<Reply> {
         let line = line.trim();
+        if self.joins_group(line) {
+            return Ok(Reply::Next(None));
+        }
         if self.take_line(line)? {
             return Ok(Reply::Next(None));
         }

@@ -46,7 +46,7 @@ pub use complete::Completer;
 pub use failure::{Failure, Result};
 pub use interrupts::Interrupts;
 pub use irv::{
-    Choices, Ending, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
+    Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
     Warnings,
 };
 pub use remote::{Remote, RemoteInterrupt, attach};

@@ -91,6 +91,8 @@ pub(super) struct Point {
     pub ignore: u64,
     /// Only in this thread, by the user's number and the kernel's.
     pub thread: Option<(usize, Tid)>,
+    /// The scenario's: it reacts, and only `stop()` stops.
+    pub by_scenario: bool,
     /// Run after each stop here.
     pub commands: Vec<String>,
     /// It stands for a moment of C++ exceptions.
@@ -134,6 +136,7 @@ impl Points {
             condition,
             hits: 0,
             ignore: 0,
+            by_scenario: false,
             thread: None,
             commands: Vec::new(),
             exception: None,

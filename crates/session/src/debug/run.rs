@@ -47,6 +47,7 @@ impl Debugger {
             return Err(e);
         }
         self.restart_monitors()?;
+        self.await_start();
         self.rebind_monitors();
         Ok(())
     }

@@ -2,13 +2,13 @@
 
 use super::Debugger;
 use super::catches::Exception;
-use super::failure::{NOT_RUN, Result, failure};
+use super::failure::{Failure, NOT_RUN, Result, failure};
 use super::here::Here;
-use super::irv::Asked;
+use super::irv::{Asked, Outside};
 use super::points::{Access, Kind};
 use std::io::Write;
 use verde_engine::{Cause, End, Error, FrameRef, Tid};
-use verde_expr::{Data, FrameScope, PrintOptions, Value, eval, print_value};
+use verde_expr::{Data, FrameScope, PrintOptions, Value, eval, evaluate, print_value};
 use verde_symbols::{Memory, backtrace, source_frames};
 
 /// Why the program is stopped.
@@ -95,7 +95,10 @@ impl Debugger {
             Cause::Trap { id } | Cause::Watch { id, .. } | Cause::Syscall { id, .. } => {
                 let mut lines = Vec::new();
                 for number in self.points.of_trap(id) {
-                    lines.extend(self.hit(tid, number, cause)?);
+                    let what = self.reaction_to(number);
+                    if let Some(text) = self.hit(tid, number, cause)? {
+                        lines.extend(self.react_to_point(tid, what, text));
+                    }
                 }
                 Ok((!lines.is_empty()).then_some(Reason::Point(lines)))
             }
@@ -114,6 +117,7 @@ impl Debugger {
             Cause::StepDone => Ok(Some(Reason::Step)),
             Cause::Interrupted => Ok(Some(Reason::Interrupted)),
             Cause::Signal { signal, .. } => {
+                self.react_outside(Some(tid), &Outside::Signal(signal));
                 let stop = self.signals.get(signal).stop;
                 Ok(stop.then_some(Reason::Signal(signal)))
             }
@@ -140,10 +144,13 @@ impl Debugger {
             Some(change) => change,
             None => return Ok(None),
         };
-        let node = self.points.list[index]
-            .condition
-            .as_ref()
-            .map(|c| c.node.clone());
+        let condition = self.points.list[index].condition.as_ref();
+        let node = condition.map(|c| c.node.clone());
+        // With states of monitors in it, it is another expression each time.
+        let current = match condition {
+            Some(c) => self.with_states(&c.text, false),
+            None => Ok(None),
+        };
         let mut complaint = String::new();
         if let Some(None) = node {
             complaint = format!("Error in testing condition for breakpoint {number}:\n");
@@ -160,7 +167,16 @@ impl Debugger {
                 innermost: true,
                 memo: &mut self.memo,
             };
-            match eval(&node, &mut here).and_then(|v| v.to_bool()) {
+            let truth = match current {
+                Ok(None) => eval(&node, &mut here)
+                    .and_then(|v| v.to_bool())
+                    .map_err(Into::into),
+                Ok(Some(text)) => evaluate(&text, &mut here)
+                    .and_then(|v| v.to_bool())
+                    .map_err(Into::into),
+                Err(e) => Err::<bool, Failure>(e),
+            };
+            match truth {
                 Ok(false) => return Ok(None),
                 Ok(true) => {}
                 Err(e) => {
@@ -234,7 +250,6 @@ impl Debugger {
     /// Says why and where the program stopped. `before`: the function a step
     /// began in, which needs no new line for its frame.
     pub(super) fn announce(&mut self, reason: Reason, before: Option<FrameRef>) -> Result<()> {
-        let mut last = Vec::new();
         match reason {
             Reason::Ended(end) => return self.announce_end(end),
             Reason::Point(_) if self.attached.is_silent() => return Ok(()),
@@ -272,18 +287,22 @@ impl Debugger {
                 let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
                 self.say(&format!("\n{who} received signal {name}, {text}."))?;
             }
-            Reason::Monitor(lines) => last = lines,
+            Reason::Monitor(lines) => {
+                let frame = self.frame_text(0, false);
+                self.say(&frame)?;
+                self.show_displays()?;
+                for line in lines {
+                    self.say(&line)?;
+                }
+                return Ok(());
+            }
             Reason::Interrupted => {
                 let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
                 self.say(&format!("\n{who} received signal SIGINT, Interrupt."))?;
             }
         }
         self.say_frame(0, false)?;
-        self.show_displays()?;
-        for line in last {
-            self.say(&line)?;
-        }
-        Ok(())
+        self.show_displays()
     }
 
     fn announce_end(&mut self, end: End) -> Result<()> {

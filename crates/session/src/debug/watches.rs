@@ -42,6 +42,10 @@ impl Debugger {
         if expression.is_empty() {
             return failure("Watch what?  Name a variable or another place in memory.");
         }
+        let states = match condition {
+            Some(c) => self.with_states(c, true)?,
+            None => None,
+        };
         let mut here = self.here();
         let node = compile(&expression, &here)?;
         if node.has_effects() {
@@ -54,7 +58,7 @@ impl Debugger {
         let condition = match condition {
             Some(c) => Some(Condition {
                 text: c.to_owned(),
-                node: Some(compile(c, &here)?),
+                node: Some(compile(states.as_deref().unwrap_or(c), &here)?),
             }),
             None => None,
         };

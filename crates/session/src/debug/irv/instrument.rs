@@ -5,7 +5,7 @@ use super::super::Debugger;
 use super::bind::Note;
 use super::feed::Target;
 use super::{Irv, MonitorId};
-use verde_engine::{Owner, Tid, Trap};
+use verde_engine::{Addr, On, Owner, Tid, Trap};
 use verde_property::{Kind, SpecId};
 
 impl Irv {
@@ -100,6 +100,41 @@ impl Debugger {
         }
     }
 
+    /// A program starts: data are bound when the loader has done its work.
+    pub(in super::super) fn await_start(&mut self) {
+        let (Some(irv), Some(live)) = (&mut self.irv, &mut self.live) else {
+            return;
+        };
+        let program = self.images.program();
+        if program.interpreter().is_none() {
+            return;
+        }
+        let Some(bias) = self.images.bias(program) else {
+            return;
+        };
+        let on = On::Exec(Addr(program.entry().at(bias)));
+        if let Ok(id) = live.process.insert(Trap::new(on, Owner::Monitor)) {
+            irv.start = Some(id);
+            irv.loading = true;
+        }
+    }
+
+    /// The loader has done its work.
+    pub(super) fn loaded(&mut self, irv: &mut Irv, tid: Tid) {
+        irv.loading = false;
+        if let (Some(id), Some(live)) = (irv.start.take(), &mut self.live) {
+            // Gone already, it cannot be hit again.
+            let _ = live.process.remove(id);
+        }
+        for index in 0..irv.alphabet.sources.len() {
+            let source = &irv.alphabet.sources[index];
+            if source.wanted > 0 && source.datum.is_some() {
+                self.watch_datum(irv, index, Some(tid));
+            }
+        }
+        self.say_complaints(irv);
+    }
+
     /// Binds every event to what is loaded now and sets the wanted traps.
     pub(in super::super) fn rebind_monitors(&mut self) {
         let Some(mut irv) = self.irv.take() else {
@@ -143,6 +178,12 @@ impl Debugger {
     }
 
     pub(super) fn say_complaints(&mut self, irv: &mut Irv) {
+        for text in std::mem::take(&mut irv.warnings) {
+            if irv.once(&text) {
+                irv.output
+                    .remark(&mut self.out, &format!("warning: {text}"));
+            }
+        }
         for text in std::mem::take(&mut irv.complaints) {
             if irv.once(&text) {
                 irv.output.remark(&mut self.out, &format!("error: {text}"));

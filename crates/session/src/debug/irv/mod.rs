@@ -9,9 +9,12 @@
 mod alphabet;
 mod asked;
 mod bind;
+mod commands;
 mod data;
 mod feed;
+mod filter;
 mod host;
+mod info;
 mod instrument;
 mod load;
 mod methods;
@@ -26,6 +29,7 @@ mod trace;
 mod values;
 
 pub(super) use asked::Asked;
+pub use filter::Filter;
 pub use load::{LoadFailure, Warnings};
 pub use output::Output;
 pub(super) use react::Outside;
@@ -90,6 +94,8 @@ struct One {
     monitor: Option<Monitor>,
     /// Events reach it.
     running: bool,
+    /// Without a scenario its violations stop the program.
+    stops: bool,
     switches: Switches,
     recorder: Recorder,
     violations: u64,
@@ -125,8 +131,6 @@ struct Latch {
     violated: bool,
     /// A block raised just now.
     raised: bool,
-    /// Checkpoints to take after the event, by their numbers.
-    checkpoints: Vec<u32>,
     /// What is to be heard may have changed.
     reinstrument: bool,
     /// A checkpoint to go back to; nothing of this event counts any more.
@@ -160,14 +164,24 @@ pub struct Irv {
     deferred: Vec<(Tid, Cause)>,
     values: Vec<Owned>,
     places: FxHashMap<u64, Option<Arc<str>>>,
+    /// How parameters of data events are read, by source and place.
+    plans: FxHashMap<(usize, u64), feed::Plan>,
+    /// The program is not relocated yet: the loader runs.
+    loading: bool,
+    /// Where the program itself begins.
+    start: Option<TrapId>,
     /// Backtraces of events, by their numbers.
     stacks: FxHashMap<u64, Arc<[String]>>,
     /// Something was violated.
     violated: bool,
     /// What went wrong and was said.
     errors: u64,
+    /// Warnings that wait to be said.
+    warnings: Vec<String>,
     /// Complaints that wait to be said.
     complaints: Vec<String>,
+    /// Commands that wait for the end of their group.
+    group: Option<Vec<String>>,
     /// Remarks that were made.
     said: Vec<String>,
 }
@@ -195,10 +209,15 @@ impl Irv {
             deferred: Vec::new(),
             values: Vec::new(),
             places: FxHashMap::default(),
+            plans: FxHashMap::default(),
+            loading: false,
+            start: None,
             stacks: FxHashMap::default(),
             violated: false,
             errors: 0,
+            warnings: Vec::new(),
             complaints: Vec::new(),
+            group: None,
             said: Vec::new(),
         }
     }
@@ -228,6 +247,9 @@ impl Irv {
         self.saved.clear();
         self.deferred.clear();
         self.places.clear();
+        self.plans.clear();
+        self.loading = false;
+        self.start = None;
         for source in &mut self.alphabet.sources {
             source.sites.clear();
             if let Some(datum) = &mut source.datum {
