@@ -2,6 +2,7 @@
 //! ends.
 
 use crate::shadow::{Extent, Fate, Frame};
+use crate::sites::Exit;
 use crate::{Addr, CallId, Cause, On, Process, Result, Tid, Trap, TrapId};
 use smallvec::SmallVec;
 use verde_sys::{Regs, procfs};
@@ -218,6 +219,29 @@ impl Process {
             out.push(new.then_some(call));
         }
         Ok(out)
+    }
+
+    /// Tells the engine where `longjmp` and its like are: besides what
+    /// [`Process::observe_exits`] does, a step over a call left by one ends
+    /// where it lands.
+    pub fn observe_jumps(&mut self, addresses: &[Addr]) -> Result<()> {
+        self.observe_exits_as(addresses, Exit::Jump)
+    }
+
+    /// The same for the functions that handlers of exceptions begin with:
+    /// `__cxa_begin_catch`.
+    pub fn observe_catches(&mut self, addresses: &[Addr]) -> Result<()> {
+        self.observe_exits_as(addresses, Exit::Catch)
+    }
+
+    fn observe_exits_as(&mut self, addresses: &[Addr], exit: Exit) -> Result<()> {
+        self.observe_exits(addresses)?;
+        for at in addresses {
+            if let Some(site) = self.sites.get_mut(*at) {
+                site.exit = Some(exit);
+            }
+        }
+        Ok(())
     }
 
     /// Every open call of a thread ends with it.

@@ -9,6 +9,15 @@ use std::collections::BTreeSet;
 /// The byte of an int3.
 pub const INT3: u8 = 0xcc;
 
+/// A way out of frames other than their returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It goes on with an older frame: longjmp.
+    Jump,
+    /// Called by the frame that goes on: a handler of exceptions.
+    Catch,
+}
+
 /// An address of code that some trap needs or needed. A site that nobody
 /// needs any more stays as a tombstone: a hit of it may still be queued in
 /// the kernel, and it is planted again with a single write.
@@ -28,6 +37,8 @@ pub struct Site {
     pub returns: SmallVec<[TrapId; 2]>,
     /// Here begins a longjmp or a throw.
     pub leaves_frames: bool,
+    /// How a step that waits for a return follows it.
+    pub exit: Option<Exit>,
     /// How to go past.
     pub passage: Passage,
     /// The slot with the relocated instruction.

@@ -4,6 +4,7 @@
 //! launches. [`Debugger::execute`] runs one command line; everything it has to
 //! say goes to the writer given, a failure is one line for the caller to show.
 
+mod attach;
 mod attached;
 mod breaks;
 mod catches;
@@ -12,6 +13,7 @@ mod commands;
 mod complete;
 mod data;
 mod displays;
+mod exits;
 mod failure;
 mod frames;
 mod guide;
@@ -19,6 +21,7 @@ mod handle;
 mod here;
 mod images;
 mod info;
+mod interrupts;
 mod irv;
 mod jumps;
 mod live;
@@ -26,22 +29,27 @@ mod location;
 mod points;
 mod printf;
 mod registers;
+mod remote;
 mod run;
 mod scripts;
 mod settings;
 mod source;
 mod stepping;
 mod stops;
+mod terminal;
 mod threads;
+mod tls;
 mod watches;
 
 pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
+pub use interrupts::Interrupts;
 pub use irv::{
     Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
     Warnings,
 };
+pub use remote::{Remote, RemoteInterrupt, attach};
 
 use here::{Here, Memo};
 use images::Images;
@@ -70,6 +78,8 @@ pub struct Debugger {
     signals: SignalPolicy,
     settings: settings::Settings,
     attached: attached::Attached,
+    interrupts: Interrupts,
+    terminal: terminal::Shared,
     /// The monitors, once there are some.
     irv: Option<Box<Irv>>,
     /// Files of commands being read.
@@ -103,6 +113,8 @@ impl Debugger {
             signals: SignalPolicy::interactive(),
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
+            interrupts: Interrupts::default(),
+            terminal: terminal::Shared::default(),
             irv: None,
             nesting: 0,
             out,

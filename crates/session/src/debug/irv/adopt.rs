@@ -30,6 +30,10 @@ impl Debugger {
         if !returns || source.sites.is_empty() {
             return;
         }
+        // A call that is left by longjmp or an exception is noticed when that happens.
+        if let Err(e) = self.observe_exits() {
+            irv.warnings.push(e.to_string());
+        }
         let Some(live) = &mut self.live else {
             return;
         };

@@ -119,6 +119,7 @@ impl Debugger {
         if let Some(reason) = self.apply_deferred()? {
             return Ok(Some(reason));
         }
+        self.give_terminal();
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
