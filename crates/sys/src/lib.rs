@@ -20,13 +20,16 @@ mod error;
 pub mod guardian;
 pub mod launch;
 pub mod memory;
+pub mod payload;
 pub mod perf;
+pub mod pidfd;
 pub mod procfs;
 pub mod ptrace;
 mod regs;
 pub mod remote;
 pub mod siginfo;
 pub mod signals;
+pub mod task;
 pub mod terminal;
 pub mod wait;
 mod xstate;
@@ -41,11 +44,12 @@ pub use xstate::XState;
 /// Numbers of the kernel interface, so that crates above need no `libc`.
 pub mod number {
     pub use libc::{
-        EAGAIN, ECHILD, EINTR, EINVAL, EIO, ENOSPC, EPERM, ESRCH, MAP_ANONYMOUS,
-        MAP_FIXED_NOREPLACE, MAP_PRIVATE, O_RDONLY, O_RDWR, PROT_EXEC, PROT_NONE, PROT_READ,
-        PROT_WRITE, SIGABRT, SIGALRM, SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL, SIGINT,
-        SIGIO, SIGKILL, SIGPIPE, SIGPROF, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP, SIGTSTP,
-        SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_mmap, SYS_mprotect,
-        SYS_munmap,
+        CLONE_CHILD_CLEARTID, CLONE_FILES, CLONE_FS, CLONE_PARENT, CLONE_PTRACE, CLONE_SETTLS,
+        CLONE_SIGHAND, CLONE_SYSVSEM, CLONE_THREAD, CLONE_UNTRACED, CLONE_VM, EAGAIN, ECHILD,
+        EEXIST, EINTR, EINVAL, EIO, ENOSPC, EPERM, ESRCH, MAP_ANONYMOUS, MAP_FIXED_NOREPLACE,
+        MAP_PRIVATE, O_RDONLY, O_RDWR, PROT_EXEC, PROT_NONE, PROT_READ, PROT_WRITE, SIGABRT,
+        SIGALRM, SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGIO, SIGKILL, SIGPIPE,
+        SIGPROF, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG,
+        SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_clone3, SYS_mmap, SYS_mprotect, SYS_munmap,
     };
 }

@@ -159,6 +159,30 @@ pub fn status_field(pid: Tid, tid: Tid, name: &str) -> Option<String> {
     Some(line[name.len() + 1..].trim().to_string())
 }
 
+/// The name of a thread, with a NUL at the end.
+pub fn name(pid: Tid, tid: Tid) -> Result<[u8; 16]> {
+    let mut text = read(
+        "read /proc/pid/comm",
+        format!("/proc/{pid}/task/{tid}/comm"),
+    )?;
+    // The file ends in a newline that is not part of it.
+    text.pop();
+    text.truncate(15);
+    let mut name = [0; 16];
+    name[..text.len()].copy_from_slice(&text);
+    Ok(name)
+}
+
+/// Bytes of memory that a process has alone, and its share of what it has in
+/// common with others (Pss).
+pub fn proportional_size(pid: Tid) -> Result<u64> {
+    let text = read("read smaps_rollup", format!("/proc/{pid}/smaps_rollup"))?;
+    let text = String::from_utf8_lossy(&text);
+    let field = text.lines().find_map(|l| l.strip_prefix("Pss:"));
+    let number = field.and_then(|f| f.split_whitespace().next()?.parse::<u64>().ok());
+    Ok(number.unwrap_or(0) * 1024)
+}
+
 /// A thread's stat file kept open, to ask cheaply for its state and CPU.
 #[derive(Debug)]
 pub struct Stat {

@@ -37,7 +37,7 @@ fn options(fate: IfTracerDies) -> usize {
 }
 
 /// The raw call: the C library's wrapper changes the meaning of PEEK requests.
-fn request(
+pub(crate) fn request(
     name: &'static str,
     request: libc::c_uint,
     tid: Tid,
@@ -64,6 +64,19 @@ pub fn set_fate(tid: Tid, fate: IfTracerDies) -> Result<()> {
         tid,
         0,
         options(fate),
+    )
+    .map(drop)
+}
+
+/// Reports nothing about the task any more but its end; it dies with the
+/// tracer.
+pub fn only_kill(tid: Tid) -> Result<()> {
+    request(
+        "PTRACE_SETOPTIONS",
+        libc::PTRACE_SETOPTIONS,
+        tid,
+        0,
+        libc::PTRACE_O_EXITKILL as usize,
     )
     .map(drop)
 }
