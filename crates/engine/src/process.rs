@@ -395,6 +395,17 @@ impl Process {
         Ok(())
     }
 
+    /// Lets a stopped thread go on with this signal instead of the one it
+    /// would get, whatever the policy; it is not reported.
+    pub fn give_signal(&mut self, tid: Tid, signal: i32) -> Result<()> {
+        let pid = self.pid;
+        let thread = self.stopped_mut(tid)?;
+        thread.signal = None;
+        thread.given = Some(signal);
+        // Sent anew: only some stops let the tracer put a signal in.
+        Ok(signals::send_to_thread(pid, tid, signal)?)
+    }
+
     /// Sends a signal to the process or one thread of it.
     pub fn send_signal(&self, tid: Option<Tid>, signal: i32) -> Result<()> {
         if self.end.is_some() {

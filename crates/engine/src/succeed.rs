@@ -56,6 +56,7 @@ struct Known {
     passed: Option<Addr>,
     replays: SmallVec<[(Addr, u64); 2]>,
     signal: Option<SigInfo>,
+    given: Option<i32>,
     entry_told: bool,
     shadow: ShadowStack,
 }
@@ -94,6 +95,7 @@ impl Process {
             passed: thread.passed,
             replays: thread.replays.clone(),
             signal: thread.signal,
+            given: thread.given,
             entry_told: thread.entry_told,
             shadow: thread.shadow.clone(),
         };
@@ -374,6 +376,7 @@ impl Known {
         thread.passed = self.passed;
         thread.replays = self.replays.clone();
         thread.signal = self.signal;
+        thread.given = self.given;
         thread.entry_told = self.entry_told;
         thread.shadow = self.shadow.clone();
         // The kernel knows nothing of its signal.

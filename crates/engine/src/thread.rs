@@ -71,6 +71,8 @@ pub struct Thread {
     pub replays: SmallVec<[(Addr, u64); 2]>,
     /// Signal to deliver at the next resume.
     pub signal: Option<SigInfo>,
+    /// A signal that the debugger sent: delivered without a report.
+    pub given: Option<i32>,
     /// The kernel's copy of that signal is lost (a remote call ran).
     pub disturbed: bool,
     /// Its stop is inside a system call: registers will change on the way out.
@@ -118,6 +120,7 @@ impl Thread {
             passed: None,
             replays: SmallVec::new(),
             signal: None,
+            given: None,
             disturbed: false,
             in_kernel: false,
             exiting: false,

@@ -12,6 +12,7 @@ mod recorder;
 pub mod replay;
 pub mod report;
 mod router;
+mod rows;
 mod trace;
 
 pub use json::{Json, Object};

@@ -107,7 +107,9 @@ impl Loader {
                 .map_err(|raised| Failed::Functions { file, raised })?;
         }
         for p in &properties {
-            if let (Err(raised), Some((block, reason))) = (host.prepare(p), p.needs_python()) {
+            if let (Err(raised), Some((block, reason))) =
+                (host.prepare((&**p).into()), p.needs_python())
+            {
                 return Err(Failed::Python {
                     file: p.source.name.clone(),
                     line: p.source.line(block.span.start),

@@ -29,6 +29,7 @@ mod regs;
 pub mod remote;
 pub mod siginfo;
 pub mod signals;
+pub mod syscalls;
 pub mod task;
 pub mod terminal;
 pub mod wait;

@@ -132,7 +132,7 @@ impl Prompt {
             Ok(reader) => reader,
             Err(e) => return complain(&e.to_string()),
         };
-        while let Some(line) = reader.next() {
+        while let Some(line) = reader.next(self.debugger.prompt()) {
             let line = match line.trim() {
                 "" => match self.again.clone() {
                     Some(again) => again,

@@ -10,8 +10,6 @@ use rustyline::{CompletionType, Config, Context, Editor, Helper};
 use std::io::{BufRead, IsTerminal, Write};
 use verde_session::debug::Completer;
 
-const PROMPT: &str = "(verde) ";
-
 /// Completion for the line editor.
 pub(super) struct Names(Completer);
 
@@ -58,10 +56,10 @@ impl Reader {
     }
 
     /// The next line; `None` at the end of the input.
-    pub fn next(&mut self) -> Option<String> {
+    pub fn next(&mut self, prompt: &str) -> Option<String> {
         match self {
             Reader::Terminal(editor) => loop {
-                match editor.readline(PROMPT) {
+                match editor.readline(prompt) {
                     Ok(line) => {
                         // A line that is not kept in the history is still run.
                         let _ = editor.add_history_entry(line.as_str());
@@ -74,7 +72,7 @@ impl Reader {
             },
             Reader::Plain => {
                 let mut out = std::io::stdout();
-                out.write_all(PROMPT.as_bytes()).ok()?;
+                out.write_all(prompt.as_bytes()).ok()?;
                 out.flush().ok()?;
                 let mut line = Vec::new();
                 let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok()?;

@@ -4,7 +4,9 @@
 //! launches. [`Debugger::execute`] runs one command line; everything it has to
 //! say goes to the writer given, a failure is one line for the caller to show.
 
+mod attached;
 mod breaks;
+mod catches;
 mod code;
 mod commands;
 mod complete;
@@ -17,15 +19,19 @@ mod handle;
 mod here;
 mod images;
 mod info;
+mod jumps;
 mod live;
 mod location;
 mod points;
+mod printf;
 mod registers;
 mod run;
 mod scripts;
+mod settings;
 mod source;
 mod stepping;
 mod stops;
+mod threads;
 mod watches;
 
 pub use commands::Reply;
@@ -57,6 +63,8 @@ pub struct Debugger {
     examine_next: u64,
     displays: displays::Displays,
     signals: SignalPolicy,
+    settings: settings::Settings,
+    attached: attached::Attached,
     /// Files of commands being read.
     nesting: usize,
     out: Box<dyn Write>,
@@ -86,6 +94,8 @@ impl Debugger {
             examine_next: 0,
             displays: displays::Displays::default(),
             signals: SignalPolicy::interactive(),
+            settings: settings::Settings::default(),
+            attached: attached::Attached::default(),
             nesting: 0,
             out,
         })

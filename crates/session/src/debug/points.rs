@@ -1,8 +1,9 @@
 //! Breakpoints and watchpoints as the user counts them.
 
+use super::catches::{Catch, Exception};
 use super::failure::{Result, failure};
 use std::sync::Arc;
-use verde_engine::{Addr, FrameRef, TrapId};
+use verde_engine::{Addr, FrameRef, Tid, TrapId};
 use verde_expr::{Node, Value};
 use verde_symbols::{FileAddr, Module};
 
@@ -66,6 +67,7 @@ impl Access {
 pub(super) enum Kind {
     Code { spec: String, sites: Vec<Site> },
     Watch(Box<Watch>),
+    Catch(Catch),
 }
 
 /// A condition, bound where the breakpoint is.
@@ -83,6 +85,12 @@ pub(super) struct Point {
     pub hits: u64,
     /// Hits to pass before the next stop.
     pub ignore: u64,
+    /// Only in this thread, by the user's number and the kernel's.
+    pub thread: Option<(usize, Tid)>,
+    /// Run after each stop here.
+    pub commands: Vec<String>,
+    /// It stands for a moment of C++ exceptions.
+    pub exception: Option<Exception>,
 }
 
 impl Point {
@@ -91,6 +99,7 @@ impl Point {
         match &self.kind {
             Kind::Code { sites, .. } => sites.iter().filter_map(|s| s.trap).collect(),
             Kind::Watch(watch) => watch.trap.into_iter().collect(),
+            Kind::Catch(catch) => catch.traps.clone(),
         }
     }
 
@@ -99,6 +108,7 @@ impl Point {
         match &mut self.kind {
             Kind::Code { sites, .. } => sites.iter_mut().for_each(|s| s.trap = None),
             Kind::Watch(watch) => watch.trap = None,
+            Kind::Catch(catch) => catch.traps.clear(),
         }
     }
 }
@@ -120,6 +130,9 @@ impl Points {
             condition,
             hits: 0,
             ignore: 0,
+            thread: None,
+            commands: Vec::new(),
+            exception: None,
         });
         self.last
     }

@@ -27,10 +27,13 @@ impl Debugger {
         let launch = Launch {
             program: std::path::absolute(&self.program)?,
             args: self.args.clone(),
+            env: self.settings.environment(),
+            cwd: self.settings.cwd.clone(),
             ..Launch::default()
         };
         let options = Options {
             signals: self.signals.clone(),
+            follow: self.settings.follow,
             ..Options::default()
         };
         let process = Process::launch(&launch, options)?;
@@ -62,7 +65,9 @@ impl Debugger {
             let count = self.number(args)?;
             self.ignore_here(count.saturating_sub(1))?;
         }
-        self.say("Continuing.")?;
+        if !self.attached.is_running() {
+            self.say("Continuing.")?;
+        }
         self.go_on()
     }
 
@@ -112,7 +117,9 @@ impl Debugger {
         self.live = None;
         // A local goes with its frame.
         let is_local = |k: &Kind| matches!(k, Kind::Watch(w) if w.frame.is_some());
-        self.points.list.retain(|p| !is_local(&p.kind));
+        self.points
+            .list
+            .retain(|p| !is_local(&p.kind) && p.thread.is_none());
         for point in &mut self.points.list {
             point.forget_traps();
         }
@@ -133,9 +140,7 @@ impl Debugger {
             }
             // Nothing is ever asked or paged, whatever a script says.
             "confirm" | "pagination" | "width" | "height" => Ok(()),
-            _ => failure(format!(
-                "\"set {what}\" is not a command.  Try \"set var\" or \"set args\"."
-            )),
+            _ => self.set_other(what, rest, args),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Waiting for the program, and what is said when it stops.
 
 use super::Debugger;
+use super::catches::Exception;
 use super::failure::{NOT_RUN, Result, failure};
 use super::here::Here;
 use super::points::{Access, Kind};
@@ -33,6 +34,7 @@ impl Debugger {
 
     pub(super) fn wait_expecting(&mut self, expected: &Expected) -> Result<Reason> {
         self.out_flush()?;
+        self.attached.forget();
         loop {
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
@@ -68,8 +70,10 @@ impl Debugger {
                     for tid in live.process.threads() {
                         live.process.cancel_step(tid)?;
                     }
+                    let before = live.tid;
                     live.look(stop.tid, &self.images)?;
                     self.listing.reset();
+                    self.say_switch(before)?;
                     return Ok(reason);
                 }
             }
@@ -80,10 +84,10 @@ impl Debugger {
     fn judge(&mut self, tid: Tid, cause: &Cause, expected: &Expected) -> Result<Option<Reason>> {
         match *cause {
             Cause::Trap { id } if expected.trap == Some(id) => Ok(Some(Reason::Step)),
-            Cause::Trap { id } | Cause::Watch { id, .. } => {
+            Cause::Trap { id } | Cause::Watch { id, .. } | Cause::Syscall { id, .. } => {
                 let mut lines = Vec::new();
                 for number in self.points.of_trap(id) {
-                    lines.extend(self.hit(tid, number)?);
+                    lines.extend(self.hit(tid, number, cause)?);
                 }
                 Ok((!lines.is_empty()).then_some(Reason::Point(lines)))
             }
@@ -101,24 +105,25 @@ impl Debugger {
             }
             Cause::StepDone => Ok(Some(Reason::Step)),
             Cause::Interrupted => Ok(Some(Reason::Interrupted)),
-            Cause::Signal { signal, .. } => Ok(Some(Reason::Signal(signal))),
-            Cause::Loaded | Cause::Unloaded => {
-                self.images_changed()?;
-                Ok(None)
+            Cause::Signal { signal, .. } => {
+                let stop = self.signals.get(signal).stop;
+                Ok(stop.then_some(Reason::Signal(signal)))
             }
+            Cause::Fork { .. } => Ok(points(self.forked(tid, cause)?)),
+            Cause::Loaded | Cause::Unloaded => Ok(points(self.libraries_changed(tid, cause)?)),
             Cause::Exec => {
                 for point in &mut self.points.list {
                     point.forget_traps();
                 }
                 self.images_changed()?;
-                Ok(None)
+                Ok(points(self.executed(tid)?))
             }
             _ => Ok(None),
         }
     }
 
     /// A breakpoint or watchpoint was hit: what to say if it is to stop.
-    fn hit(&mut self, tid: Tid, number: u32) -> Result<Option<String>> {
+    pub(super) fn hit(&mut self, tid: Tid, number: u32, cause: &Cause) -> Result<Option<String>> {
         let Some(index) = self.points.list.iter().position(|p| p.number == number) else {
             return Ok(None);
         };
@@ -152,6 +157,7 @@ impl Debugger {
                 }
             }
         }
+        let caught = self.catch_text(number, cause);
         let point = &mut self.points.list[index];
         point.hits += 1;
         if point.ignore > 0 {
@@ -160,9 +166,15 @@ impl Debugger {
         }
         let text = match &point.kind {
             Kind::Watch(_) => changed,
+            Kind::Catch(_) => caught,
+            Kind::Code { .. } if point.exception.is_some() => {
+                let done = point.exception.map_or("", Exception::done);
+                format!("\nCatchpoint {number} (exception {done}), ")
+            }
             Kind::Code { .. } if point.temporary => format!("\nTemporary breakpoint {number}, "),
             Kind::Code { .. } => format!("\nBreakpoint {number}, "),
         };
+        self.attached.hit(point);
         if point.temporary {
             self.remove_point(number)?;
         }
@@ -183,7 +195,7 @@ impl Debugger {
         };
         let old = match &mut self.points.list[index].kind {
             Kind::Watch(watch) => watch.old.replace(new.clone()),
-            Kind::Code { .. } => None,
+            Kind::Code { .. } | Kind::Catch(_) => None,
         };
         let same = old.as_ref().is_some_and(|o| o.data == new.data);
         let Kind::Watch(watch) = &self.points.list[index].kind else {
@@ -215,9 +227,17 @@ impl Debugger {
     pub(super) fn announce(&mut self, reason: Reason, before: Option<FrameRef>) -> Result<()> {
         match reason {
             Reason::Ended(end) => return self.announce_end(end),
+            Reason::Point(_) if self.attached.is_silent() => return Ok(()),
             Reason::Point(lines) => {
                 // "Breakpoint 1, " and the frame share a line.
+                let who = self.stopper().map(|who| format!("\n{who} hit "));
                 for (i, line) in lines.iter().enumerate() {
+                    let line = &match (&who, line.strip_prefix('\n')) {
+                        (Some(who), Some(what)) if !what.starts_with("Watchpoint") => {
+                            format!("{who}{what}")
+                        }
+                        _ => line.clone(),
+                    };
                     match line.strip_suffix(", ") {
                         Some(_) if i + 1 == lines.len() => write!(self.out, "{line}")?,
                         Some(head) => self.say(head)?,
@@ -239,10 +259,12 @@ impl Debugger {
             Reason::Signal(signal) => {
                 let name = verde_sys::signals::name(signal);
                 let text = description(signal);
-                self.say(&format!("\nProgram received signal {name}, {text}."))?;
+                let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
+                self.say(&format!("\n{who} received signal {name}, {text}."))?;
             }
             Reason::Interrupted => {
-                self.say("\nProgram received signal SIGINT, Interrupt.")?;
+                let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
+                self.say(&format!("\n{who} received signal SIGINT, Interrupt."))?;
             }
         }
         self.say_frame(0, false)?;
@@ -274,6 +296,11 @@ impl Debugger {
     }
 }
 
+/// A stop with something to say, if there is anything.
+fn points(lines: Vec<String>) -> Option<Reason> {
+    (!lines.is_empty()).then_some(Reason::Point(lines))
+}
+
 /// Two causes at once are one stop.
 fn merge(first: Option<Reason>, second: Reason) -> Reason {
     match (first, second) {
@@ -301,7 +328,7 @@ fn innermost(
 }
 
 /// A signal in words.
-fn description(signal: i32) -> &'static str {
+pub(super) fn description(signal: i32) -> &'static str {
     match verde_sys::signals::name(signal).as_str() {
         "SIGHUP" => "Hangup",
         "SIGINT" => "Interrupt",
