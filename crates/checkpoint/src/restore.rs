@@ -22,6 +22,16 @@ pub struct Restored {
     pub warnings: Vec<Warning>,
     /// What the owner of the process must know.
     pub change: Succession,
+    /// The ids of the threads at the checkpoint, with those of now.
+    pub ids: Vec<(Tid, Tid)>,
+}
+
+impl Restored {
+    /// The id that a thread of the checkpoint has now.
+    pub fn id_now(&self, then: Tid) -> Tid {
+        let found = self.ids.iter().find(|(t, _)| *t == then);
+        found.map_or(then, |(_, now)| *now)
+    }
 }
 
 pub(crate) fn restore(
@@ -46,11 +56,10 @@ pub(crate) fn restore(
     let result = replace(snapshot, process, without);
     drop(holder);
     match result {
-        Ok((warnings, change)) => Ok(Restored {
-            elapsed: start.elapsed(),
-            warnings,
-            change,
-        }),
+        Ok(mut restored) => {
+            restored.elapsed = start.elapsed();
+            Ok(restored)
+        }
         Err(error) => {
             let put_back = fallback
                 .is_some_and(|present| replace(present, process, &Items::default()).is_ok());
@@ -81,11 +90,7 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     Some(holder)
 }
 
-fn replace(
-    snapshot: &Snapshot,
-    process: &mut Process,
-    without: &Items,
-) -> Result<(Vec<Warning>, Succession)> {
+fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Result<Restored> {
     let mut warnings = Vec::new();
     let instruction = snapshot
         .knowledge
@@ -108,7 +113,12 @@ fn replace(
     if !change.lost.is_empty() {
         warnings.push(Warning::LostTraps(change.lost.len()));
     }
-    Ok((warnings, change))
+    Ok(Restored {
+        elapsed: Duration::ZERO,
+        warnings,
+        change,
+        ids: tids,
+    })
 }
 
 /// The kernel will not give this id to a new task: not allowed, or in use.

@@ -7,6 +7,7 @@
 mod attached;
 mod breaks;
 mod catches;
+mod checkpoints;
 mod code;
 mod commands;
 mod complete;
@@ -55,6 +56,7 @@ pub struct Debugger {
     args: Vec<OsString>,
     images: Images,
     live: Option<Live>,
+    checkpoints: checkpoints::Checkpoints,
     points: Points,
     memo: Memo,
     sources: Sources,
@@ -82,6 +84,7 @@ impl Debugger {
             args,
             images,
             live: None,
+            checkpoints: checkpoints::Checkpoints::default(),
             points: Points::default(),
             memo: Memo::default(),
             sources: Sources::default(),
