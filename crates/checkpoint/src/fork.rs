@@ -1,12 +1,12 @@
 //! Copies of a process that never run: frozen ones, and holders of memory.
 
+use crate::leader::Leader;
 use crate::{Error, Result};
-use verde_engine::{Scratch, Tid};
-use verde_sys::memory::Memory;
+use verde_engine::Tid;
 use verde_sys::number as n;
 use verde_sys::payload::CloneArgs;
 use verde_sys::pidfd::PidFd;
-use verde_sys::remote::{Remote, RemoteError};
+use verde_sys::remote::RemoteError;
 use verde_sys::{WaitStatus, ptrace, task, wait};
 
 /// What a copy shall be.
@@ -22,12 +22,8 @@ pub(crate) struct Copy {
 
 /// Makes a stopped process fork; the child is stopped, traced and has run
 /// nothing. Its parent is the debugger, so the program cannot wait for it.
-pub(crate) fn fork(
-    remote: &mut Remote,
-    memory: &Memory,
-    scratch: Scratch,
-    copy: Copy,
-) -> Result<Tid> {
+pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Tid> {
+    let scratch = leader.scratch;
     let mut flags = n::CLONE_PTRACE | n::CLONE_UNTRACED | n::CLONE_PARENT;
     let mut args = CloneArgs::default();
     if copy.share_memory {
@@ -40,16 +36,15 @@ pub(crate) fn fork(
     if let Some(id) = copy.id {
         args.set_tid = scratch.data.0 + CloneArgs::SIZE;
         args.set_tid_size = 1;
-        memory.write(scratch.data + CloneArgs::SIZE, &id.0.to_ne_bytes())?;
+        leader.place(CloneArgs::SIZE, &id.0.to_ne_bytes())?;
     }
     args.flags = flags as u32 as u64;
     let bytes: Vec<u8> = args.words().iter().flat_map(|w| w.to_ne_bytes()).collect();
-    memory.write(scratch.data, &bytes)?;
-    let place = [scratch.data.0, CloneArgs::SIZE, 0, 0, 0, 0];
-    let child = match remote.call("clone3", n::SYS_clone3, place) {
+    let args = [leader.place(0, &bytes)?, CloneArgs::SIZE];
+    let child = match leader.call("clone3", n::SYS_clone3, &args) {
         Ok(child) => Tid(child as i32),
-        Err(RemoteError::Refused(error)) => return Err(Error::Refused(error)),
-        Err(error) => return Err(error.into()),
+        Err(Error::Remote(RemoteError::Refused(error))) => return Err(Error::Refused(error)),
+        Err(error) => return Err(error),
     };
     match wait::task(child)? {
         WaitStatus::Interrupt => Ok(child),

@@ -13,12 +13,17 @@
 //! process as if nothing had happened: the traps of now are set in the
 //! program of then.
 
+mod descriptors;
 mod error;
 mod fork;
+mod leader;
+mod memory;
 mod restore;
 mod save;
+mod signals;
 mod snapshot;
 mod threads;
+mod timers;
 mod warning;
 
 pub use error::{Error, Result};

@@ -1,6 +1,8 @@
 //! Restoring a snapshot.
 
-use crate::fork::{self, Copy, Frozen};
+use crate::fork::{Copy, Frozen, fork};
+use crate::leader::Leader;
+use crate::memory;
 use crate::snapshot::{Item, Items, Snapshot};
 use crate::threads::ThreadState;
 use crate::{Error, Result, Warning};
@@ -77,15 +79,15 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     world.calm().ok()?;
     let scratch = world.scratch(ThreadEntry::SIZE).ok()?;
     let pid = world.pid();
-    let mut remote = Remote::begin(pid, world.syscall_instruction().ok()?).ok()?;
-    let memory = Memory::open(pid).ok()?;
+    let instruction = world.syscall_instruction().ok()?;
+    let mut leader = Leader::borrow(pid, instruction, scratch).ok()?;
     let copy = Copy {
         share_memory: true,
         ..Copy::default()
     };
-    let holder = fork::fork(&mut remote, &memory, scratch, copy).ok()?;
+    let holder = fork(&mut leader, copy).ok()?;
     let holder = Frozen::new(holder, pid).ok()?;
-    drop(remote);
+    drop(leader);
     world.keep();
     Some(holder)
 }
@@ -109,6 +111,7 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
         copy.patch_ids(&tids)?;
         warnings.push(Warning::NewIds);
     }
+    copy.beyond(&tids, instruction, &mut warnings)?;
     let change = process.succeed(&snapshot.knowledge, &tids)?;
     if !change.lost.is_empty() {
         warnings.push(Warning::LostTraps(change.lost.len()));
@@ -134,8 +137,7 @@ fn revive(
     without: &Items,
 ) -> Result<Tid> {
     let frozen = snapshot.frozen.pid;
-    let memory = Memory::open(frozen)?;
-    let mut remote = Remote::begin(frozen, instruction)?;
+    let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch)?;
     let clear_tid = match without.contains(Item::ClearTid) {
         true => 0,
         false => leader.clear_tid,
@@ -145,10 +147,10 @@ fn revive(
         id: (!without.contains(Item::Ids)).then_some(snapshot.program.pid),
         clear_tid,
     };
-    let mut result = fork::fork(&mut remote, &memory, snapshot.scratch, copy);
+    let mut result = fork(&mut frozen, copy);
     if matches!(&result, Err(Error::Refused(e)) if copy.id.is_some() && no_such_id(e)) {
         copy.id = None;
-        result = fork::fork(&mut remote, &memory, snapshot.scratch, copy);
+        result = fork(&mut frozen, copy);
     }
     let pid = result?;
     ptrace::set_fate(pid, IfTracerDies::Kill)?;
@@ -258,6 +260,40 @@ impl Revived<'_> {
             self.memory.write(size - 8, &[0; 16])?;
         }
         Ok(())
+    }
+
+    /// Brings back what is neither in threads nor in private memory.
+    fn beyond(
+        &self,
+        tids: &[(Tid, Tid)],
+        instruction: Addr,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
+        let beyond = &self.snapshot.beyond;
+        let scratch = self.snapshot.scratch;
+        let now = |then: Tid| {
+            tids.iter()
+                .find(|(t, _)| *t == then)
+                .map_or(then, |(_, now)| *now)
+        };
+        let borrow = || Leader::borrow(self.pid, instruction, scratch);
+        let mut leader = None;
+        beyond
+            .descriptors
+            .restore(self.pid, &mut leader, borrow, self.without, warnings)?;
+        if !beyond.ranges.is_empty() && !self.without.contains(Item::Ranges) {
+            let leader = Leader::get_or_borrow(&mut leader, borrow)?;
+            memory::restore_ranges(leader, &beyond.ranges)?;
+        }
+        if !beyond.timers.is_empty() {
+            let leader = Leader::get_or_borrow(&mut leader, borrow)?;
+            beyond.timers.restore(leader, self.without, now)?;
+        }
+        drop(leader);
+        beyond.shared.restore(&self.memory, self.without)?;
+        beyond
+            .pending
+            .restore(self.pid, now, instruction, scratch, self.without)
     }
 
     /// Threads know their ids; the C library keeps them where the kernel

@@ -1,14 +1,19 @@
 //! Taking a snapshot.
 
-use crate::fork::{self, Copy, Frozen};
-use crate::snapshot::{Options, Program, Snapshot};
+use crate::descriptors::Descriptors;
+use crate::fork::Frozen;
+use crate::leader::Leader;
+use crate::memory::{self, Shared};
+use crate::signals::Pending;
+use crate::snapshot::{Beyond, Options, Program, Snapshot};
+use crate::timers::Timers;
 use crate::{Error, Result, Warning, threads};
 use std::time::Instant;
 use verde_engine::{Process, StopGuard};
 use verde_sys::memory::Memory;
 use verde_sys::payload::{SaveEntry, ThreadEntry};
 use verde_sys::remote::RemoteError;
-use verde_sys::task;
+use verde_sys::{procfs, task};
 
 pub(crate) fn take(process: &mut Process, _options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
     if !process.is_launched() {
@@ -30,9 +35,22 @@ fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, 
     let instruction = world.syscall_instruction()?;
     let pid = world.pid();
     let knowledge = world.knowledge();
-    let (threads, mut leader) = threads::save(world, scratch, instruction)?;
-    let memory = Memory::open(pid)?;
-    let copy = fork::fork(&mut leader, &memory, scratch, Copy::default())?;
+    let mut warnings = Vec::new();
+    let pending = Pending::save(world)?;
+    let (threads, remote) = threads::save(world, scratch, instruction)?;
+    let mut leader = Leader {
+        remote,
+        memory: Memory::open(pid)?,
+        scratch,
+    };
+    let descriptors = Descriptors::save(pid, &mut warnings)?;
+    let timers = Timers::save(pid, &mut leader)?;
+    let shared = Shared::save(pid, &leader.memory, &mut warnings)?;
+    let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
+    if !children.is_empty() {
+        warnings.push(Warning::Children(children));
+    }
+    let (copy, ranges) = memory::fork_all(&mut leader, pid)?;
     let frozen = Frozen::new(copy, pid)?;
     drop(leader);
     let snapshot = Snapshot {
@@ -43,10 +61,17 @@ fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, 
         },
         threads,
         knowledge,
+        beyond: Beyond {
+            descriptors,
+            timers,
+            pending,
+            ranges,
+            shared,
+        },
         scratch,
         saved_in: start.elapsed(),
     };
-    Ok((snapshot, Vec::new()))
+    Ok((snapshot, warnings))
 }
 
 /// A program that was killed meanwhile is no failure of ours; the engine must

@@ -1,7 +1,11 @@
 //! A saved process.
 
+use crate::descriptors::Descriptors;
 use crate::fork::Frozen;
+use crate::memory::{Range, Shared};
+use crate::signals::Pending;
 use crate::threads::ThreadState;
+use crate::timers::Timers;
 use crate::{Result, Warning};
 use std::time::Duration;
 use verde_engine::{Knowledge, Process, Scratch, Tid};
@@ -26,6 +30,17 @@ pub enum Item {
     Affinity,
     Name,
     Restart,
+    Offsets,
+    Pipes,
+    Pairs,
+    Counters,
+    Timers,
+    Modes,
+    Epoll,
+    PosixTimers,
+    Signals,
+    Ranges,
+    Shared,
 }
 
 /// Items to leave out.
@@ -45,8 +60,18 @@ pub struct Snapshot {
     pub(crate) program: Program,
     pub(crate) threads: Vec<ThreadState>,
     pub(crate) knowledge: Knowledge,
+    pub(crate) beyond: Beyond,
     pub(crate) scratch: Scratch,
     pub(crate) saved_in: Duration,
+}
+
+/// State besides threads and private memory.
+pub(crate) struct Beyond {
+    pub descriptors: Descriptors,
+    pub timers: Timers,
+    pub pending: Pending,
+    pub ranges: Vec<Range>,
+    pub shared: Shared,
 }
 
 /// The process that was saved.
