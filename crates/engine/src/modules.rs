@@ -48,13 +48,15 @@ impl PartialEq for Module {
 
 impl Eq for Module {}
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Modules {
     list: Vec<Module>,
     /// Where the loader's `r_debug` is.
     debug: Option<Addr>,
     /// The trap on the loader's function.
-    trap: Option<TrapId>,
+    pub(crate) trap: Option<TrapId>,
+    /// Where that is.
+    pub(crate) notify: Option<Addr>,
 }
 
 impl Process {
@@ -77,6 +79,7 @@ impl Process {
         if let Some(base) = auxv.loader() {
             let (debug, notify) = self.loader_symbols(base, &maps);
             self.modules.debug = debug.or_else(|| self.dynamic_debug(&auxv));
+            self.modules.notify = notify;
             if let Some(at) = notify {
                 let trap = Trap::new(On::Exec(at), Owner::Loader);
                 self.modules.trap = Some(self.insert(trap)?);

@@ -216,6 +216,13 @@ impl ShadowStack {
         }
     }
 
+    /// Keeps only the calls of traps that `known` accepts.
+    pub fn retain(&mut self, known: impl Fn(TrapId) -> bool) {
+        for stack in &mut self.stacks {
+            stack.frames.retain(|f| known(f.trap));
+        }
+    }
+
     /// Ends every call (the thread ends), newest first.
     pub fn drain(&mut self, mut over: impl FnMut(Frame)) {
         for stack in &mut self.stacks {

@@ -124,6 +124,29 @@ impl Sites {
         }
     }
 
+    /// Where longjmp and throw are observed.
+    pub fn leaving(&self) -> impl Iterator<Item = Addr> {
+        let all = self.map.iter().filter(|(_, site)| site.leaves_frames);
+        all.map(|(at, _)| Addr(*at))
+    }
+
+    /// Keeps only the traps that `known` accepts. The int3 that nobody needs
+    /// any more count as taken out: their addresses with the bytes to write.
+    pub fn retain(&mut self, known: impl Fn(TrapId) -> bool) -> Vec<(Addr, u8)> {
+        let mut obsolete = Vec::new();
+        for (at, site) in &mut self.map {
+            for list in [&mut site.exec, &mut site.entry, &mut site.returns] {
+                list.retain(|id| known(*id));
+            }
+            if site.planted && !site.needed() {
+                site.planted = false;
+                self.planted.remove(at);
+                obsolete.push((Addr(*at), site.bytes[0]));
+            }
+        }
+        obsolete
+    }
+
     /// Drops the sites of an address range that no longer exists, with their
     /// slots.
     pub fn drop_range(&mut self, from: Addr, to: Addr) -> Vec<Site> {

@@ -25,6 +25,13 @@ impl StopGuard<'_> {
     }
 }
 
+impl StopGuard<'_> {
+    /// Threads that were stopped later: they go on with the others.
+    pub(crate) fn also_stopped(&mut self, tids: Vec<Tid>) {
+        self.stopped.extend(tids);
+    }
+}
+
 impl Deref for StopGuard<'_> {
     type Target = Process;
     fn deref(&self) -> &Process {

@@ -265,6 +265,9 @@ impl Debugger {
     }
 
     pub(super) fn delete(&mut self, args: &str) -> Result<()> {
+        if let Some(numbers) = Debugger::of_checkpoints(args) {
+            return self.delete_checkpoints(numbers);
+        }
         for number in self.named_points(args)? {
             self.remove_point(number)?;
         }

@@ -8,6 +8,7 @@ mod attach;
 mod attached;
 mod breaks;
 mod catches;
+mod checkpoints;
 mod code;
 mod commands;
 mod complete;
@@ -68,6 +69,7 @@ pub struct Debugger {
     args: Vec<OsString>,
     images: Images,
     live: Option<Live>,
+    checkpoints: checkpoints::Checkpoints,
     points: Points,
     memo: Memo,
     sources: Sources,
@@ -99,6 +101,7 @@ impl Debugger {
             args,
             images,
             live: None,
+            checkpoints: checkpoints::Checkpoints::default(),
             points: Points::default(),
             memo: Memo::default(),
             sources: Sources::default(),

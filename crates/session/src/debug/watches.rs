@@ -99,7 +99,11 @@ impl Debugger {
 
     /// What a watched expression is now, and what it reads. A value that
     /// cannot be had is one, too: the pointer may be null.
-    fn look_at_watched(&mut self, index: usize, tid: Tid) -> Option<(Value, Vec<(u64, u64)>)> {
+    pub(super) fn look_at_watched(
+        &mut self,
+        index: usize,
+        tid: Tid,
+    ) -> Option<(Value, Vec<(u64, u64)>)> {
         let Kind::Watch(watch) = &self.points.list[index].kind else {
             return None;
         };
@@ -145,7 +149,7 @@ impl Debugger {
     }
 
     /// Watches these ranges of memory instead of those before.
-    fn watch_ranges(&mut self, index: usize, ranges: Vec<(u64, u64)>) -> Result<()> {
+    pub(super) fn watch_ranges(&mut self, index: usize, ranges: Vec<(u64, u64)>) -> Result<()> {
         let (Some(live), Kind::Watch(watch)) = (&mut self.live, &mut self.points.list[index].kind)
         else {
             return Ok(());

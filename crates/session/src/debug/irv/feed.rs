@@ -36,6 +36,7 @@ impl Target {
 }
 
 /// What a call began with, until it returns.
+#[derive(Clone)]
 pub struct Saved {
     /// The trap that will report its return.
     pub trap: TrapId,

@@ -26,6 +26,7 @@ mod react;
 mod reads;
 mod requests;
 mod run;
+mod then;
 mod trace;
 mod values;
 
@@ -35,6 +36,7 @@ pub use load::{LoadFailure, Warnings};
 pub use output::Output;
 pub(super) use react::Outside;
 pub use run::{Ending, Interruption, Limits, RunOutcome};
+pub(super) use then::Then;
 pub use trace::TraceFile;
 
 use super::live::Live;
@@ -132,6 +134,8 @@ struct Latch {
     violated: bool,
     /// A block raised just now.
     raised: bool,
+    /// Checkpoints to take when the event is over, by their numbers.
+    checkpoints: Vec<u32>,
     /// What is to be heard may have changed.
     reinstrument: bool,
     /// A checkpoint to go back to; nothing of this event counts any more.
