@@ -131,6 +131,9 @@ fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<
         paint.strong(&v.property),
         slice_text(&v.slice)
     )?;
+    for (i, frame) in v.backtrace.iter().flatten().enumerate() {
+        writeln!(out, "      #{i} {frame}")?;
+    }
     let width = v
         .history
         .iter()

@@ -98,6 +98,13 @@ impl Debugger {
                     let Target::Site { source, site } = target else {
                         continue;
                     };
+                    // Told of by what they bring, below.
+                    if matches!(
+                        irv.alphabet.sources[source].kind,
+                        Kind::Signal | Kind::Thread
+                    ) {
+                        continue;
+                    }
                     if irv.alphabet.sources[source].datum.is_some() {
                         if irv.alphabet.sources[source].wanted > 0 {
                             self.watch_datum(irv, source, Some(tid));
