@@ -102,8 +102,8 @@ pub(super) fn tokens(line: &str, mut in_comment: bool) -> (Vec<(Token, &str)>, b
             (Token::Comment, end.unwrap_or(rest.len()))
         } else if rest.starts_with("//") {
             (Token::Comment, rest.len())
-        } else if rest.starts_with("/*") {
-            let end = rest[2..].find("*/").map(|at| at + 4);
+        } else if let Some(inside) = rest.strip_prefix("/*") {
+            let end = inside.find("*/").map(|at| at + 4);
             in_comment = end.is_none();
             (Token::Comment, end.unwrap_or(rest.len()))
         } else {
