@@ -12,6 +12,7 @@ mod checkpoints;
 mod code;
 mod commands;
 mod complete;
+mod context;
 mod data;
 mod displays;
 mod exits;
@@ -19,7 +20,9 @@ mod failure;
 mod frames;
 mod guide;
 mod handle;
+mod help;
 mod here;
+mod highlight;
 mod images;
 mod info;
 mod interrupts;
@@ -37,6 +40,7 @@ mod settings;
 mod source;
 mod stepping;
 mod stops;
+mod style;
 mod terminal;
 mod threads;
 mod tls;
@@ -81,6 +85,7 @@ pub struct Debugger {
     settings: settings::Settings,
     attached: attached::Attached,
     interrupts: Interrupts,
+    style: style::Style,
     terminal: terminal::Shared,
     /// The monitors, once there are some.
     irv: Option<Box<Irv>>,
@@ -117,6 +122,7 @@ impl Debugger {
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
             interrupts: Interrupts::default(),
+            style: style::Style::default(),
             terminal: terminal::Shared::default(),
             irv: None,
             nesting: 0,
