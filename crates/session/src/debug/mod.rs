@@ -52,7 +52,7 @@ pub use failure::{Failure, Result};
 pub use interrupts::Interrupts;
 pub use irv::{
     Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
-    Warnings,
+    Warnings, lint_against,
 };
 pub use remote::{Remote, RemoteInterrupt, attach};
 

@@ -17,6 +17,7 @@ mod filter;
 mod host;
 mod info;
 mod instrument;
+mod lint;
 mod load;
 mod methods;
 mod names;
@@ -32,6 +33,7 @@ mod values;
 
 pub(super) use asked::Asked;
 pub use filter::Filter;
+pub use lint::lint_against;
 pub use load::{LoadFailure, Warnings};
 pub use output::Output;
 pub(super) use react::Outside;
