@@ -56,6 +56,9 @@ impl Debugger {
                 self.take_out_source(irv, index);
             }
         }
+        if cfg!(debug_assertions) {
+            self.assert_predicates(irv);
+        }
     }
 
     /// Sets the traps of a wanted source that are not set.

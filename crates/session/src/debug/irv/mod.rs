@@ -22,6 +22,7 @@ mod load;
 mod methods;
 mod names;
 mod output;
+mod predicates;
 mod program;
 mod react;
 mod reads;
