@@ -1,7 +1,6 @@
 //! Taking a snapshot.
 
 use crate::descriptors::Descriptors;
-use crate::fork::Frozen;
 use crate::leader::Leader;
 use crate::memory::{self, Shared};
 use crate::signals::Pending;
@@ -50,8 +49,7 @@ fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, 
     if !children.is_empty() {
         warnings.push(Warning::Children(children));
     }
-    let (copy, ranges) = memory::fork_all(&mut leader, pid)?;
-    let frozen = Frozen::new(copy, pid)?;
+    let (frozen, ranges) = memory::fork_all(&mut leader, pid)?;
     drop(leader);
     let snapshot = Snapshot {
         frozen,

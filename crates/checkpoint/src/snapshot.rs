@@ -115,6 +115,11 @@ impl Snapshot {
         self.program.pid
     }
 
+    /// The id of the frozen copy.
+    pub fn frozen_pid(&self) -> Tid {
+        self.frozen.pid
+    }
+
     /// How many threads it has.
     pub fn thread_count(&self) -> usize {
         self.threads.len()
