@@ -18,6 +18,7 @@ mod displays;
 mod exits;
 mod failure;
 mod frames;
+mod going_back;
 mod guide;
 mod handle;
 mod help;
@@ -49,6 +50,7 @@ mod watches;
 pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
+pub use going_back::{Automation, Often};
 pub use interrupts::Interrupts;
 pub use irv::{
     Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
@@ -87,6 +89,8 @@ pub struct Debugger {
     interrupts: Interrupts,
     style: style::Style,
     terminal: terminal::Shared,
+    automation: Automation,
+    automatic: going_back::Automatic,
     /// The monitors, once there are some.
     irv: Option<Box<Irv>>,
     /// Files of commands being read.
@@ -124,6 +128,8 @@ impl Debugger {
             interrupts: Interrupts::default(),
             style: style::Style::default(),
             terminal: terminal::Shared::default(),
+            automation: Automation::default(),
+            automatic: going_back::Automatic::default(),
             irv: None,
             nesting: 0,
             out,

@@ -312,6 +312,10 @@ impl Debugger {
             time,
             loc,
         };
+        if irv.zoom.is_some() {
+            let value = it.brought.clone();
+            self.say_closer(irv, it.source, &value, &moment);
+        }
         let mut relevant = false;
         let users = irv.alphabet.sources[it.source].users.len();
         for user in 0..users {
@@ -607,6 +611,7 @@ impl Debugger {
             values,
             alphabet,
             n,
+            moved,
             ..
         } = irv;
         let user = &alphabet.sources[source].users[user];
@@ -660,6 +665,11 @@ impl Debugger {
         for write in writes {
             write.carry_out(monitor, python);
         }
+        if let Some(slice) = latch.moved.take()
+            && monitor.slices().is_live(slice)
+        {
+            *moved = Some((one.id, slice, monitor.slices().created(slice)));
+        }
         relevant
     }
 
@@ -704,6 +714,13 @@ impl Debugger {
         found: Found,
         at: Option<&Moment>,
     ) {
+        if at.is_some() && self.puts_off(irv, index) {
+            return;
+        }
+        // What was to be seen closer has been seen.
+        if irv.zoom.take().is_some() {
+            irv.latch.reinstrument = true;
+        }
         let one = &mut irv.ones[index];
         one.violations += 1;
         let stops = one.stops;

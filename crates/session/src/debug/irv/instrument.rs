@@ -16,7 +16,12 @@ impl Irv {
         let Some(m) = &one.monitor else {
             return false;
         };
-        let all = self.choices.all_events || one.switches.all_events;
+        let closer = self.zoom.as_ref().is_some_and(|z| z.monitor == monitor)
+            && matches!(
+                m.property().event(spec).kind,
+                Kind::Write | Kind::Read | Kind::Update
+            );
+        let all = self.choices.all_events || one.switches.all_events || closer;
         one.listens() && (all || m.enabled(spec))
     }
 

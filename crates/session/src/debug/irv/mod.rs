@@ -31,6 +31,7 @@ mod run;
 mod then;
 mod trace;
 mod values;
+mod zoom;
 
 pub(super) use asked::Asked;
 pub use filter::Filter;
@@ -45,7 +46,7 @@ pub use trace::TraceFile;
 use super::live::Live;
 use crate::recorder::Recorder;
 use alphabet::{Alphabet, MonitorId};
-use feed::{Saved, Target};
+use feed::{Moment, Saved, Target};
 use react::Running;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -141,6 +142,12 @@ struct Latch {
     checkpoints: Vec<u32>,
     /// What is to be heard may have changed.
     reinstrument: bool,
+    /// A slice changed its state.
+    changed: bool,
+    /// The slice that took a transition last.
+    moved: Option<SlotRef>,
+    /// A violation is to be looked at again, closer.
+    zoom: Option<MonitorId>,
     /// A checkpoint to go back to; nothing of this event counts any more.
     restore: Option<u32>,
 }
@@ -180,6 +187,11 @@ pub struct Irv {
     start: Option<TrapId>,
     /// Backtraces of events, by their numbers.
     stacks: FxHashMap<u64, Arc<[String]>>,
+    /// The slice that moved last: its monitor, place and creation.
+    moved: Option<(MonitorId, SlotRef, u64)>,
+    zoom: Option<zoom::Zoom>,
+    /// It was looked closer once.
+    zoomed: bool,
     /// Something was violated.
     violated: bool,
     /// What went wrong and was said.
@@ -221,6 +233,9 @@ impl Irv {
             loading: false,
             start: None,
             stacks: FxHashMap::default(),
+            moved: None,
+            zoom: None,
+            zoomed: false,
             violated: false,
             errors: 0,
             warnings: Vec::new(),
