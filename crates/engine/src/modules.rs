@@ -22,7 +22,7 @@ pub enum ModuleKind {
 }
 
 /// A loaded object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Module {
     /// The file.
     pub path: PathBuf,
@@ -34,7 +34,19 @@ pub struct Module {
     pub end: Addr,
     /// Its part.
     pub kind: ModuleKind,
+    /// The loader's record of it (`link_map`).
+    pub record: Option<Addr>,
 }
+
+/// The same object, whether or not the loader has made its record yet.
+impl PartialEq for Module {
+    fn eq(&self, other: &Module) -> bool {
+        let key = |m: &Module| (m.bias, m.start, m.end, m.kind);
+        key(self) == key(other) && self.path == other.path
+    }
+}
+
+impl Eq for Module {}
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Modules {
@@ -247,6 +259,7 @@ impl Process {
                 start,
                 end,
                 kind,
+                record: Some(at),
             }
         });
         Some((module, next))
@@ -280,6 +293,7 @@ fn initial(process: &Process, auxv: &Auxv, maps: &[Mapping]) -> Vec<Module> {
                 start,
                 end,
                 kind,
+                record: None,
             });
         }
     };

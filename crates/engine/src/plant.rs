@@ -61,6 +61,7 @@ impl Process {
                 entry: SmallVec::new(),
                 returns: SmallVec::new(),
                 leaves_frames: false,
+                exit: None,
                 passage,
                 slot,
             };

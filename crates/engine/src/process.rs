@@ -321,6 +321,11 @@ impl Process {
         self.pid
     }
 
+    /// It ran before the debugger came, and survives it.
+    pub fn is_attached(&self) -> bool {
+        self.fate == IfTracerDies::Release
+    }
+
     /// How it ended, if it did.
     pub fn ended(&self) -> Option<End> {
         self.end

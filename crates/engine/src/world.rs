@@ -14,6 +14,11 @@ pub struct StopGuard<'a> {
 }
 
 impl StopGuard<'_> {
+    /// Leaves the world stopped, and says which threads were running before.
+    pub fn release(mut self) -> Vec<Tid> {
+        std::mem::take(&mut self.stopped)
+    }
+
     /// Leaves the world stopped, until `resume` or `resume_all`.
     pub fn keep(mut self) {
         self.stopped.clear();

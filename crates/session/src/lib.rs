@@ -13,6 +13,7 @@ pub mod replay;
 pub mod report;
 mod router;
 mod rows;
+mod shipped;
 mod trace;
 
 pub use json::{Json, Object};

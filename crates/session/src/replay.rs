@@ -5,13 +5,13 @@ use crate::properties::LoadedSet;
 use crate::recorder::Recorder;
 use crate::report::*;
 use crate::router::{Route, Router, arguments};
-use crate::rows::{final_property, slice_row, violation_row};
+use crate::rows::{event_row, final_property, violation_row};
 use crate::trace::{self, Strings};
 use smallvec::SmallVec;
 use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use verde_monitor::{Event, Failure, FinalVerdict, Monitor, Options, SlotRef};
+use verde_monitor::{Event, Failure, FinalVerdict, Monitor, Options};
 use verde_property::Property;
 use verde_pyhost::PythonHost;
 
@@ -255,30 +255,15 @@ impl<'s> Replay<'s> {
             return;
         }
         if self.show != Show::Final {
-            let slices = one.monitor.slices();
-            let shown: Vec<SlotRef> = match self.show {
-                Show::All => slices.iter().collect(),
-                _ => {
-                    let mut touched = std::mem::take(&mut one.recorder.touched);
-                    // A slot may already belong to the next slice.
-                    touched.retain(|(r, created)| {
-                        slices.is_live(*r) && slices.created(*r) == *created
-                    });
-                    touched.into_iter().map(|(r, _)| r).collect()
-                }
-            };
-            let row = EventRow {
+            let name = e.name.to_string();
+            let row = event_row(
+                &one.monitor,
+                &mut one.recorder,
+                self.show,
                 n,
-                event: e.name.to_string(),
-                property: property.name.clone(),
-                verdict: slices.verdict().word(),
-                taken: std::mem::take(&mut one.recorder.taken),
-                slices: shown
-                    .into_iter()
-                    .map(|r| slice_row(&one.monitor, r, &mut self.host))
-                    .collect(),
-                ended: std::mem::take(&mut one.recorder.ended),
-            };
+                name,
+                &mut self.host,
+            );
             (self.sink)(Row::Event(row));
         }
         self.violations(monitor, e.tid, e.loc);

@@ -1,12 +1,13 @@
 //! Rows made from monitors.
 
 use crate::json::{Json, Object};
-use crate::recorder::Found;
+use crate::recorder::{Found, Recorder};
+use crate::replay::Show;
 use crate::report::*;
 use verde_monitor::{Entry, FinalVerdict, Host, Monitor, SlotRef};
 use verde_property::{Property, StateId};
 
-pub fn slice_row(m: &Monitor, r: SlotRef, host: &mut dyn Host) -> SliceRow {
+fn slice_row(m: &Monitor, r: SlotRef, host: &mut dyn Host) -> SliceRow {
     let slices = m.slices();
     let property = m.property();
     let state = property.state(slices.state(r));
@@ -44,15 +45,21 @@ pub fn violation_row(
         tid,
         loc: loc.map(str::to_string),
         backtrace: None,
-        history: m
-            .history(found.history, history)
-            .iter()
-            .map(|e| history_row(property, e))
-            .collect(),
+        source: Vec::new(),
+        history: history_rows(m, found.history, history),
     }
 }
 
-pub fn history_row(property: &Property, e: &Entry) -> HistoryRow {
+/// The last events that a slice saw.
+pub fn history_rows(m: &Monitor, place: u64, most: usize) -> Vec<HistoryRow> {
+    let entries = m.history(place, most);
+    entries
+        .iter()
+        .map(|e| history_row(m.property(), e))
+        .collect()
+}
+
+fn history_row(property: &Property, e: &Entry) -> HistoryRow {
     let spec = property.event(e.event);
     let state = |s: StateId| property.state(s).name.clone();
     HistoryRow {
@@ -72,6 +79,7 @@ pub fn history_row(property: &Property, e: &Entry) -> HistoryRow {
         tid: e.tid,
         loc: e.loc.clone(),
         time: e.time,
+        backtrace: None,
     }
 }
 
@@ -100,5 +108,35 @@ pub fn final_property(m: &Monitor, verdict: FinalVerdict, violations: u64) -> Fi
         },
         violations,
         slices: FinalSlices::count(by_state, total, slices.ended()),
+    }
+}
+
+/// The row of an event that the monitor has seen; what it names is taken from the recorder.
+pub fn event_row(
+    m: &Monitor,
+    recorder: &mut Recorder,
+    show: Show,
+    n: u64,
+    event: String,
+    host: &mut dyn Host,
+) -> EventRow {
+    let slices = m.slices();
+    let shown: Vec<SlotRef> = match show {
+        Show::All => slices.iter().collect(),
+        _ => {
+            let mut touched = std::mem::take(&mut recorder.touched);
+            // A slot may already belong to the next slice.
+            touched.retain(|(r, created)| slices.is_live(*r) && slices.created(*r) == *created);
+            touched.into_iter().map(|(r, _)| r).collect()
+        }
+    };
+    EventRow {
+        n,
+        event,
+        property: m.property().name.clone(),
+        verdict: slices.verdict().word(),
+        taken: std::mem::take(&mut recorder.taken),
+        slices: shown.into_iter().map(|r| slice_row(m, r, host)).collect(),
+        ended: std::mem::take(&mut recorder.ended),
     }
 }

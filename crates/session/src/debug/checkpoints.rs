@@ -2,12 +2,12 @@
 
 use super::Debugger;
 use super::failure::{Failure, NOT_RUN, Result, failure};
+use super::irv::Then;
 use super::live::Live;
 use super::points::{Kind, Point};
 use std::time::Duration;
 use verde_checkpoint::{Options, Restored, Snapshot, Warning};
 use verde_engine::{End, Tid, TrapSet};
-use verde_expr::Value;
 
 /// The checkpoints of a session.
 #[derive(Default)]
@@ -27,6 +27,8 @@ struct Checkpoint {
     /// The thread that was selected.
     tid: Tid,
     numbers: Vec<Tid>,
+    /// The monitors, saved with the program.
+    monitors: Option<Then>,
 }
 
 impl Checkpoints {
@@ -78,8 +80,50 @@ impl Debugger {
         self.say(&format!("Checkpoint {number}: {place} saved in {time}"))
     }
 
+    /// The least number that no checkpoint has, and none of those that are about to be taken.
+    pub(super) fn free_checkpoint(&self, reserved: &[u32]) -> u32 {
+        let list = &self.checkpoints.list;
+        let taken = |n: &u32| list.iter().any(|(m, _)| m == n) || reserved.contains(n);
+        (1..).find(|n| !taken(n)).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn has_checkpoint(&self, number: u32) -> bool {
+        self.checkpoints.get(number).is_ok()
+    }
+
+    /// Takes a checkpoint for the scenario, under a number that it knows; what to say.
+    pub(super) fn checkpoint_as(&mut self, number: u32) -> Result<String> {
+        let (checkpoint, warnings) = self.save()?;
+        let time = milliseconds(checkpoint.snapshot.saved_in());
+        let mut text: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
+        text.push(format!(
+            "Checkpoint {number}: {} saved in {time}",
+            checkpoint.place
+        ));
+        self.checkpoints.list.push((number, checkpoint));
+        self.checkpoints.list.sort_by_key(|(n, _)| *n);
+        Ok(text.join("\n"))
+    }
+
+    /// Goes back for the scenario; what to say.
+    pub(super) fn restore_for(&mut self, number: u32) -> Result<String> {
+        self.checkpoints.get(number)?;
+        let at = self.checkpoints.list.iter().position(|(n, _)| *n == number);
+        let (_, checkpoint) = self.checkpoints.list.remove(at.unwrap_or(0));
+        let result = self.go_back(&checkpoint);
+        let place = checkpoint.place.clone();
+        self.checkpoints.list.push((number, checkpoint));
+        self.checkpoints.list.sort_by_key(|(n, _)| *n);
+        let time = milliseconds(result?.elapsed);
+        Ok(format!("Checkpoint {number}: {place} restored in {time}"))
+    }
+
     fn save(&mut self) -> Result<(Checkpoint, Vec<Warning>)> {
         let place = self.place();
+        if self.live.is_none() {
+            return failure(NOT_RUN);
+        }
+        let monitors = self.monitors_then().map_err(Failure)?;
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
@@ -89,6 +133,7 @@ impl Debugger {
             place,
             tid: live.tid,
             numbers: live.numbers.clone(),
+            monitors,
         };
         Ok((checkpoint, warnings))
     }
@@ -181,7 +226,8 @@ impl Debugger {
                 return Err(error.into());
             }
         };
-        self.checkpoints.undo = undo;
+        let before = std::mem::replace(&mut self.checkpoints.undo, undo);
+        self.forget_checkpoint(before);
         self.take_over(checkpoint, &restored)?;
         Ok(restored)
     }
@@ -208,7 +254,7 @@ impl Debugger {
                 let renamed = restored.change.renamed.iter().find(|(old, _)| old == tid);
                 *tid = renamed.map_or(*tid, |(_, new)| *new);
             }
-            let unbound = |w: &super::points::Watch| w.frame.is_some() && w.trap.is_none();
+            let unbound = |w: &super::points::Watch| w.frame.is_some() && w.traps.is_empty();
             if matches!(&point.kind, Kind::Watch(w) if unbound(w)) {
                 gone.push(point.number);
             }
@@ -221,25 +267,32 @@ impl Debugger {
             ))?;
         }
         self.images_changed()?;
-        self.refresh_watches();
-        Ok(())
+        if let Some(then) = &checkpoint.monitors {
+            self.monitors_back(then, now).map_err(Failure)?;
+        }
+        self.refresh_watches()
     }
 
     /// The values to compare with are those of now.
-    fn refresh_watches(&mut self) {
+    fn refresh_watches(&mut self) -> Result<()> {
         for index in 0..self.points.list.len() {
             let Kind::Watch(watch) = &self.points.list[index].kind else {
                 continue;
             };
-            if watch.trap.is_none() {
+            if watch.traps.is_empty() {
                 continue;
             }
-            let (at, ty) = (watch.at, watch.node.ty.clone());
-            let value = Value::at(ty, at.0, &self.here());
-            if let Kind::Watch(watch) = &mut self.points.list[index].kind {
-                watch.old = Some(value);
+            let Some(tid) = self.live.as_ref().map(|l| l.tid) else {
+                continue;
+            };
+            if let Some((value, ranges)) = self.look_at_watched(index, tid) {
+                if let Kind::Watch(watch) = &mut self.points.list[index].kind {
+                    watch.old = Some(value);
+                }
+                self.watch_ranges(index, ranges)?;
             }
         }
+        Ok(())
     }
 
     pub(super) fn info_checkpoints(&mut self, _: &str) -> Result<()> {
@@ -274,9 +327,19 @@ impl Debugger {
                 return failure(format!("Bad checkpoint number '{word}'"));
             };
             self.checkpoints.get(number)?;
-            self.checkpoints.list.retain(|(n, _)| *n != number);
+            let list = &mut self.checkpoints.list;
+            let at = list.iter().position(|(n, _)| *n == number);
+            let gone = at.map(|at| list.remove(at).1);
+            self.forget_checkpoint(gone);
         }
         Ok(())
+    }
+
+    /// A checkpoint goes, and what the monitors kept in it.
+    fn forget_checkpoint(&mut self, checkpoint: Option<Checkpoint>) {
+        if let Some(then) = checkpoint.and_then(|c| c.monitors) {
+            self.forget_then(then);
+        }
     }
 }
 
@@ -288,7 +351,7 @@ fn forget_lost(point: &mut Point, lost: impl Fn(verde_engine::TrapId) -> bool) {
                 site.trap = site.trap.filter(|id| !lost(*id));
             }
         }
-        Kind::Watch(watch) => watch.trap = watch.trap.filter(|id| !lost(*id)),
+        Kind::Watch(watch) => watch.traps.retain(|id| !lost(*id)),
         Kind::Catch(catch) => catch.traps.retain(|id| !lost(*id)),
     }
 }

@@ -4,6 +4,7 @@
 //! launches. [`Debugger::execute`] runs one command line; everything it has to
 //! say goes to the writer given, a failure is one line for the caller to show.
 
+mod attach;
 mod attached;
 mod breaks;
 mod catches;
@@ -11,33 +12,49 @@ mod checkpoints;
 mod code;
 mod commands;
 mod complete;
+mod context;
 mod data;
 mod displays;
+mod exits;
 mod failure;
 mod frames;
 mod guide;
 mod handle;
+mod help;
 mod here;
+mod highlight;
 mod images;
 mod info;
+mod interrupts;
+mod irv;
 mod jumps;
 mod live;
 mod location;
 mod points;
 mod printf;
 mod registers;
+mod remote;
 mod run;
 mod scripts;
 mod settings;
 mod source;
 mod stepping;
 mod stops;
+mod style;
+mod terminal;
 mod threads;
+mod tls;
 mod watches;
 
 pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
+pub use interrupts::Interrupts;
+pub use irv::{
+    Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
+    Warnings, lint_against,
+};
+pub use remote::{Remote, RemoteInterrupt, attach};
 
 use here::{Here, Memo};
 use images::Images;
@@ -67,6 +84,11 @@ pub struct Debugger {
     signals: SignalPolicy,
     settings: settings::Settings,
     attached: attached::Attached,
+    interrupts: Interrupts,
+    style: style::Style,
+    terminal: terminal::Shared,
+    /// The monitors, once there are some.
+    irv: Option<Box<Irv>>,
     /// Files of commands being read.
     nesting: usize,
     out: Box<dyn Write>,
@@ -99,6 +121,10 @@ impl Debugger {
             signals: SignalPolicy::interactive(),
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
+            interrupts: Interrupts::default(),
+            style: style::Style::default(),
+            terminal: terminal::Shared::default(),
+            irv: None,
             nesting: 0,
             out,
         })

@@ -1,0 +1,135 @@
+//! Scenarios: reactions to states, points, signals and the end.
+
+use crate::bench::{Bench, in_order};
+
+const SOLVER: &str = r#"
+#include <stdio.h>
+int cells[16];
+__attribute__((noinline)) void check(int ok) { asm volatile("" :: "r"(ok)); }
+__attribute__((noinline)) void put(int i, int v) { cells[i] = v; }
+int main(void) {
+    for (int r = 0; r < 5; r++) { for (int i = 0; i < 8; i++) put(i, r * 10 + i); check(r != 3); }
+    printf("sum %d\n", cells[0] + cells[7]);
+    return 0;
+}
+"#;
+
+const PROPERTY: &str = "initialization { n = 0 }
+state init accepting { transition { event check(ok) { return ok != 0 } success { n = n + 1 } init failure bad } }
+state bad non-accepting { transition { event check(ok) { return ok != 0 } success init failure bad } }
+";
+
+#[test]
+fn back_to_the_last_good_state_with_watchpoints() {
+    let bench = Bench::c(SOLVER, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    bench.write(
+        "s.sc",
+        "initialization { last = None; done = False; hits = 0 }
+on entering accepting state { last = last if done else checkpoint() }
+on entering non-accepting state {
+    if not done:
+        done = True
+        restore_checkpoint(last)
+        for i in range(8): set_watchpoint(\"cells[%d]\" % i, \"w\")
+}
+on watchpoint { hits = hits + 1 }
+on exit { print(\"hits\", hits) }
+",
+    );
+    let alone = bench.alone(&[]);
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    assert_eq!(ran.out, alone.out);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let prints = ran.of_type("print");
+    // Two more rounds of eight cells after the restore.
+    assert_eq!(prints.last().map(|p| &p["text"]), Some(&"hits 16".into()));
+    assert_eq!(ran.last()["events"], 5);
+}
+
+#[test]
+fn the_default_scenario_of_the_paper() {
+    let bench = Bench::c(SOLVER, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    bench.write("s.sc", "on entering non-accepting state { stop() }\n");
+    let text = bench.debug(
+        &["-p", "p.prop", "-s", "s.sc"],
+        &["run", "print cells[0]", "continue"],
+    );
+    in_order(
+        &text,
+        &[
+            "Current state: bad (n = 3)",
+            "[Execution stopped.]",
+            "$1 = 30",
+            "exited normally",
+        ],
+    );
+}
+
+#[test]
+fn keyword_form_and_order_of_reactions() {
+    let bench = Bench::c(SOLVER, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    bench.write(
+        "s.sc",
+        "initialization { log = [] }
+on leaving state init { log.append(\"leave init\") }
+on entering any state { log.append(\"enter\") }
+on changing any state { log.append(\"change\") }
+on exit { print(\" \".join(log)) }
+",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    let prints = ran.of_type("print");
+    let text = prints.last().and_then(|p| p["text"].as_str());
+    assert_eq!(
+        text,
+        Some(
+            "leave init enter leave init enter leave init enter \
+             leave init enter change enter change"
+        ),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn threads_are_saved_and_restored_with_their_monitors() {
+    let bench = Bench::c(
+        r#"
+#include <pthread.h>
+#include <stdio.h>
+__attribute__((noinline)) void tick(int id, int i) { asm volatile("" :: "r"(id), "r"(i)); }
+static void *run(void *a) { int id = (int)(long)a; for (int i = 0; i < 300; i++) tick(id, i); return 0; }
+int main(void) { pthread_t t[6]; for (long i = 0; i < 6; i++) pthread_create(&t[i], 0, run, (void *)i);
+    for (int i = 0; i < 6; i++) pthread_join(t[i], 0); puts("done"); return 0; }
+"#,
+        &["-O1", "-pthread"],
+    );
+    bench.write(
+        "p.prop",
+        "slice on id
+initialization { n = 0 }
+state init accepting { transition { event tick(id, i) { return i == 0 } success { n = 1 } go failure bad } }
+state go accepting { transition { event tick(id, i) { return i == n } success { n = n + 1 } go failure bad } }
+state bad non-accepting",
+    );
+    bench.write(
+        "s.sc",
+        "initialization { k = 0; c = 0 }
+on entering state go {
+    k = k + 1
+    if k == 400: c = checkpoint()
+    if k in (700, 1000, 1300): restore_checkpoint(c)
+}
+on exit { print(k) }
+",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    assert_eq!(ran.out, "done\n", "{}", ran.err);
+    assert_eq!(ran.code, 0, "{} {:?}", ran.err, ran.rows);
+    // As if the futures that were left had never been.
+    assert_eq!(ran.last()["events"], 1800);
+    assert_eq!(ran.last()["properties"][0]["slices"]["by_state"]["go"], 6);
+}
