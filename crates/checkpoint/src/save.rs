@@ -41,6 +41,7 @@ fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, 
         remote,
         memory: Memory::open(pid)?,
         scratch,
+        namespaced: world.has_namespace(),
     };
     let descriptors = Descriptors::save(pid, &mut warnings)?;
     let timers = Timers::save(pid, &mut leader)?;
@@ -55,6 +56,7 @@ fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, 
         frozen,
         program: Program {
             pid,
+            namespaced: world.has_namespace(),
             own_group: task::group(pid)? == pid,
         },
         threads,

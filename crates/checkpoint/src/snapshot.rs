@@ -77,6 +77,8 @@ pub(crate) struct Beyond {
 /// The process that was saved.
 pub(crate) struct Program {
     pub pid: Tid,
+    /// It has a PID namespace of its own.
+    pub namespaced: bool,
     /// It led a process group of its own.
     pub own_group: bool,
 }

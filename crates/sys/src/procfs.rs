@@ -261,6 +261,12 @@ pub fn proportional_size(pid: Tid) -> Result<u64> {
     Ok(number.unwrap_or(0) * 1024)
 }
 
+/// The id of a thread in the innermost PID namespace it is in.
+pub fn inner_id(pid: Tid, tid: Tid) -> Option<Tid> {
+    let ids = status_field(pid, tid, "NSpid")?;
+    ids.split_whitespace().last()?.parse().ok().map(Tid)
+}
+
 /// A thread's stat file kept open, to ask cheaply for its state and CPU.
 #[derive(Debug)]
 pub struct Stat {

@@ -186,7 +186,6 @@ impl Debugger {
             }
         };
         let result = self.go_back(&checkpoint);
-        let place = checkpoint.place.clone();
         match title
             .strip_prefix("Checkpoint ")
             .and_then(|n| n.parse().ok())
@@ -200,7 +199,7 @@ impl Debugger {
         }
         let restored = result?;
         self.say_warnings(&restored.warnings)?;
-        let time = milliseconds(restored.elapsed);
+        let (place, time) = (self.place(), milliseconds(restored.elapsed));
         self.say(&format!("{title}: {place} restored in {time}"))?;
         self.say_frame(0, true)?;
         self.show_displays()
