@@ -91,6 +91,10 @@ fn events(slices: u64) {
     };
     for i in 0..slices {
         apply(&mut m, new, &[Some(key(i)), Some(Arg::Int(1 << 40))]);
+        // Enough that hardly a queue runs empty: a slice in its sink costs less.
+        for _ in 0..8 {
+            apply(&mut m, push, &[Some(key(i)), Some(Arg::Int(3))]);
+        }
     }
     let bytes = m.slices().bytes() as f64 / slices as f64;
     const EVENTS: u64 = 2_000_000;

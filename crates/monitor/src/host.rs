@@ -3,6 +3,7 @@
 
 use crate::cell::{Arg, Cell};
 use crate::interp::Params;
+use crate::num::Num;
 use verde_property::{BlockId, Property, Span};
 
 /// What a guard said.
@@ -11,6 +12,16 @@ pub enum Truth {
     True,
     False,
     None,
+}
+
+impl Truth {
+    pub(crate) fn of(v: Num) -> Truth {
+        match v {
+            Num::None => Truth::None,
+            v if v.truth() => Truth::True,
+            _ => Truth::False,
+        }
+    }
 }
 
 /// An exception of a block or an action, with its traceback as text.
