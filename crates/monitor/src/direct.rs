@@ -14,6 +14,7 @@ use crate::layout::{HISTORY, Layout, META};
 use crate::monitor::{Core, Event, fits};
 use crate::observer::{Branch, Step};
 use crate::plan::{Find, Plan, Then};
+use std::hint::black_box;
 use verde_property::ir::Types;
 use verde_property::{BlockId, Property, SpecId, StateId, Tier, Transition, Verdict};
 
@@ -193,7 +194,39 @@ pub enum Went<'a> {
     Astray,
 }
 
+/// Most events that [`Core::expect`] looks at together: more do not fit into
+/// what a processor can wait for at once.
+const TOGETHER: usize = 16;
+
 impl Core {
+    /// Reads what the events will need, without a wait between one and the next.
+    pub(crate) fn expect<'a>(
+        &self,
+        events: impl Iterator<Item = (&'a Direct, &'a [Option<Arg<'a>>])>,
+    ) {
+        let mut expected = [(0, 0); TOGETHER];
+        let mut n = 0;
+        let hash = |(d, args): (&Direct, _)| {
+            let hash = self.slices.hash_bound(d.level, &d.key, args).ok()?;
+            Some((d.level, hash))
+        };
+        for (place, event) in expected.iter_mut().zip(events.filter_map(hash)) {
+            *place = event;
+            n += 1;
+        }
+        let expected = &expected[..n];
+        // A loop for each read: then no read has to wait for the one before it,
+        // and the few instructions of many fit into the processor's window.
+        let touch = |all, (level, hash): &(u8, u64)| all ^ self.slices.touch(*level, *hash);
+        black_box(expected.iter().fold(0, touch));
+        let mut slots = [None; TOGETHER];
+        for (slot, (level, hash)) in slots.iter_mut().zip(expected) {
+            *slot = self.slices.guess(*level, *hash);
+        }
+        let slots = black_box(&slots).iter().flatten();
+        black_box(slots.fold(0, |all, r| all ^ self.slices.state(*r).0));
+    }
+
     #[inline]
     pub(crate) fn direct(&mut self, d: &Direct, event: &Event) -> Went<'static> {
         let slice = match self.slices.find_bound(d.level, &d.key, event.args) {

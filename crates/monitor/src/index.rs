@@ -108,6 +108,22 @@ impl Index {
         None
     }
 
+    /// Reads the line where the search for a hash begins, and nothing else.
+    #[inline]
+    pub fn touch(&self, hash: u64) -> u64 {
+        let words: &[u64] = &self.words;
+        words[home(hash, words.len() / WORDS) * WORDS]
+    }
+
+    /// The slot where a hash most likely leads, by that line alone.
+    #[inline]
+    pub fn guess(&self, hash: u64) -> Option<u32> {
+        let (lines, _) = self.words.as_chunks::<WORDS>();
+        let line = lines.get(home(hash, lines.len()))?;
+        let found = with_tag(line, tag(hash));
+        (found != 0).then(|| slot(line, first(found)))
+    }
+
     /// The caller knows that the key is not there. `hash_of` gives the hash of
     /// any slot in the table, for when it must grow.
     pub fn insert(&mut self, hash: u64, slot: u32, hash_of: impl Fn(u32) -> u64) {

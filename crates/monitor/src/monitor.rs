@@ -149,6 +149,18 @@ impl Monitor {
         self.core.history.read(place, most)
     }
 
+    /// Announces some of the events that come next, by their numbers and arguments.
+    /// It changes nothing, but the slices that they concern are then on their way
+    /// from memory together, and not one after the other. With millions of
+    /// slices that is most of the time.
+    pub fn expect<'a>(&'a self, events: impl Iterator<Item = (SpecId, &'a [Option<Arg<'a>>])>) {
+        let direct = |(spec, args): (SpecId, _)| {
+            let direct = self.plan.events[spec.index()].direct.as_ref()?;
+            Some((direct, args))
+        };
+        self.core.expect(events.filter_map(direct));
+    }
+
     /// Applies an event to every slice that it concerns. What goes wrong is told
     /// to the observer, and the other slices see the event all the same.
     /// Returns whether some slice had a candidate transition.

@@ -195,10 +195,12 @@ impl Slices {
 
     // ---- reading
 
+    #[inline]
     fn level(&self, r: SlotRef) -> &Level {
         &self.levels[r.level as usize]
     }
 
+    #[inline]
     pub fn state(&self, r: SlotRef) -> StateId {
         StateId(self.level(r).word(r.slot, META) as u16)
     }
@@ -417,23 +419,56 @@ impl Slices {
         key: &[u16],
         args: &[Option<Arg>],
     ) -> Result<Option<SlotRef>, u16> {
+        let slot = self.with_key(level, key, args, Level::find)?;
+        Ok(slot.map(|slot| SlotRef { level, slot }))
+    }
+
+    /// The hash of that slice's key.
+    #[inline]
+    pub(crate) fn hash_bound(
+        &self,
+        level: u8,
+        key: &[u16],
+        args: &[Option<Arg>],
+    ) -> Result<u64, u16> {
+        self.with_key(level, key, args, |_, cells| hash(cells))
+    }
+
+    /// Reads what [`Slices::guess`] needs.
+    #[inline]
+    pub(crate) fn touch(&self, level: u8, hash: u64) -> u64 {
+        self.levels[level as usize].index.touch(hash)
+    }
+
+    /// The slice that most likely has a key with this hash.
+    #[inline]
+    pub(crate) fn guess(&self, level: u8, hash: u64) -> Option<SlotRef> {
+        let slot = self.levels[level as usize].index.guess(hash)?;
+        Some(SlotRef { level, slot })
+    }
+
+    #[inline(always)]
+    fn with_key<T>(
+        &self,
+        level: u8,
+        key: &[u16],
+        args: &[Option<Arg>],
+        f: impl FnOnce(&Level, &[Cell]) -> T,
+    ) -> Result<T, u16> {
         let cell = |arg: u16| match args.get(arg as usize) {
             Some(Some(value)) => Ok(self.key_cell(*value)),
             _ => Err(arg),
         };
         let l = &self.levels[level as usize];
-        let slot = match *key {
-            // By far the most common, and then there is nothing to loop over.
-            [arg] => l.find(&[cell(arg)?]),
-            _ => {
-                let mut cells = [Cell::UNSET; MOST_KEYS];
-                for (c, arg) in cells.iter_mut().zip(key) {
-                    *c = cell(*arg)?;
-                }
-                l.find(&cells[..key.len()])
-            }
-        };
-        Ok(slot.map(|slot| SlotRef { level, slot }))
+        // By far the most common, and then there is nothing to loop over.
+        if let [arg] = *key {
+            return Ok(f(l, &[cell(arg)?]));
+        }
+        let mut cells = [Cell::UNSET; MOST_KEYS];
+        for (c, arg) in cells.iter_mut().zip(key) {
+            *c = cell(*arg)?;
+        }
+        Ok(f(l, &cells[..key.len()]))
     }
 
     /// The slices of a level that agree with `key`, in creation order.
