@@ -339,6 +339,7 @@ impl Debugger {
         if source.params.is_empty() {
             return;
         }
+        let (kind, when) = (source.kind, source.when);
         let mut thread = self.thread_of(it.tid);
         let (reads, scope): (Arc<[Read]>, Option<Arc<FrameScope>>) = match (it.site, &thread) {
             (Some(i), _) => (source.sites[i].reads.clone(), source.sites[i].scope.clone()),
@@ -358,6 +359,10 @@ impl Debugger {
             let value = match (&read.how, read.phase) {
                 (How::Brought, _) => it.brought.clone(),
                 (How::Tid, _) => Owned::Int(it.tid.0.into()),
+                (How::Caller, _) => match &mut thread {
+                    Some(thread) => self.caller_name(thread, kind, when),
+                    None => Owned::None,
+                },
                 (_, Phase::Entry) => it
                     .saved
                     .and_then(|s| s.values.iter().find(|(source, _)| *source == it.source))
@@ -502,8 +507,7 @@ impl Debugger {
             How::Time => {
                 Owned::uint(u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
             }
-            How::Caller => self.caller_name(thread),
-            How::Brought | How::Unknown => Owned::None,
+            How::Brought | How::Caller | How::Unknown => Owned::None,
         }
     }
 
@@ -564,15 +568,23 @@ impl Debugger {
         }
     }
 
-    /// The function that called the one which is entered.
-    fn caller_name(&self, thread: &Thread) -> Owned {
+    /// The function that called the one of the event.
+    fn caller_name(&self, thread: &mut Thread, kind: Kind, when: When) -> Owned {
         let Some(live) = &self.live else {
             return Owned::None;
         };
-        let Ok(ret) = live.process.read_u64(Addr(thread.regs.rsp)) else {
-            return Owned::None;
+        let ret = match (kind, when) {
+            (Kind::Call, When::Before) => live.process.read_u64(Addr(thread.regs.rsp)).ok(),
+            // It has returned: the thread is in the caller.
+            (Kind::Call, When::After) => Some(thread.regs.rip),
+            _ => {
+                let memory = super::super::live::ProcessMemory(&live.process);
+                let registers = thread.dwarf().clone();
+                let (frames, _) = verde_symbols::backtrace(&self.images, &memory, registers, 2);
+                frames.get(1).map(|f| f.pc)
+            }
         };
-        match self.name_at(ret.wrapping_sub(1)) {
+        match ret.and_then(|ret| self.name_at(ret.wrapping_sub(1))) {
             Some(name) => Owned::Str(name),
             None => Owned::None,
         }

@@ -208,7 +208,9 @@ impl Debugger {
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
             let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
-            if source.found || !by_name || source.users.is_empty() {
+            let asks =
+                |u: &super::alphabet::User| irv.one(u.monitor).is_some_and(|one| !one.is_shipped);
+            if source.found || !by_name || !source.users.iter().any(asks) {
                 continue;
             }
             let name = source.name.rsplit(['!', ':']).next().unwrap_or_default();

@@ -99,6 +99,8 @@ struct One {
     id: MonitorId,
     name: String,
     monitor: Option<Monitor>,
+    /// Its property comes with Verde.
+    is_shipped: bool,
     /// Events reach it.
     running: bool,
     /// Without a scenario its violations stop the program.
@@ -251,6 +253,18 @@ impl Irv {
 
     fn position(&self, id: MonitorId) -> Option<usize> {
         self.ones.iter().position(|o| o.id == id)
+    }
+
+    /// The events of a monitor whose functions never appeared, if that makes its verdict
+    /// worthless. The names of a shipped property are known to be right: what the program does
+    /// not have it does not call. Only one of which nothing was found says nothing.
+    fn missed(&self, one: &One) -> Vec<&alphabet::Source> {
+        let uses = |s: &&alphabet::Source| s.users.iter().any(|u| u.monitor == one.id);
+        let sources = self.alphabet.sources.iter().filter(uses);
+        if one.is_shipped && sources.clone().any(|s| s.found) {
+            return Vec::new();
+        }
+        sources.filter(|s| !s.found).collect()
     }
 
     /// Something went wrong that has no better place; it is said after the event.
