@@ -163,7 +163,14 @@ pub(super) fn entry(line: &str) -> Result<Entry> {
 impl Debugger {
     /// Runs one command line. Empty lines and comments do nothing.
     pub fn execute(&mut self, line: &str) -> Result<Reply> {
-        let line = line.trim();
+        // A line that ends in a backslash goes on in the next.
+        if let Some(beginning) = line.trim_end().strip_suffix('\\') {
+            self.continued.push_str(beginning);
+            self.continued.push(' ');
+            return Ok(Reply::Next(None));
+        }
+        let whole = std::mem::take(&mut self.continued) + line;
+        let line = whole.trim();
         if self.joins_group(line) {
             return Ok(Reply::Next(None));
         }

@@ -93,6 +93,8 @@ pub struct Debugger {
     automatic: going_back::Automatic,
     /// The monitors, once there are some.
     irv: Option<Box<Irv>>,
+    /// The beginning of a line that goes on.
+    continued: String,
     /// Files of commands being read.
     nesting: usize,
     out: Box<dyn Write>,
@@ -131,6 +133,7 @@ impl Debugger {
             automation: Automation::default(),
             automatic: going_back::Automatic::default(),
             irv: None,
+            continued: String::new(),
             nesting: 0,
             out,
         })

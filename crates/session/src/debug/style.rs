@@ -18,6 +18,7 @@ mod code {
     pub const STRING: &str = "32";
     pub const NUMBER: &str = "36";
     pub const COMMENT: &str = "2;3";
+    pub const ALARM: &str = "1;31";
 }
 
 impl Style {
@@ -54,6 +55,20 @@ impl Style {
 
     pub fn strong(self, text: &str) -> String {
         self.with(code::STRONG, text)
+    }
+
+    /// Something is wrong with the program.
+    pub fn alarm(self, text: &str) -> String {
+        self.with(code::ALARM, text)
+    }
+
+    /// A line of the monitors', with their mark.
+    pub fn monitors(self, text: &str) -> String {
+        let mark = self.faint("[verde]");
+        match text.strip_prefix("violation: ") {
+            Some(rest) => format!("{mark} {} {rest}", self.alarm("violation:")),
+            None => format!("{mark} {text}"),
+        }
     }
 
     /// A piece of source.
