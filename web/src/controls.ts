@@ -70,7 +70,9 @@ function update(): void {
   const reason = program?.reason.filter((line) => line !== "[Execution stopped.]").at(-1);
   setText(pill, state === "idle" ? "not started" : state);
   setText(byId("reason"), state === "running" || !reason ? "" : reason.replace(/^\[verde\] /, ""));
-  setText(byId("command"), program?.command ?? "");
+  const [path, ...args] = (program?.command ?? "").split(" ");
+  setText(byId("command"), [path?.split("/").at(-1), ...args].join(" "));
+  byId("command").title = program?.command ?? "";
   document.title = `${state} · ${program?.command.split("/").at(-1) ?? "Verde"}`;
   setText(byId("total"), grouped(store.total));
   const rate = store.rate;

@@ -26,11 +26,21 @@ let shown: Picture | null = null;
 let scale = 1;
 let middle = { x: 0, y: 0 };
 
+/** From top to bottom or from left to right, whichever is larger in the room there is. */
+function layOut(viz: Viz, dot: string): SVGSVGElement {
+  const made = ["TB", "LR"].map((dir) => viz.renderSVGElement(dot.replace("rankdir=TB", `rankdir=${dir}`)));
+  const size = (svg: SVGSVGElement) => {
+    const { width, height } = svg.viewBox.baseVal;
+    return Math.min(place.clientWidth / width, place.clientHeight / height);
+  };
+  return made.reduce((best, one) => (size(one) > size(best) * 1.1 ? one : best));
+}
+
 function draw(shape: Shape): Picture | null {
   const known = pictures.get(shape);
   if (known) return known;
   if (!viz) return null;
-  const svg = viz.renderSVGElement(shape.dot);
+  const svg = layOut(viz, shape.dot);
   svg.querySelectorAll("title").forEach((title) => title.remove());
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", `Graph of property ${shape.name}`);
@@ -136,7 +146,7 @@ function fit(): void {
   if (!shown) return;
   const { clientWidth, clientHeight } = place;
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize) / 13;
-  scale = Math.min(clientWidth / (shown.width + 16), clientHeight / (shown.height + 16), 1.5 * rem);
+  scale = Math.min(clientWidth / (shown.width + 20), clientHeight / (shown.height + 20), 1.5 * rem);
   middle = { x: shown.width / 2, y: shown.height / 2 };
   show();
 }

@@ -122,8 +122,8 @@ pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
     if let Err(exit) = c.monitors.load(&mut debugger, output) {
         return exit;
     }
-    if let Err(exit) = web.open(&mut debugger) {
-        return exit;
+    if let Err(e) = web.open(&mut debugger) {
+        return complain(&e.to_string());
     }
     let limits = Limits {
         timeout: c.timeout,

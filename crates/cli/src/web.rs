@@ -1,8 +1,8 @@
 //! The live page of a command.
 
-use crate::Exit;
 use std::io::Write;
-use verde_session::debug::{Debugger, PageOpener};
+use verde_session::board::Board;
+use verde_session::debug::{Debugger, Failure, PageOpener};
 
 /// Whether and how a page is opened.
 #[derive(Default)]
@@ -13,25 +13,28 @@ pub struct Web {
 }
 
 impl Web {
-    /// Gives the session its page. The error was shown.
-    pub(crate) fn open(self, debugger: &mut Debugger) -> Result<(), Exit> {
+    /// Gives the session its page.
+    pub(crate) fn open(self, debugger: &mut Debugger) -> Result<(), Failure> {
         if let Some(opener) = self.opener {
             debugger.set_page_opener(opener);
         }
         if !self.at_once {
             return Ok(());
         }
-        let mut err = std::io::stderr();
-        match debugger.open_page() {
-            Ok(address) => {
-                // Not `eprintln!`: a closed standard error must not panic.
-                let _ = writeln!(err, "verde: the live page is at {address}");
-                Ok(())
-            }
-            Err(e) => {
-                let _ = writeln!(err, "verde: {e}");
-                Err(Exit::ERROR)
-            }
-        }
+        announce(&debugger.open_page()?);
+        Ok(())
     }
+
+    /// The page of something that is only watched, if one is wanted.
+    pub(crate) fn open_for(self, board: impl FnOnce() -> Board) -> Result<(), Failure> {
+        if let Some(mut opener) = self.opener.filter(|_| self.at_once) {
+            announce(&opener(board()).map_err(Failure)?);
+        }
+        Ok(())
+    }
+}
+
+fn announce(address: &str) {
+    // Not `eprintln!`: a closed standard error must not panic.
+    let _ = writeln!(std::io::stderr(), "verde: the live page is at {address}");
 }

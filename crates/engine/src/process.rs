@@ -3,6 +3,7 @@
 use crate::fork::{Borrower, Follow};
 use crate::modules::Modules;
 use crate::pin::Pin;
+use crate::scratch::Scratch;
 use crate::sites::Sites;
 use crate::slots::Slots;
 use crate::thread::{State, Thread};
@@ -14,9 +15,12 @@ use crate::{
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use verde_sys::doorbell::{Button, Doorbell};
-use verde_sys::launch::{self, Launch};
+use verde_sys::launch::{self, Launch, Launched};
 use verde_sys::memory::Memory;
+use verde_sys::namespace::Namespace;
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::{WaitStatus, number, procfs, signals, wait};
 
@@ -66,6 +70,8 @@ pub struct Process {
     pub(crate) thread_traps: Vec<TrapId>,
     pub(crate) watches: Watches,
     pub(crate) modules: Modules,
+    /// Stops decided early, to be reported first.
+    pub(crate) ready: VecDeque<Stop>,
     /// Threads with a stop to report, oldest first.
     pub(crate) queue: VecDeque<Tid>,
     /// First stops of tasks whose creation has not been reported yet.
@@ -77,10 +83,18 @@ pub struct Process {
     /// The world is being stopped: nothing is resumed on arrival.
     pub(crate) stopping: bool,
     pub(crate) end: Option<End>,
-    end_reported: bool,
+    pub(crate) end_reported: bool,
     pub(crate) fate: IfTracerDies,
     /// A `syscall` instruction of the program, for remote calls.
     pub(crate) syscall_instruction: Option<Addr>,
+    /// Where it lives, if it has a namespace of its own.
+    pub(crate) namespace: Option<Rc<Namespace>>,
+    /// Memory in the program that is the debugger's.
+    pub(crate) scratch: Option<Scratch>,
+    /// Which program this is: another number after each launch and exec.
+    pub(crate) program: u64,
+    /// The threads that a successor replaces, with their first ids.
+    pub(crate) former: FxHashMap<Tid, Tid>,
     pub(crate) pin: Pin,
     /// Choices.
     pub options: Options,
@@ -118,11 +132,13 @@ impl Process {
             stdio: clone_stdio(launch)?,
             aslr: launch.aslr,
             own_group: launch.own_group,
+            namespace: launch.namespace,
             // The engine may be pinned; the program must not inherit that.
             affinity: launch.affinity.or(pin.original()),
         };
-        let pid = launch::launch(&launch)?;
+        let Launched { pid, namespace } = launch::launch(&launch)?;
         let mut process = Process::new(pid, IfTracerDies::Kill, options, pin)?;
+        process.namespace = namespace.map(Rc::new);
         let mut leader = Thread::new(pid, State::Stopped);
         leader.in_kernel = true;
         process.threads.insert(pid, leader);
@@ -180,6 +196,7 @@ impl Process {
             thread_traps: Vec::new(),
             watches: Watches::default(),
             modules: Modules::default(),
+            ready: VecDeque::new(),
             queue: VecDeque::new(),
             strangers: Vec::new(),
             borrowers: FxHashMap::default(),
@@ -189,6 +206,10 @@ impl Process {
             end_reported: false,
             fate,
             syscall_instruction: None,
+            namespace: None,
+            scratch: None,
+            program: 0,
+            former: FxHashMap::default(),
             pin,
             options,
             doorbell: Doorbell::new()?,
@@ -198,6 +219,8 @@ impl Process {
 
     /// Finds out what the address space holds, after a launch, attach or exec.
     pub(crate) fn new_program(&mut self) {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        self.program = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         let features = procfs::status_field(self.pid, self.pid, "x86_Thread_features");
         self.shadow_stack = features.is_some_and(|f| f.contains("shstk"));
         self.syscall_instruction = self.find_syscall_instruction();
@@ -213,6 +236,9 @@ impl Process {
     pub fn wait(&mut self) -> Result<Option<Stop>> {
         for tid in std::mem::take(&mut self.parked) {
             self.go(tid)?;
+        }
+        if let Some(stop) = self.ready.pop_front() {
+            return Ok(Some(stop));
         }
         loop {
             while let Some(tid) = self.queue.pop_front() {
@@ -293,6 +319,11 @@ impl Process {
     /// The process id.
     pub fn pid(&self) -> Tid {
         self.pid
+    }
+
+    /// It ran before the debugger came, and survives it.
+    pub fn is_attached(&self) -> bool {
+        self.fate == IfTracerDies::Release
     }
 
     /// How it ended, if it did.

@@ -34,10 +34,11 @@ pub fn live(p: &Property) -> Live {
     let mut out = String::new();
     // Writing to a String does not fail.
     let _ = writeln!(out, "digraph {} {{", quote(&p.name));
+    // Fonts whose widths the layout knows; the page draws with its own, which are as wide.
     out.push_str(
         "  bgcolor=\"transparent\"; rankdir=TB; nodesep=0.5; ranksep=0.45;\n  \
-         node [fontname=\"sans-serif\", fontsize=14, shape=ellipse, style=filled, margin=\"0.16,0.1\"];\n  \
-         edge [fontname=\"monospace\", fontsize=11];\n  \
+         node [fontname=\"Helvetica\", fontsize=14, shape=ellipse, style=filled, margin=\"0.16,0.1\"];\n  \
+         edge [fontname=\"Courier\", fontsize=11];\n  \
          start [shape=point, width=0.12, label=\"\", id=\"start\"];\n",
     );
     for (i, s) in p.states.iter().enumerate() {
@@ -67,8 +68,8 @@ pub fn live(p: &Property) -> Live {
             }
             let mut lines = 0;
             for (_, line) in label.lines() {
-                // `\l` ends a line and aligns it to the left.
-                text.push_str(&escape(line));
+                // `\l` ends a line and aligns it to the left, where the edge is: hence the space.
+                let _ = write!(text, " {}", escape(line));
                 text.push_str("\\l");
                 lines += 1;
             }

@@ -11,6 +11,7 @@ mod lines;
 mod properties;
 mod recorder;
 pub mod replay;
+mod replay_board;
 pub mod report;
 mod router;
 mod rows;

@@ -3,6 +3,7 @@
 use crate::lines::{Line, next_line};
 use crate::properties::LoadedSet;
 use crate::recorder::Recorder;
+use crate::replay_board::Watch;
 use crate::report::*;
 use crate::router::{Route, Router, arguments};
 use crate::rows::{event_row, final_property, violation_row};
@@ -71,22 +72,24 @@ pub fn describe(f: &Failure) -> String {
     }
 }
 
-struct One {
-    monitor: Monitor,
-    recorder: Recorder,
-    violations: u64,
+pub(crate) struct One {
+    pub monitor: Monitor,
+    pub recorder: Recorder,
+    pub violations: u64,
 }
 
 /// Monitors and what they have seen. Rows go to the sink as they come.
 pub struct Replay<'s> {
-    ones: Vec<One>,
-    host: PythonHost,
+    pub(crate) ones: Vec<One>,
+    pub(crate) host: PythonHost,
     router: Router,
     show: Show,
     history: usize,
     sink: &'s mut dyn FnMut(Row),
     outcome: Outcome,
     events: u64,
+    /// Somebody watches.
+    pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl<'s> Replay<'s> {
@@ -106,6 +109,7 @@ impl<'s> Replay<'s> {
             sink,
             outcome: Outcome::default(),
             events: 0,
+            watch: None,
         };
         for p in set.properties {
             let mut recorder = Recorder {
@@ -169,7 +173,11 @@ impl<'s> Replay<'s> {
             let strings = Strings::with_capacity(0);
             match trace::parse(&buffer, &strings) {
                 Ok(event) => {
-                    self.event(&event);
+                    let n = self.event(&event);
+                    if let Some(watch) = &mut self.watch {
+                        watch.event(n, event.time, &buffer);
+                        self.tend_board();
+                    }
                     if self.outcome.error.is_some() {
                         break;
                     }
@@ -184,7 +192,7 @@ impl<'s> Replay<'s> {
                 }
             }
         }
-        self.finish()
+        self.finish(stop)
     }
 
     fn malformed(&mut self, detail: String) {
@@ -194,7 +202,8 @@ impl<'s> Replay<'s> {
         });
     }
 
-    fn event(&mut self, e: &trace::TraceEvent) {
+    /// Applies an event; its number.
+    fn event(&mut self, e: &trace::TraceEvent) -> u64 {
         let routes: SmallVec<[Route; 4]> = self.router.find(e).into();
         if routes.is_empty() {
             self.outcome.skipped += 1;
@@ -230,6 +239,7 @@ impl<'s> Replay<'s> {
                 self.rows(route.monitor, n, e);
             }
         }
+        n
     }
 
     fn rows(&mut self, monitor: usize, n: u64, e: &trace::TraceEvent) {
@@ -276,6 +286,9 @@ impl<'s> Replay<'s> {
             one.violations += 1;
             self.outcome.violated = true;
             let row = violation_row(&one.monitor, found, self.history, tid, loc);
+            if let Some(watch) = &mut self.watch {
+                watch.violation(&row);
+            }
             (self.sink)(Row::Violation(row));
         }
     }
@@ -289,23 +302,26 @@ impl<'s> Replay<'s> {
         }
     }
 
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self, stop: &AtomicBool) -> Outcome {
         if self.outcome.error.is_some() {
+            self.attend(stop);
             return self.outcome;
         }
         let complete = !self.outcome.cut && !self.outcome.interrupted;
         let mut properties = Vec::new();
-        for mut one in self.ones {
+        for one in &mut self.ones {
             one.recorder.clear();
             let verdict = one.monitor.finish(complete, &mut one.recorder);
             for found in one.recorder.violations.drain(..) {
                 one.violations += 1;
                 let row = violation_row(&one.monitor, found, self.history, None, None);
+                if let Some(watch) = &mut self.watch {
+                    watch.violation(&row);
+                }
                 (self.sink)(Row::Violation(row));
             }
             self.outcome.violated |= verdict == FinalVerdict::False;
             properties.push(final_property(&one.monitor, verdict, one.violations));
-            one.monitor.discard(&mut self.host);
         }
         (self.sink)(Row::Final(FinalRow {
             events: self.events,
@@ -313,6 +329,10 @@ impl<'s> Replay<'s> {
             properties,
             program: None,
         }));
+        self.attend(stop);
+        for one in self.ones {
+            one.monitor.discard(&mut self.host);
+        }
         self.outcome
     }
 }

@@ -6,7 +6,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use verde_cli::{DebugCommand, Exit, Format, Given, GraphCommand, LintCommand, ReplayCommand};
+use verde_cli::{
+    DebugCommand, Exit, Format, Given, GraphCommand, LintCommand, ReplayCommand, Target,
+};
 use verde_session::Show;
 
 /// Interactive runtime verification: a native debugger that checks properties
@@ -23,6 +25,7 @@ Examples:
   verde check -p queue.prop ./program          run it and report what breaks the property
   verde debug -p queue.prop ./program          stop at the call that breaks it
   verde debug ./program input.txt              look into a program with a prompt
+  verde attach 4711                            the same for one that runs already
   verde lint queue.prop                        what is wrong with a property
   verde graph queue.prop -o queue.svg          a picture of it
   verde replay -p queue.prop trace.jsonl       run it over a recorded trace
@@ -34,6 +37,7 @@ Examples:
 pub enum Command {
     Check(CheckArgs),
     Debug(DebugArgs),
+    Attach(AttachArgs),
     Record(RecordArgs),
     Replay(ReplayArgs),
     Lint(LintArgs),
@@ -83,10 +87,9 @@ impl From<ShowArg> for Show {
     }
 }
 
-/// Debug a program at a prompt; the commands are gdb's
+/// Commands to run before the prompt, or instead of it
 #[derive(Args)]
-#[command(after_help = DEBUG_HELP)]
-pub struct DebugArgs {
+struct CommandArgs {
     /// Run the commands of a file first; may be repeated
     #[arg(short = 'x', long = "command", value_name = "FILE")]
     file: Vec<PathBuf>,
@@ -100,6 +103,27 @@ pub struct DebugArgs {
     monitors: MonitorArgs,
     #[command(flatten)]
     web: WebArgs,
+}
+
+impl CommandArgs {
+    fn for_target(self, target: Target) -> DebugCommand {
+        let files = self.file.into_iter().map(Given::File);
+        DebugCommand {
+            commands: files.chain(self.ex.into_iter().map(Given::Line)).collect(),
+            batch: self.batch,
+            monitors: self.monitors.into(),
+            web: self.web.into(),
+            target,
+        }
+    }
+}
+
+/// Debug a program at a prompt; the commands are gdb's
+#[derive(Args)]
+#[command(after_help = DEBUG_HELP)]
+pub struct DebugArgs {
+    #[command(flatten)]
+    commands: CommandArgs,
     program: PathBuf,
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
@@ -110,6 +134,23 @@ Examples:
   verde debug ./program input.txt
   verde debug --batch --ex 'break f' --ex run --ex backtrace ./program
 `help` at the prompt lists the commands.";
+
+/// Debug a process that runs already; it goes on when the debugger ends
+#[derive(Args)]
+#[command(after_help = ATTACH_HELP)]
+pub struct AttachArgs {
+    #[command(flatten)]
+    commands: CommandArgs,
+    /// The process
+    #[arg(value_parser = clap::value_parser!(i32).range(1..))]
+    pid: i32,
+}
+
+const ATTACH_HELP: &str = "\
+Examples:
+  verde attach 4711
+  verde attach --batch --ex 'thread apply all bt' 4711
+Killing verde does no harm to the process.";
 
 /// Run properties over a saved trace, without the program
 #[derive(Args)]
@@ -134,6 +175,8 @@ pub struct ReplayArgs {
     /// Exit code when a property is violated
     #[arg(long, value_name = "N", default_value_t = Exit::VIOLATED)]
     error_exitcode: u8,
+    #[command(flatten)]
+    web: WebArgs,
     /// The trace: one JSON object per line; `-` reads standard input
     #[arg(value_name = "TRACE.jsonl")]
     trace: PathBuf,
@@ -162,6 +205,9 @@ pub struct LintArgs {
     functions: Vec<PathBuf>,
     #[arg(long, value_enum, default_value = "human")]
     format: FormatArg,
+    /// A program: its functions, parameters and variables are looked up
+    #[arg(long, value_name = "PROGRAM")]
+    exe: Option<PathBuf>,
     /// Say for each block whether it runs in the typed subset or in Python, and why
     #[arg(long)]
     tiers: bool,
@@ -172,6 +218,7 @@ Exit code: 1 if there is an error, 0 otherwise.
 
 Examples:
   verde lint queue.prop
+  verde lint queue.prop --exe ./program
   verde lint queue.prop -f actions.py --tiers
   verde lint --format jsonl properties/*.prop";
 
@@ -205,6 +252,7 @@ impl From<ReplayArgs> for ReplayCommand {
             history: a.history,
             block_limit: Duration::from_secs_f64(a.block_timeout),
             error_exitcode: a.error_exitcode,
+            web: a.web.into(),
             trace: a.trace,
         }
     }
@@ -212,15 +260,13 @@ impl From<ReplayArgs> for ReplayCommand {
 
 impl From<DebugArgs> for DebugCommand {
     fn from(a: DebugArgs) -> DebugCommand {
-        let files = a.file.into_iter().map(Given::File);
-        DebugCommand {
-            commands: files.chain(a.ex.into_iter().map(Given::Line)).collect(),
-            batch: a.batch,
-            monitors: a.monitors.into(),
-            web: a.web.into(),
-            program: a.program,
-            args: a.args,
-        }
+        a.commands.for_target(Target::Program(a.program, a.args))
+    }
+}
+
+impl From<AttachArgs> for DebugCommand {
+    fn from(a: AttachArgs) -> DebugCommand {
+        a.commands.for_target(Target::Process(a.pid))
     }
 }
 
@@ -230,6 +276,7 @@ impl From<LintArgs> for LintCommand {
             files: a.files,
             functions: a.functions,
             format: a.format.into(),
+            exe: a.exe,
             tiers: a.tiers,
         }
     }

@@ -83,13 +83,14 @@ fn run(command: Command) -> Exit {
         Command::Check(a) => verde_cli::check(a.into(), &until_interrupted()),
         Command::Record(a) => verde_cli::record(&a.into(), &until_interrupted()),
         Command::Debug(a) => verde_cli::debug(a.into()),
+        Command::Attach(a) => verde_cli::debug(a.into()),
         Command::Graph(a) => verde_cli::graph(&a.into()),
         Command::Replay(a) => {
             let command: ReplayCommand = a.into();
             let interrupt = Arc::new(Interrupt::default());
             // Without the handler ^C simply kills the replay.
             let _ = on_interrupt(interrupt.clone(), command.error_exitcode);
-            verde_cli::replay(&command, &interrupt)
+            verde_cli::replay(command, &interrupt)
         }
         Command::Completions { shell } => {
             clap_complete::generate(

@@ -1,5 +1,6 @@
 //! Lines of commands, edited on a terminal or read plainly.
 
+use super::history::History;
 use rustyline::completion::{Completer as Complete, Pair};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -8,10 +9,12 @@ use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 use std::io::{BufRead, IsTerminal, Write};
-use verde_session::debug::Completer;
 
 /// Completion for the line editor.
-pub(super) struct Names(Completer);
+pub(super) struct Names(Completion);
+
+/// Where the last word of a line begins, and what it may become.
+pub(super) type Completion = Box<dyn Fn(&str) -> (usize, Vec<String>)>;
 
 impl Complete for Names {
     type Candidate = Pair;
@@ -22,10 +25,15 @@ impl Complete for Names {
         at: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
-        let (start, words) = self.0.complete(line.get(..at).unwrap_or(line));
+        let (start, words) = (self.0)(line.get(..at).unwrap_or(line));
+        // What is complete is followed by something else.
+        let end = match words.as_slice() {
+            [one] if !one.ends_with([':', '/']) => " ",
+            _ => "",
+        };
         let pair = |word: String| Pair {
-            display: word.clone(),
-            replacement: word,
+            replacement: format!("{word}{end}"),
+            display: word,
         };
         Ok((start, words.into_iter().map(pair).collect()))
     }
@@ -39,20 +47,24 @@ impl Validator for Names {}
 impl Helper for Names {}
 
 pub(super) enum Reader {
-    Terminal(Box<Editor<Names, MemHistory>>),
+    Terminal(Box<Editor<Names, MemHistory>>, History),
     Plain,
 }
 
 impl Reader {
     /// A line editor if somebody sits in front of it.
-    pub fn open(completer: Completer) -> Result<Reader, ReadlineError> {
+    pub fn open(completer: Completion) -> Result<Reader, ReadlineError> {
         if !std::io::stdin().is_terminal() {
             return Ok(Reader::Plain);
         }
         let config = Config::builder().completion_type(CompletionType::List);
         let mut editor = Editor::with_history(config.build(), MemHistory::new())?;
         editor.set_helper(Some(Names(completer)));
-        Ok(Reader::Terminal(Box::new(editor)))
+        let (history, lines) = History::open();
+        for line in lines {
+            editor.add_history_entry(line)?;
+        }
+        Ok(Reader::Terminal(Box::new(editor), history))
     }
 
     /// The next line; `None` at the end of the input.
@@ -63,11 +75,13 @@ impl Reader {
     /// As `next`; `interrupted` hears of ^C at the line editor.
     pub fn next_or(&mut self, prompt: &str, interrupted: impl Fn()) -> Option<String> {
         match self {
-            Reader::Terminal(editor) => loop {
+            Reader::Terminal(editor, history) => loop {
                 match editor.readline(prompt) {
                     Ok(line) => {
-                        // A line that is not kept in the history is still run.
-                        let _ = editor.add_history_entry(line.as_str());
+                        if history.add(&line) {
+                            // A line that is not kept in the history is still run.
+                            let _ = editor.add_history_entry(line.as_str());
+                        }
                         return Some(line);
                     }
                     // ^C gives up the line, not the session.

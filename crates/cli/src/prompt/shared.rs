@@ -5,22 +5,21 @@ use super::reader::Reader;
 use super::{Flow, Prompt, complain};
 use std::io::Write;
 use verde_session::board::{Answer, Board, Request};
-use verde_session::debug::{Order, Reply, Turn};
+use verde_session::debug::{Completer, Order, Reply, Turn};
 
 impl Prompt {
     /// Runs lines of both until one of them ends the session.
-    pub(super) fn share(&mut self, reader: Reader) {
-        let board = self.debugger.open_board();
-        let prompt = self.debugger.prompt().to_owned();
+    pub(super) fn share(&mut self) {
+        let Some(debugger) = self.debugger.watched() else {
+            return;
+        };
+        let (board, completer) = (debugger.open_board(), debugger.completer());
+        let prompt = debugger.prompt().to_owned();
         let reading = std::thread::Builder::new().name("verde-prompt".into());
-        if let Err(e) = reading.spawn(move || read(reader, &board, prompt)) {
+        if let Err(e) = reading.spawn(move || read(completer, &board, prompt)) {
             return complain(&e.to_string());
         }
-        loop {
-            let order = match self.debugger.next_turn() {
-                Turn::Quit => return,
-                Turn::Line(order) => order,
-            };
+        while let Some(Turn::Line(order)) = self.debugger.watched().map(|d| d.next_turn()) {
             let flow = match order.shared {
                 true => self.line_of_page(order),
                 false => self.line_of_terminal(order),
@@ -37,17 +36,22 @@ impl Prompt {
             _ => order.line.clone(),
         };
         let flow = self.line(&line);
-        self.debugger.show_on_board();
+        if let Some(debugger) = self.debugger.watched() {
+            debugger.show_on_board();
+        }
         let over = matches!(flow, Flow::Quit);
-        order.done(String::new(), self.debugger.prompt(), over);
+        order.done(String::new(), &self.debugger.prompt(), over);
         flow
     }
 
     /// The terminal sees what the page does, and gets its prompt again.
     fn line_of_page(&mut self, order: Order) -> Flow {
         say(&format!("{}\n", order.line));
-        let (text, ran) = self.debugger.execute_shared(&order.line);
-        let prompt = self.debugger.prompt();
+        let Some(debugger) = self.debugger.watched() else {
+            return Flow::Quit;
+        };
+        let (text, ran) = debugger.execute_shared(&order.line);
+        let prompt = debugger.prompt();
         let flow = match ran {
             Ok(Reply::Quit) => {
                 order.done(text, prompt, true);
@@ -76,7 +80,11 @@ fn say(text: &str) {
 }
 
 /// Hands lines to the session, one at a time.
-fn read(mut reader: Reader, board: &Board, mut prompt: String) {
+fn read(completer: Completer, board: &Board, mut prompt: String) {
+    let mut reader = match Reader::open(Box::new(move |line| completer.complete(line))) {
+        Ok(reader) => reader,
+        Err(e) => return complain(&e.to_string()),
+    };
     while let Some(line) = reader.next_or(&prompt, || {
         board.interrupt();
     }) {

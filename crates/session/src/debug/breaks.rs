@@ -29,7 +29,7 @@ impl Debugger {
         let condition = match condition {
             Some(text) => Some(Condition {
                 text: text.to_owned(),
-                node: self.bind_at(&sites, text)?,
+                node: self.bind_where(&sites, text)?,
             }),
             None => None,
         };
@@ -74,6 +74,34 @@ impl Debugger {
         match &self.live {
             Some(live) => Ok(format!("*{:#x}", live.frame(live.selected)?.pc)),
             None => failure("Where?  Name a function, FILE:LINE or *ADDRESS."),
+        }
+    }
+
+    /// The same, later if no place is known yet.
+    fn bind_where(&mut self, sites: &[Site], text: &str) -> Result<Option<Node>> {
+        match sites.is_empty() {
+            true => Ok(None),
+            false => self.bind_at(sites, text).map(Some),
+        }
+    }
+
+    /// Conditions of breakpoints that have found their places.
+    fn bind_late(&mut self) {
+        for index in 0..self.points.list.len() {
+            let point = &self.points.list[index];
+            let (Kind::Code { sites, .. }, Some(condition)) = (&point.kind, &point.condition)
+            else {
+                continue;
+            };
+            if condition.node.is_some() || sites.is_empty() {
+                continue;
+            }
+            let (sites, text) = (sites.clone(), condition.text.clone());
+            // One that makes no sense there is told when the place is reached.
+            let node = self.bind_at(&sites, &text).ok();
+            if let Some(condition) = &mut self.points.list[index].condition {
+                condition.node = node;
+            }
         }
     }
 
@@ -158,6 +186,7 @@ impl Debugger {
                 sites.extend(fresh);
             }
         }
+        self.bind_late();
         self.rebind_monitors();
         self.arm()
     }
@@ -236,6 +265,9 @@ impl Debugger {
     }
 
     pub(super) fn delete(&mut self, args: &str) -> Result<()> {
+        if let Some(numbers) = Debugger::of_checkpoints(args) {
+            return self.delete_checkpoints(numbers);
+        }
         for number in self.named_points(args)? {
             self.remove_point(number)?;
         }
@@ -271,7 +303,7 @@ impl Debugger {
             self.points.get_mut(number)?.condition = None;
             return self.say(&format!("Breakpoint {number} now unconditional."));
         }
-        let node = self.bind_at(&sites, text)?;
+        let node = Some(self.bind_at(&sites, text)?);
         self.points.get_mut(number)?.condition = Some(Condition {
             text: text.to_owned(),
             node,

@@ -18,6 +18,7 @@ pub(super) fn topics() -> impl Iterator<Item = &'static str> {
 const TOPICS: &[Topic] = &[
     ("args", Debugger::info_args),
     ("breakpoints", Debugger::info_breakpoints),
+    ("checkpoints", Debugger::info_checkpoints),
     ("display", Debugger::info_display),
     ("events", Debugger::info_events),
     ("frame", Debugger::info_frame),

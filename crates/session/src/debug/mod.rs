@@ -4,21 +4,29 @@
 //! launches. [`Debugger::execute`] runs one command line; everything it has to
 //! say goes to the writer given, a failure is one line for the caller to show.
 
+mod attach;
 mod attached;
 mod breaks;
 mod catches;
+mod checkpoints;
 mod code;
 mod commands;
 mod complete;
+mod context;
 mod data;
 mod displays;
+mod exits;
 mod failure;
 mod frames;
+mod going_back;
 mod guide;
 mod handle;
+mod help;
 mod here;
+mod highlight;
 mod images;
 mod info;
+mod interrupts;
 mod irv;
 mod jumps;
 mod live;
@@ -26,22 +34,29 @@ mod location;
 mod points;
 mod printf;
 mod registers;
+mod remote;
 mod run;
 mod scripts;
 mod settings;
 mod source;
 mod stepping;
 mod stops;
+mod style;
+mod terminal;
 mod threads;
+mod tls;
 mod watches;
 
 pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
+pub use going_back::{Automation, Often};
+pub use interrupts::Interrupts;
 pub use irv::{
     Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Order, Output, PageOpener,
-    RunOutcome, TraceFile, Turn, Warnings,
+    RunOutcome, TraceFile, Turn, Warnings, lint_against,
 };
+pub use remote::{Remote, RemoteInterrupt, attach};
 
 use here::{Here, Memo};
 use images::Images;
@@ -60,6 +75,7 @@ pub struct Debugger {
     args: Vec<OsString>,
     images: Images,
     live: Option<Live>,
+    checkpoints: checkpoints::Checkpoints,
     points: Points,
     memo: Memo,
     sources: Sources,
@@ -70,11 +86,18 @@ pub struct Debugger {
     signals: SignalPolicy,
     settings: settings::Settings,
     attached: attached::Attached,
+    interrupts: Interrupts,
+    style: style::Style,
+    terminal: terminal::Shared,
+    automation: Automation,
+    automatic: going_back::Automatic,
     /// The monitors, once there are some.
     irv: Option<Box<Irv>>,
     /// Somebody watches the session.
     watched: Option<Box<irv::Watched>>,
     page: irv::Page,
+    /// The beginning of a line that goes on.
+    continued: String,
     /// Files of commands being read.
     nesting: usize,
     out: Box<dyn Write>,
@@ -92,6 +115,7 @@ impl Debugger {
             args,
             images,
             live: None,
+            checkpoints: checkpoints::Checkpoints::default(),
             points: Points::default(),
             memo: Memo::default(),
             sources: Sources::default(),
@@ -106,9 +130,15 @@ impl Debugger {
             signals: SignalPolicy::interactive(),
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
+            interrupts: Interrupts::default(),
+            style: style::Style::default(),
+            terminal: terminal::Shared::default(),
+            automation: Automation::default(),
+            automatic: going_back::Automatic::default(),
             irv: None,
             watched: None,
             page: irv::Page::default(),
+            continued: String::new(),
             nesting: 0,
             out,
         })

@@ -7,8 +7,8 @@ use super::here::Here;
 use super::irv::{Asked, Outside};
 use super::points::{Access, Kind};
 use std::io::Write;
-use verde_engine::{Cause, End, Error, FrameRef, Tid, TrapId};
-use verde_expr::{FrameScope, PrintOptions, Value, eval, evaluate, print_value};
+use verde_engine::{Cause, End, Error, FrameRef, Tid};
+use verde_expr::{Data, FrameScope, PrintOptions, Value, eval, evaluate, print_value};
 use verde_symbols::{Memory, backtrace, source_frames};
 
 /// Why the program is stopped.
@@ -23,28 +23,19 @@ pub(super) enum Reason {
     Monitor(Vec<String>),
 }
 
-/// What a step wants to hear about besides breakpoints.
-#[derive(Default)]
-pub(super) struct Expected {
-    pub trap: Option<TrapId>,
-}
-
 impl Debugger {
     /// Waits until there is something to tell.
     pub(super) fn wait(&mut self) -> Result<Reason> {
-        self.wait_expecting(&Expected::default())
-    }
-
-    pub(super) fn wait_expecting(&mut self, expected: &Expected) -> Result<Reason> {
         self.out_flush()?;
         self.attached.forget();
         self.board_runs();
-        let reason = self.wait_for_reason(expected);
+        let reason = self.next_reason();
+        self.terminal.take();
         self.board_stops(reason.as_ref().ok());
         reason
     }
 
-    fn wait_for_reason(&mut self, expected: &Expected) -> Result<Reason> {
+    fn next_reason(&mut self) -> Result<Reason> {
         loop {
             self.tend_board();
             let Some(live) = &mut self.live else {
@@ -59,7 +50,7 @@ impl Debugger {
             }
             let mut reason = None;
             for cause in &stop.causes {
-                if let Some(new) = self.judge(stop.tid, cause, expected)? {
+                if let Some(new) = self.judge(stop.tid, cause)? {
                     reason = Some(merge(reason, new));
                 }
             }
@@ -102,9 +93,8 @@ impl Debugger {
     }
 
     /// Whether a cause is one to stop for.
-    fn judge(&mut self, tid: Tid, cause: &Cause, expected: &Expected) -> Result<Option<Reason>> {
+    fn judge(&mut self, tid: Tid, cause: &Cause) -> Result<Option<Reason>> {
         match *cause {
-            Cause::Trap { id } if expected.trap == Some(id) => Ok(Some(Reason::Step)),
             Cause::Trap { id } | Cause::Watch { id, .. } | Cause::Syscall { id, .. } => {
                 let mut lines = Vec::new();
                 for number in self.points.of_trap(id) {
@@ -153,7 +143,7 @@ impl Debugger {
         let Some(index) = self.points.list.iter().position(|p| p.number == number) else {
             return Ok(None);
         };
-        let changed = match self.watched_change(index) {
+        let changed = match self.watched_change(index, tid)? {
             Some(change) => change,
             None => return Ok(None),
         };
@@ -165,7 +155,10 @@ impl Debugger {
             None => Ok(None),
         };
         let mut complaint = String::new();
-        if let Some(node) = node {
+        if let Some(None) = node {
+            complaint = format!("Error in testing condition for breakpoint {number}:\n");
+        }
+        if let Some(Some(node)) = node {
             let Some(live) = &mut self.live else {
                 return Ok(None);
             };
@@ -221,32 +214,29 @@ impl Debugger {
 
     /// For a watchpoint what has changed, for others nothing; `None`: the
     /// value is what it was.
-    fn watched_change(&mut self, index: usize) -> Option<String> {
+    fn watched_change(&mut self, index: usize, tid: Tid) -> Result<Option<String>> {
         let number = self.points.list[index].number;
-        let new = {
-            let Kind::Watch(watch) = &self.points.list[index].kind else {
-                return Some(String::new());
-            };
-            let (at, ty) = (watch.at, watch.node.ty.clone());
-            let here = self.here();
-            Value::at(ty, at.0, &here)
-        };
-        let old = match &mut self.points.list[index].kind {
-            Kind::Watch(watch) => watch.old.replace(new.clone()),
-            Kind::Code { .. } | Kind::Catch(_) => None,
+        if !matches!(self.points.list[index].kind, Kind::Watch(_)) {
+            return Ok(Some(String::new()));
+        }
+        let Some((old, new)) = self.watched_now(index, tid)? else {
+            return Ok(None);
         };
         let same = old.as_ref().is_some_and(|o| o.data == new.data);
         let Kind::Watch(watch) = &self.points.list[index].kind else {
-            return None;
+            return Ok(None);
         };
         let head = format!("\n{} {number}: {}\n", watch.on.title(), watch.text);
         let access = watch.on;
         let mut show = |v: &Value| {
+            if matches!(v.data, Data::Missing(_)) {
+                return "<unreadable>".to_owned();
+            }
             let here = self.here();
             print_value(v, &here, &PrintOptions::default()).unwrap_or_else(|e| format!("<{e}>"))
         };
-        Some(match (access, same, &old) {
-            (Access::Write, true, _) => return None,
+        Ok(Some(match (access, same, &old) {
+            (Access::Write, true, _) => return Ok(None),
             (Access::Read | Access::Both, true, _) | (_, _, None) => {
                 format!("{head}\nValue = {}", show(&new))
             }
@@ -257,7 +247,7 @@ impl Debugger {
                     show(&new)
                 )
             }
-        })
+        }))
     }
 
     /// Says why and where the program stopped. `before`: the function a step
@@ -301,10 +291,20 @@ impl Debugger {
                 self.say(&format!("\n{who} received signal {name}, {text}."))?;
             }
             Reason::Monitor(lines) => {
-                let frame = self.frame_text(0, false);
-                self.say(&frame)?;
+                // A person sees the source; a script reads what the monitors say.
+                match self.style.is_on() {
+                    true => self.say_frame(0, false)?,
+                    false => {
+                        let frame = self.frame_text(0, false);
+                        self.say(&frame)?;
+                    }
+                }
                 self.show_displays()?;
                 for line in lines {
+                    let line = match line.strip_prefix("[verde] ") {
+                        Some(text) => self.style.monitors(text),
+                        None => self.style.strong(&line),
+                    };
                     self.say(&line)?;
                 }
                 return Ok(());

@@ -55,6 +55,29 @@ impl Debugger {
         let prompt = matches!(irv.output, Output::Prompt);
         irv.violated |= latch.violated;
         self.irv = Some(irv);
+        if let Some(monitor) = latch.zoom {
+            let event = self.irv.as_ref().map_or(0, |irv| irv.n);
+            self.zoom_in(monitor, event);
+            return Asked::Settled;
+        }
+        let mut settled = latch.settled;
+        let n = self.irv.as_ref().map_or(0, |irv| irv.n);
+        if latch.restore.is_none() {
+            match self.automatic_checkpoint(latch.changed, n) {
+                Ok(stopped) => settled |= stopped,
+                Err(e) => self.tell_of_checkpoint(Err(e)),
+            }
+        }
+        for number in &latch.checkpoints {
+            let done = self.checkpoint_as(*number);
+            self.tell_of_checkpoint(done);
+        }
+        if let Some(number) = latch.restore {
+            let done = self.restore_for(number);
+            self.tell_of_checkpoint(done);
+            // What else was asked belongs to a future that is gone.
+            return Asked::Settled;
+        }
         let stop = match prompt {
             true => latch.stop,
             // Unattended, a violation is a stop for whoever wants to end there.
@@ -72,10 +95,28 @@ impl Debugger {
         for line in latch.lines {
             let _ = self.say(&format!("[verde] {line}"));
         }
-        match latch.settled {
+        match settled {
             true => Asked::Settled,
             false => Asked::Nothing,
         }
+    }
+
+    fn tell_of_checkpoint(&mut self, done: Result<String>) {
+        let Some(mut irv) = self.irv.take() else {
+            return;
+        };
+        match done {
+            Ok(text) => {
+                for line in text.lines() {
+                    irv.output.state(&mut self.out, "scenario", line);
+                }
+            }
+            Err(e) => {
+                irv.errors += 1;
+                irv.output.remark(&mut self.out, &format!("error: {e}"));
+            }
+        }
+        self.irv = Some(irv);
     }
 
     /// Applies the events that waited behind a breakpoint. `Some`: the program is to stay.
@@ -119,6 +160,7 @@ impl Debugger {
         if let Some(reason) = self.apply_deferred()? {
             return Ok(Some(reason));
         }
+        self.give_terminal();
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };

@@ -450,12 +450,29 @@ impl Debugger {
         }
     }
 
+    /// Does what others asked for since the last call; for an owner that waits elsewhere.
+    pub(in super::super) fn serve_board(&mut self) {
+        while let Some(turn) = self.turn_within(Duration::ZERO) {
+            let Turn::Line(order) = turn else {
+                return;
+            };
+            let (text, ran) = self.execute_shared(&order.line);
+            match ran {
+                Ok(_) => order.done(text, self.prompt(), false),
+                Err(e) => order.failed(e.to_string()),
+            }
+        }
+    }
+
     /// Runs a line, and gives what it says to its user as well.
     pub fn execute_shared(&mut self, line: &str) -> (String, Result<super::super::Reply, Failure>) {
         let copy = self.watched.as_ref().map(|w| w.copy.clone());
         let copy = copy.unwrap_or_default();
         *copy.borrow_mut() = Some(Vec::new());
+        // At the terminal somebody may be typing.
+        self.terminal.kept = true;
         let ran = self.execute(line);
+        self.terminal.kept = false;
         let said = copy.borrow_mut().take().unwrap_or_default();
         let text = String::from_utf8_lossy(&said).into_owned();
         self.show_on_board();
