@@ -82,7 +82,6 @@ export interface Checkpoint {
   number: number;
   label: string;
   event: number;
-  time: number;
 }
 
 export interface Message {

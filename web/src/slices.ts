@@ -28,6 +28,8 @@ let timer = 0;
 let pool: HTMLElement[] = [];
 /** Row with the focus of the keyboard. */
 let cursor = 0;
+/** Chosen before its row was here. */
+let wanted: number | null = null;
 
 function rowHeight(): number {
   return Math.round(parseFloat(getComputedStyle(document.documentElement).fontSize) * 1.85);
@@ -70,7 +72,7 @@ async function fetchChunk(chunk: number): Promise<void> {
   chunks.set(chunk, answer.rows);
   const filtered = input.value.trim() !== "";
   setText(count, filtered ? `${grouped(matching)} of ${grouped(answer.total)}` : grouped(answer.total));
-  count.dataset["epoch"] = String(mine);
+  if (wanted !== null && row(wanted)) choose(wanted);
   render();
 }
 
@@ -132,6 +134,7 @@ const render = onFrame(() => {
 
 function choose(index: number): void {
   const line = row(index);
+  wanted = line ? null : index;
   if (line) store.select(sameSlice(line.id, store.slice) ? null : line.id);
   render();
 }

@@ -2,7 +2,7 @@
 
 import { command } from "./controls.js";
 import { byId, h, onFrame, setText } from "./dom.js";
-import { duration, type EventView, pairs } from "./model.js";
+import { type Checkpoint, duration, type EventView, pairs } from "./model.js";
 import { store } from "./store.js";
 
 const canvas = byId<HTMLCanvasElement>("timeline");
@@ -168,7 +168,9 @@ const draw = onFrame(() => {
     g.fill();
   }
   for (const point of store.checkpoints) {
-    const at = Math.round(x(point.time)) + 0.5;
+    const time = timeOf(point);
+    if (time === null) continue;
+    const at = Math.round(x(time)) + 0.5;
     g.strokeStyle = g.fillStyle = c.flag;
     g.beginPath();
     g.moveTo(at, 2);
@@ -188,6 +190,11 @@ const draw = onFrame(() => {
   g.restore();
   setText(byId("timeline-kept"), store.total > store.events.length ? `last ${store.events.length} of ${store.total} events` : "");
 });
+
+/** A checkpoint stands right after its last event. */
+function timeOf(point: Checkpoint): number | null {
+  return store.events.find((e) => e.n === point.event)?.time ?? null;
+}
 
 function near(px: number, py: number): EventView | null {
   const tid = tracks[Math.floor((py - top()) / trackHeight())];
@@ -247,7 +254,7 @@ function checkpoints(): void {
         { class: "flag", title: `restore checkpoint ${p.number}: ${p.label} (event ${p.event})` },
         `⚑ ${p.number}`,
       );
-      button.disabled = store.program?.state !== "stopped";
+      button.disabled = store.program?.state === "running";
       button.onclick = () => void command(`restart ${p.number}`);
       return button;
     }),
@@ -315,10 +322,12 @@ export function startTimeline(): void {
   });
   canvas.addEventListener("click", (e) => {
     const point = store.checkpoints.find((p) => {
-      const at = x(p.time);
+      const time = timeOf(p);
+      if (time === null) return false;
+      const at = x(time);
       return e.offsetY < rem() * 1.4 && e.offsetX >= at - 2 && e.offsetX <= at + rem() * 1.4;
     });
-    if (point && store.program?.state === "stopped") return void command(`restart ${point.number}`);
+    if (point && store.program?.state !== "running") return void command(`restart ${point.number}`);
     const found = near(e.offsetX, e.offsetY);
     if (found) store.show({ event: found });
   });

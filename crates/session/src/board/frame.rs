@@ -135,5 +135,4 @@ pub struct CheckpointView {
     pub label: String,
     /// The last event before it.
     pub event: u64,
-    pub time: u64,
 }

@@ -111,6 +111,15 @@ impl Keeper {
         pinned.forgotten = 0;
     }
 
+    /// The monitors are again where they were after event `n`; watchers begin anew.
+    pub fn go_back_to(&mut self, n: u64) {
+        self.run += 1;
+        let mut pinned = lock(&self.shared.pinned);
+        pinned.events.retain(|e| e.n <= n);
+        pinned.violations.retain(|v| v.n.is_some_and(|at| at <= n));
+        pinned.forgotten = 0;
+    }
+
     pub fn violation(&mut self, row: ViolationRow) {
         self.touch();
         let mut pinned = lock(&self.shared.pinned);

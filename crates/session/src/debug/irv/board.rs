@@ -4,10 +4,11 @@ use super::super::Debugger;
 use super::super::failure::Failure;
 use super::super::stops::{Reason, description};
 use super::feed::Moment;
+use super::then::Then;
 use super::values::Owned;
 use super::{Interruption, Irv};
 use crate::board::{
-    self, Answer, Asked, Board, EventView, Frame, FrameView, Keeper, ProgramState, ProgramView,
+    self, Answer, Asked, Board, CheckpointView, EventView, Frame, FrameView, Keeper, ProgramState, ProgramView,
     PropertyView, Request, SliceId, SourceView, ThreadView,
 };
 use crate::json::Json;
@@ -46,6 +47,8 @@ pub(in super::super) struct Watched {
     keeper: Keeper,
     raw: VecDeque<Raw>,
     serial: u64,
+    /// Number of the last event that was shown.
+    n: u64,
     /// When the monitors started whose events are shown.
     started: Option<Instant>,
     /// Of the properties that were last pinned.
@@ -167,6 +170,7 @@ impl Debugger {
             keeper,
             raw: VecDeque::new(),
             serial: 0,
+            n: 0,
             started: None,
             uids: Vec::new(),
             program: Arc::new(ProgramView {
@@ -345,17 +349,34 @@ impl Debugger {
 
     /// Shows how things are now.
     pub(in super::super) fn pin_frame(&mut self) {
-        let (Some(watched), irv) = (&mut self.watched, &self.irv) else {
+        let (Some(watched), irv) = (&mut self.watched, &mut self.irv) else {
             return;
         };
+        let checkpoints = self.checkpoints.all().iter();
         let mut frame = Frame {
             program: watched.program.clone(),
+            checkpoints: checkpoints
+                .map(|(number, c)| CheckpointView {
+                    number: *number,
+                    label: c.place.clone(),
+                    event: c.monitors.as_ref().map_or(0, Then::event),
+                })
+                .collect(),
             ..Frame::default()
         };
         let Some(irv) = irv else {
             return watched.keeper.pin(frame, std::iter::empty());
         };
         watched.follow(irv);
+        if irv.n < watched.n {
+            // A restore: what came after belongs to an abandoned future.
+            watched.keeper.go_back_to(irv.n);
+            watched.raw.clear();
+            for one in &mut irv.ones {
+                one.recorder.last = None;
+            }
+        }
+        watched.n = irv.n;
         frame.events = irv.n;
         frame.time = u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let monitors = irv.ones.iter().filter(|o| o.monitor.is_some());
@@ -597,6 +618,7 @@ impl Watched {
             if self.started.is_some() {
                 self.keeper.begin_run();
             }
+            self.n = 0;
             self.started = Some(irv.started);
         }
         let monitors = irv.ones.iter().filter_map(|o| o.monitor.as_ref());
