@@ -121,7 +121,11 @@ impl Prompt {
     }
 
     fn line(&mut self, line: &str) -> Flow {
-        match self.run(line) {
+        let ran = self.run(line);
+        if let Some(debugger) = self.debugger.watched() {
+            debugger.show_on_board();
+        }
+        match ran {
             Ok(flow) => flow,
             Err(e) => {
                 self.failed = true;

@@ -36,9 +36,6 @@ impl Prompt {
             _ => order.line.clone(),
         };
         let flow = self.line(&line);
-        if let Some(debugger) = self.debugger.watched() {
-            debugger.show_on_board();
-        }
         let over = matches!(flow, Flow::Quit);
         order.done(String::new(), &self.debugger.prompt(), over);
         flow
