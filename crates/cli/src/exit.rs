@@ -10,5 +10,6 @@ impl Exit {
     pub const VIOLATED: u8 = 100;
     /// The stream was cut.
     pub const INCONCLUSIVE: Exit = Exit(101);
+    pub const TIME_LIMIT: Exit = Exit(124);
     pub const INTERRUPTED: Exit = Exit(130);
 }

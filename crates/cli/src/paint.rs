@@ -7,6 +7,11 @@ use std::io::IsTerminal;
 pub struct Paint(bool);
 
 impl Paint {
+    /// Plain text, for files.
+    pub fn off() -> Paint {
+        Paint(false)
+    }
+
     /// For standard output; `NO_COLOR` is obeyed.
     pub fn stdout() -> Paint {
         Paint(std::io::stdout().is_terminal() && wanted())

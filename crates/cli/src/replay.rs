@@ -119,7 +119,7 @@ fn report(c: &ReplayCommand, outcome: &Outcome) -> Exit {
     }
 }
 
-fn load_failed(e: &Failed) -> Exit {
+pub(crate) fn load_failed(e: &Failed) -> Exit {
     let paint = Paint::stderr();
     match e {
         Failed::Diagnostics(list) => {
@@ -131,7 +131,11 @@ fn load_failed(e: &Failed) -> Exit {
             eprint!("{}", raised.traceback);
             eprintln!("verde: {e}");
         }
-        Failed::Read { .. } => eprintln!("verde: {e}"),
+        Failed::Initialization { property, failure } => {
+            snippet(property, failure);
+            eprintln!("verde: {e}");
+        }
+        Failed::Read { .. } | Failed::NotShipped { .. } => eprintln!("verde: {e}"),
     }
     Exit::ERROR
 }

@@ -89,6 +89,13 @@ impl Process {
     fn signal_arrived(&mut self, tid: Tid, info: SigInfo, causes: &mut Causes) {
         let signal = info.signal();
         let treatment = self.options.signals.get(signal);
+        if let Some(thread) = self.threads.get_mut(&tid)
+            && thread.given == Some(signal)
+        {
+            thread.given = None;
+            thread.signal = Some(info);
+            return;
+        }
         // An int3 of the program's own is not the user's SIGTRAP to lose.
         let own_int3 = signal == number::SIGTRAP && info.code() > 0;
         if let Some(thread) = self.threads.get_mut(&tid)
@@ -126,6 +133,9 @@ impl Process {
         let (number, value) = match stop {
             SyscallStop::Entry { number, .. } => {
                 thread.syscall = Some(number);
+                if std::mem::take(&mut thread.entry_told) {
+                    return Ok(());
+                }
                 (number, None)
             }
             SyscallStop::Exit { value } => match thread.syscall.take() {

@@ -53,6 +53,8 @@ pub enum Happening {
 #[derive(Debug)]
 pub struct Thread {
     pub tid: Tid,
+    /// The id its first predecessor had; the same but after restores.
+    pub origin: Tid,
     pub state: State,
     /// Registers of the present stop, with the pc where the program thinks
     /// it is.
@@ -69,6 +71,8 @@ pub struct Thread {
     pub replays: SmallVec<[(Addr, u64); 2]>,
     /// Signal to deliver at the next resume.
     pub signal: Option<SigInfo>,
+    /// A signal that the debugger sent: delivered without a report.
+    pub given: Option<i32>,
     /// The kernel's copy of that signal is lost (a remote call ran).
     pub disturbed: bool,
     /// Its stop is inside a system call: registers will change on the way out.
@@ -81,6 +85,8 @@ pub struct Thread {
     pub syscall: Option<u64>,
     /// Stopped at a system call's entry.
     pub at_entry: bool,
+    /// The system call it is about to enter has been reported.
+    pub entry_told: bool,
     /// Job control has it stopped.
     pub group_stop: bool,
     /// The last resume was for one instruction.
@@ -105,6 +111,7 @@ impl Thread {
     pub fn new(tid: Tid, state: State) -> Thread {
         Thread {
             tid,
+            origin: tid,
             state,
             regs: Regs::default(),
             pc_changed: false,
@@ -113,12 +120,14 @@ impl Thread {
             passed: None,
             replays: SmallVec::new(),
             signal: None,
+            given: None,
             disturbed: false,
             in_kernel: false,
             exiting: false,
             vforking: false,
             syscall: None,
             at_entry: false,
+            entry_told: false,
             group_stop: false,
             stepping: false,
             touches: 0,

@@ -16,8 +16,8 @@ pub fn eval(node: &Node, scope: &mut dyn Scope) -> Result<Value, EvalError> {
     Evaluator { scope }.value(node)
 }
 
-struct Evaluator<'a> {
-    scope: &'a mut dyn Scope,
+pub(crate) struct Evaluator<'a> {
+    pub scope: &'a mut dyn Scope,
 }
 
 /// The memory of a scope: trait objects do not turn into their supertraits by themselves here.
@@ -223,7 +223,7 @@ impl Evaluator<'_> {
 
     /// The address of what a node stands for, without reading it: `p->items[3].id` reads one pointer
     /// and four bytes, however large the items are.
-    fn locate(&mut self, node: &Node) -> Result<Option<u64>, EvalError> {
+    pub fn locate(&mut self, node: &Node) -> Result<Option<u64>, EvalError> {
         Ok(match &node.op {
             Op::Variable(variable, home) => {
                 let memory = self.memory();

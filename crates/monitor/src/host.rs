@@ -4,7 +4,8 @@
 use crate::cell::{Arg, Cell};
 use crate::interp::Params;
 use crate::num::Num;
-use verde_property::{BlockId, Property, Span};
+use crate::slices::Slices;
+use verde_property::{BlockId, Span};
 
 /// What a guard said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,10 +48,11 @@ impl Raised {
 pub trait Host {
     /// Runs a block. `env` is read and updated: where the block gives a name
     /// another value, the new cell is a reference of the caller's and `owned`
-    /// is set. Lines that it prints are added to `out`.
+    /// is set. Lines that it prints are added to `out`. `slices` is the table
+    /// as it is meanwhile: a block may ask about it.
     fn run(
         &mut self,
-        property: &Property,
+        slices: &Slices,
         block: BlockId,
         params: Params,
         env: &mut [Cell],
@@ -61,8 +63,13 @@ pub trait Host {
     fn has_action(&mut self, name: &str) -> bool;
 
     /// Calls an action function for the slice with these bindings.
-    fn action(&mut self, name: &str, slice: &[(&str, Arg)], out: &mut String)
-    -> Result<(), Raised>;
+    fn action(
+        &mut self,
+        slices: &Slices,
+        name: &str,
+        slice: &[(&str, Arg)],
+        out: &mut String,
+    ) -> Result<(), Raised>;
 
     /// Replaces every [`crate::Tag::Other`] cell by a deep copy: what two cells
     /// shared, their copies share. The copies are references of the caller's.
@@ -80,7 +87,7 @@ pub struct NoPython;
 impl Host for NoPython {
     fn run(
         &mut self,
-        _: &Property,
+        _: &Slices,
         _: BlockId,
         _: Params,
         _: &mut [Cell],
@@ -94,7 +101,13 @@ impl Host for NoPython {
         false
     }
 
-    fn action(&mut self, _: &str, _: &[(&str, Arg)], _: &mut String) -> Result<(), Raised> {
+    fn action(
+        &mut self,
+        _: &Slices,
+        _: &str,
+        _: &[(&str, Arg)],
+        _: &mut String,
+    ) -> Result<(), Raised> {
         Ok(())
     }
 

@@ -273,6 +273,21 @@ impl Monitor {
         }
     }
 
+    /// Gives a name of a slice's environment another value, on somebody's word.
+    /// The cell is a reference of the monitor's from now on.
+    pub fn set_env(&mut self, slice: SlotRef, name: usize, value: Cell, host: &mut dyn Host) {
+        let old = self.core.slices.env(slice, name);
+        self.core.slices.set_env(slice, name, value);
+        if old.tag == Tag::Other {
+            host.release(old);
+        }
+    }
+
+    /// Puts a slice into a state on somebody's word: no block runs, nobody is told.
+    pub fn set_state(&mut self, slice: SlotRef, state: StateId) {
+        self.core.slices.set_state(slice, state);
+    }
+
     /// A copy for a checkpoint: nothing that happens to one shows in the other.
     pub fn snapshot(&self, host: &mut dyn Host) -> Result<Monitor, Raised> {
         let mut core = Core {
@@ -453,7 +468,7 @@ impl Core {
                 Then::Step => self.slices.bindings(w.slice),
                 Then::Create(to) => child_bindings(&self.slices, t, w.slice, to, p),
             };
-            call_action(action, &named, &mut self.out, p.host, p.observer)
+            call_action(&self.slices, action, &named, &mut self.out, p)
                 .map_err(|r| raised_failure(r, t.span, None))?;
         }
         Ok(Some((branch, outcome)))
@@ -511,7 +526,7 @@ impl Core {
         leave(p.observer, &self.slices, step);
         if let Some(action) = &state.action {
             let named = self.slices.bindings(step.slice);
-            if let Err(raised) = call_action(action, &named, &mut self.out, p.host, p.observer) {
+            if let Err(raised) = call_action(&self.slices, action, &named, &mut self.out, p) {
                 p.observer
                     .failed(&self.slices, *raised_failure(raised, state.span, None));
             }
@@ -642,7 +657,7 @@ impl Core {
         s.written = u64::MAX;
         s.python = true;
         host.run(
-            property,
+            &self.slices,
             id,
             params,
             &mut s.cells,
@@ -733,22 +748,22 @@ fn flush(out: &mut String, observer: &mut dyn Observer) {
 }
 
 fn call_action(
+    slices: &Slices,
     name: &str,
     slice: &[(&str, Arg)],
     out: &mut String,
-    host: &mut dyn Host,
-    observer: &mut dyn Observer,
+    p: &mut Passing,
 ) -> Result<(), Raised> {
     if name == "stop" {
-        observer.stop_requested();
+        p.observer.stop_requested();
         return Ok(());
     }
-    if !host.has_action(name) {
+    if !p.host.has_action(name) {
         return Ok(());
     }
     let mut text = std::mem::take(out);
-    let result = host.action(name, slice, &mut text);
-    flush(&mut text, observer);
+    let result = p.host.action(slices, name, slice, &mut text);
+    flush(&mut text, p.observer);
     *out = text;
     result
 }

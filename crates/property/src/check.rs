@@ -63,9 +63,8 @@ pub fn check(
         ..
     } = c;
     let (blocks, env, env_types) = compile(source, pending, functions, found);
-    static LOADED: AtomicU64 = AtomicU64::new(0);
     let mut property = Property {
-        uid: LOADED.fetch_add(1, Ordering::Relaxed),
+        uid: next_uid(),
         name: source.stem(),
         source: source.clone(),
         slice_on: slice_on.into_iter().map(|n| n.text).collect(),
@@ -620,4 +619,10 @@ fn verdicts(p: &mut Property) {
             (false, true, _) => Verdict::CurrentlyFalse,
         };
     }
+}
+
+/// A number that nothing else that was loaded has; 0 is nobody's.
+pub(crate) fn next_uid() -> u64 {
+    static LOADED: AtomicU64 = AtomicU64::new(1);
+    LOADED.fetch_add(1, Ordering::Relaxed)
 }

@@ -54,6 +54,8 @@ pub struct Reaction {
 /// A checked scenario: its own memory, and reactions in the order of the file.
 #[derive(Clone, Debug)]
 pub struct Scenario {
+    /// Different for everything that is loaded, as a property's.
+    pub uid: u64,
     pub source: Arc<Source>,
     pub init: Option<BlockId>,
     pub env: Vec<String>,
@@ -143,6 +145,7 @@ pub fn check_scenario(
     }
     crate::lint::unknown_names(&blocks, &env, functions, found);
     (!found.has_errors()).then(|| Scenario {
+        uid: crate::check::next_uid(),
         source: source.clone(),
         init,
         env,

@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use verde_monitor::Cell;
 
 /// Raised with every change of this file.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// Name of the exported function that returns the table.
 pub const ENTRY: &[u8] = b"verde_python_table\0";
@@ -64,12 +64,15 @@ pub const KIND_FLOAT: u32 = 4;
 pub const KIND_STR: u32 = 5;
 pub const KIND_JSON: u32 = 6;
 
-/// Receives text from the plugin.
+/// Receives text from the plugin, and answers what Python asks meanwhile.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Sink {
     pub context: *mut c_void,
     pub write: extern "C" fn(context: *mut c_void, what: u32, text: Text),
+    /// A request and its arguments as JSON. The answer (JSON, or a message when `ok`
+    /// becomes false) lives until the next call through this sink.
+    pub ask: extern "C" fn(context: *mut c_void, what: Text, args: Text, ok: *mut bool) -> Text,
 }
 
 /// What a [`Sink`] receives: printed text, the last line of an exception, its traceback, or a result.
@@ -108,8 +111,9 @@ pub struct Table {
     pub start: extern "C" fn(limit_ms: u64, sink: Sink) -> bool,
     /// Runs a functions file.
     pub functions: extern "C" fn(file: Text, text: Text, sink: Sink) -> bool,
-    /// An environment with these names; slices take turns in it.
-    pub make_env: extern "C" fn(names: List<Text>) -> u32,
+    /// An environment with these names; slices take turns in it. `owner` is the
+    /// number of the property or scenario that its blocks belong to.
+    pub make_env: extern "C" fn(owner: u64, names: List<Text>) -> u32,
     /// Compiles a block; 0 when it cannot be.
     pub compile: extern "C" fn(block: *const BlockSource, sink: Sink) -> u32,
     /// Runs a block on the cells of a slice's environment.
@@ -122,8 +126,19 @@ pub struct Table {
         sink: Sink,
     ) -> u32,
     pub has_action: extern "C" fn(name: Text) -> bool,
-    pub action:
-        extern "C" fn(name: Text, names: List<Text>, values: List<Value>, sink: Sink) -> bool,
+    pub action: extern "C" fn(
+        owner: u64,
+        name: Text,
+        names: List<Text>,
+        values: List<Value>,
+        sink: Sink,
+    ) -> bool,
+    /// Calls the callbacks that were registered for a moment, with arguments as JSON.
+    pub fire: extern "C" fn(owner: u64, moment: Text, args: Text, sink: Sink) -> bool,
+    /// Calls a method of `monitor`; what it returns, as text, is the result.
+    pub method: extern "C" fn(owner: u64, name: Text, args: Text, sink: Sink) -> bool,
+    /// The property is gone, and what was registered for it.
+    pub forget: extern "C" fn(owner: u64),
     /// Deep copies of the cells that are Python values.
     pub copy: extern "C" fn(cells: *mut Cell, n: usize, sink: Sink) -> bool,
     pub release: extern "C" fn(handle: u64),

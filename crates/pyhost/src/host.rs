@@ -7,8 +7,90 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
-use verde_monitor::{Arg, Cell, Host, Params, Raised, Truth};
-use verde_property::{BlockId, Property, Source};
+use verde_monitor::{Arg, Cell, Host, Params, Raised, Slices, Truth};
+use verde_property::{Block, BlockId, Property, Scenario, Source};
+
+/// Whoever answers what Python code asks about the program and its monitors.
+pub trait Services {
+    /// An answer as JSON, or a message for an exception. `slices`: the table of the
+    /// monitor whose code asks, `owner` its property's number.
+    fn request(
+        &mut self,
+        owner: u64,
+        slices: Option<&Slices>,
+        what: &str,
+        args: &str,
+    ) -> Result<String, String>;
+
+    /// Text that was printed before a request.
+    fn printed(&mut self, text: &str);
+}
+
+/// Nobody: a trace has no program.
+struct NoProgram;
+
+impl Services for NoProgram {
+    fn request(
+        &mut self,
+        _: u64,
+        _: Option<&Slices>,
+        what: &str,
+        args: &str,
+    ) -> Result<String, String> {
+        if what == "execute" {
+            let command: serde_json::Value = serde_json::from_str(args).unwrap_or_default();
+            let command = command["command"].as_str().unwrap_or_default();
+            let text = format!("(no program: {command})\n");
+            return Ok(serde_json::Value::String(text).to_string());
+        }
+        Err(format!("{what}: there is no program: this is a trace"))
+    }
+
+    fn printed(&mut self, _: &str) {}
+}
+
+/// Code that Python runs: blocks with an environment of their own.
+#[derive(Clone, Copy)]
+pub struct Unit<'a> {
+    pub uid: u64,
+    pub env: &'a [String],
+    pub blocks: &'a [Block],
+    pub source: &'a Source,
+}
+
+impl<'a> From<&'a Property> for Unit<'a> {
+    fn from(p: &'a Property) -> Unit<'a> {
+        Unit {
+            uid: p.uid,
+            env: &p.env,
+            blocks: &p.blocks,
+            source: &p.source,
+        }
+    }
+}
+
+impl<'a> From<&'a Scenario> for Unit<'a> {
+    fn from(s: &'a Scenario) -> Unit<'a> {
+        Unit {
+            uid: s.uid,
+            env: &s.env,
+            blocks: &s.blocks,
+            source: &s.source,
+        }
+    }
+}
+
+/// Cells of an environment, and which of them are references of the caller's.
+pub struct Cells<'a> {
+    pub cells: &'a mut [Cell],
+    pub owned: &'a mut [bool],
+}
+
+/// Who answers the code that is about to run.
+pub struct Asking<'a> {
+    pub services: &'a mut dyn Services,
+    pub slices: Option<&'a Slices>,
+}
 
 /// Python, started when it is first needed.
 pub struct PythonHost {
@@ -26,13 +108,46 @@ struct Compiled {
     blocks: Vec<u32>,
 }
 
-/// What the plugin writes during one call.
+/// What the plugin writes during one call, and who answers it.
 #[derive(Default)]
-struct Received {
+struct Received<'a> {
     print: String,
     error: String,
     traceback: String,
     result: String,
+    owner: u64,
+    asking: Option<Asking<'a>>,
+    answer: String,
+}
+
+extern "C" fn answer(context: *mut c_void, what: Text, args: Text, ok: *mut bool) -> Text {
+    // SAFETY: `context` is the `Received` of the call that is running; the plugin
+    // gives UTF-8 texts and a place for the flag that live during this call.
+    let (received, what, args, ok) = unsafe {
+        let text = |t: Text| String::from_utf8_lossy(std::slice::from_raw_parts(t.ptr, t.len));
+        (
+            &mut *context.cast::<Received>(),
+            text(what),
+            text(args),
+            &mut *ok,
+        )
+    };
+    let owner = received.owner;
+    let replied = match &mut received.asking {
+        Some(asking) => {
+            if !received.print.is_empty() {
+                asking
+                    .services
+                    .printed(&std::mem::take(&mut received.print));
+            }
+            let slices = asking.slices;
+            asking.services.request(owner, slices, &what, &args)
+        }
+        None => NoProgram.request(owner, None, &what, &args),
+    };
+    *ok = replied.is_ok();
+    received.answer = replied.unwrap_or_else(|e| e);
+    Text::new(&received.answer)
 }
 
 extern "C" fn receive(context: *mut c_void, what: u32, text: Text) {
@@ -51,11 +166,20 @@ extern "C" fn receive(context: *mut c_void, what: u32, text: Text) {
     }
 }
 
-impl Received {
+impl<'a> Received<'a> {
+    fn asking(owner: u64, asking: Option<Asking<'a>>) -> Received<'a> {
+        Received {
+            owner,
+            asking,
+            ..Received::default()
+        }
+    }
+
     fn sink(&mut self) -> Sink {
         Sink {
             context: (self as *mut Received).cast(),
             write: receive,
+            ask: answer,
         }
     }
 
@@ -87,17 +211,115 @@ impl PythonHost {
 
     /// Makes sure that every block that needs Python can run: loads Python and
     /// compiles them. Does nothing for a property within the typed subset.
-    pub fn prepare(&mut self, property: &Property) -> Result<(), Raised> {
-        if property.needs_python().is_none() {
-            return Ok(());
-        }
-        for i in 0..property.blocks.len() {
-            let id = BlockId(i as u32);
-            if matches!(property.block(id).tier, verde_property::Tier::Python(_)) {
-                self.block(property, id)?;
+    pub fn prepare(&mut self, unit: Unit) -> Result<(), Raised> {
+        for (i, block) in unit.blocks.iter().enumerate() {
+            if matches!(block.tier, verde_property::Tier::Python(_)) {
+                self.block(unit, BlockId(i as u32))?;
             }
         }
         Ok(())
+    }
+
+    /// Python can run, or could be started.
+    pub fn need(&mut self) -> Result<(), Raised> {
+        self.table().map(|_| ())
+    }
+
+    /// Runs a block; see [`Host::run`].
+    pub fn run_block(
+        &mut self,
+        unit: Unit,
+        block: BlockId,
+        params: Params,
+        env: Cells,
+        asking: Option<Asking>,
+        out: &mut String,
+    ) -> Result<Truth, Raised> {
+        let (table, handle) = self.block(unit, block)?;
+        let n = unit.blocks[block.index()].params.len();
+        let args: Vec<Value> = (0..n).map(|i| value(params.get(i))).collect();
+        let mut received = Received::asking(unit.uid, asking);
+        let ran = (table.run)(
+            handle,
+            List::new(&args),
+            env.cells.as_mut_ptr(),
+            env.owned.as_mut_ptr(),
+            env.cells.len().min(env.owned.len()),
+            received.sink(),
+        );
+        out.push_str(&received.print);
+        match ran {
+            RUN_TRUE => Ok(Truth::True),
+            RUN_FALSE => Ok(Truth::False),
+            RUN_NONE => Ok(Truth::None),
+            _ => Err(received.raised()),
+        }
+    }
+
+    /// Calls an action function; see [`Host::action`].
+    pub fn call_action(
+        &mut self,
+        owner: u64,
+        name: &str,
+        slice: &[(&str, Arg)],
+        asking: Option<Asking>,
+        out: &mut String,
+    ) -> Result<(), Raised> {
+        let table = self.table()?;
+        let names: Vec<Text> = slice.iter().map(|(n, _)| Text::new(n)).collect();
+        let values: Vec<Value> = slice.iter().map(|(_, v)| value(*v)).collect();
+        let mut received = Received::asking(owner, asking);
+        let ok = (table.action)(
+            owner,
+            Text::new(name),
+            List::new(&names),
+            List::new(&values),
+            received.sink(),
+        );
+        out.push_str(&received.print);
+        if ok { Ok(()) } else { Err(received.raised()) }
+    }
+
+    /// Calls the callbacks for a moment; arguments as a JSON array.
+    pub fn fire(
+        &mut self,
+        owner: u64,
+        moment: &str,
+        args: &str,
+        asking: Option<Asking>,
+        out: &mut String,
+    ) -> Result<(), Raised> {
+        let table = self.table()?;
+        let mut received = Received::asking(owner, asking);
+        let ok = (table.fire)(owner, Text::new(moment), Text::new(args), received.sink());
+        out.push_str(&received.print);
+        if ok { Ok(()) } else { Err(received.raised()) }
+    }
+
+    /// Calls a method of `monitor`: what it returned, as text.
+    pub fn method(
+        &mut self,
+        owner: u64,
+        name: &str,
+        args: &str,
+        asking: Option<Asking>,
+        out: &mut String,
+    ) -> Result<String, Raised> {
+        let table = self.table()?;
+        let mut received = Received::asking(owner, asking);
+        let ok = (table.method)(owner, Text::new(name), Text::new(args), received.sink());
+        out.push_str(&received.print);
+        match ok {
+            true => Ok(received.result),
+            false => Err(received.raised()),
+        }
+    }
+
+    /// A property is no longer used.
+    pub fn forget(&mut self, owner: u64) {
+        if let Some(Ok(table)) = self.table {
+            (table.forget)(owner);
+        }
     }
 
     fn table(&mut self) -> Result<&'static Table, Raised> {
@@ -135,29 +357,29 @@ impl PythonHost {
         Ok(table)
     }
 
-    fn block(&mut self, property: &Property, id: BlockId) -> Result<(&'static Table, u32), Raised> {
+    fn block(&mut self, unit: Unit, id: BlockId) -> Result<(&'static Table, u32), Raised> {
         let table = self.table()?;
-        let compiled = self.properties.entry(property.uid).or_insert_with(|| {
-            let names: Vec<Text> = property.env.iter().map(|n| Text::new(n)).collect();
+        let compiled = self.properties.entry(unit.uid).or_insert_with(|| {
+            let names: Vec<Text> = unit.env.iter().map(|n| Text::new(n)).collect();
             Compiled {
-                env: (table.make_env)(List::new(&names)),
-                blocks: vec![0; property.blocks.len()],
+                env: (table.make_env)(unit.uid, List::new(&names)),
+                blocks: vec![0; unit.blocks.len()],
             }
         });
         let handle = &mut compiled.blocks[id.index()];
         if *handle == 0 {
-            let block = property.block(id);
+            let block = &unit.blocks[id.index()];
             let params: Vec<Text> = block.params.iter().map(|p| Text::new(p)).collect();
             let globals: Vec<Text> = block
                 .assigned
                 .iter()
-                .map(|i| Text::new(&property.env[*i as usize]))
+                .map(|i| Text::new(&unit.env[*i as usize]))
                 .collect();
             let (lines, shifts) = (block.python.line_numbers(), block.python.column_shifts());
             let source = BlockSource {
                 env: compiled.env,
                 name: Text::new(block.role.word()),
-                file: Text::new(&property.source.name),
+                file: Text::new(&unit.source.name),
                 text: Text::new(&block.python.text),
                 lines: List::new(&lines),
                 shifts: List::new(&shifts),
@@ -204,32 +426,15 @@ fn value(a: Arg) -> Value {
 impl Host for PythonHost {
     fn run(
         &mut self,
-        property: &Property,
+        slices: &Slices,
         block: BlockId,
         params: Params,
-        env: &mut [Cell],
+        cells: &mut [Cell],
         owned: &mut [bool],
         out: &mut String,
     ) -> Result<Truth, Raised> {
-        let (table, handle) = self.block(property, block)?;
-        let n = property.block(block).params.len();
-        let args: Vec<Value> = (0..n).map(|i| value(params.get(i))).collect();
-        let mut received = Received::default();
-        let ran = (table.run)(
-            handle,
-            List::new(&args),
-            env.as_mut_ptr(),
-            owned.as_mut_ptr(),
-            env.len().min(owned.len()),
-            received.sink(),
-        );
-        out.push_str(&received.print);
-        match ran {
-            RUN_TRUE => Ok(Truth::True),
-            RUN_FALSE => Ok(Truth::False),
-            RUN_NONE => Ok(Truth::None),
-            _ => Err(received.raised()),
-        }
+        let unit = Unit::from(&**slices.property());
+        self.run_block(unit, block, params, Cells { cells, owned }, None, out)
     }
 
     fn has_action(&mut self, name: &str) -> bool {
@@ -247,22 +452,12 @@ impl Host for PythonHost {
 
     fn action(
         &mut self,
+        slices: &Slices,
         name: &str,
         slice: &[(&str, Arg)],
         out: &mut String,
     ) -> Result<(), Raised> {
-        let table = self.table()?;
-        let names: Vec<Text> = slice.iter().map(|(n, _)| Text::new(n)).collect();
-        let values: Vec<Value> = slice.iter().map(|(_, v)| value(*v)).collect();
-        let mut received = Received::default();
-        let ok = (table.action)(
-            Text::new(name),
-            List::new(&names),
-            List::new(&values),
-            received.sink(),
-        );
-        out.push_str(&received.print);
-        if ok { Ok(()) } else { Err(received.raised()) }
+        self.call_action(slices.property().uid, name, slice, None, out)
     }
 
     fn copy(&mut self, cells: &mut [Cell]) -> Result<(), Raised> {

@@ -4,10 +4,10 @@
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
-use verde_monitor::{Arg, Bail, Cell, Host, Params, Tag, Truth, interpret};
+use verde_monitor::{Arg, Bail, Cell, Params, Tag, Truth, interpret};
 use verde_property::ir::Types;
 use verde_property::{Block, BlockId, Functions, ParamUse, Property, Tier, load_property};
-use verde_pyhost::PythonHost;
+use verde_pyhost::{Cells, PythonHost};
 
 fn host() -> PythonHost {
     let built = Command::new(env!("CARGO"))
@@ -59,7 +59,17 @@ fn python(host: &mut PythonHost, p: &Property, id: BlockId, params: Params, env:
     let mut owned = vec![false; env.len()];
     let mut out = String::new();
     let result = host
-        .run(p, id, params, &mut env, &mut owned, &mut out)
+        .run_block(
+            p.into(),
+            id,
+            params,
+            Cells {
+                cells: &mut env,
+                owned: &mut owned,
+            },
+            None,
+            &mut out,
+        )
         .map_err(|r| class(&r.error));
     (result, env, out)
 }

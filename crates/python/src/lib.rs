@@ -22,6 +22,9 @@ static TABLE: Table = Table {
     run,
     has_action,
     action,
+    fire,
+    method,
+    forget,
     copy,
     release,
     json,
@@ -53,8 +56,8 @@ extern "C" fn functions(file: Text, text: Text, sink: Sink) -> bool {
     })
 }
 
-extern "C" fn make_env(names: List<Text>) -> u32 {
-    guarded(0, None, || plugin::make_env(convert::list(&names)))
+extern "C" fn make_env(owner: u64, names: List<Text>) -> u32 {
+    guarded(0, None, || plugin::make_env(owner, convert::list(&names)))
 }
 
 extern "C" fn compile(block: *const BlockSource, sink: Sink) -> u32 {
@@ -88,9 +91,32 @@ extern "C" fn has_action(name: Text) -> bool {
     guarded(false, None, || plugin::has_action(convert::text(name)))
 }
 
-extern "C" fn action(name: Text, names: List<Text>, values: List<Value>, sink: Sink) -> bool {
+extern "C" fn fire(owner: u64, moment: Text, args: Text, sink: Sink) -> bool {
+    guarded(false, Some(sink), || {
+        plugin::fire(owner, convert::text(moment), convert::text(args), sink)
+    })
+}
+
+extern "C" fn method(owner: u64, name: Text, args: Text, sink: Sink) -> bool {
+    guarded(false, Some(sink), || {
+        plugin::method(owner, convert::text(name), convert::text(args), sink)
+    })
+}
+
+extern "C" fn forget(owner: u64) {
+    guarded((), None, || plugin::forget(owner))
+}
+
+extern "C" fn action(
+    owner: u64,
+    name: Text,
+    names: List<Text>,
+    values: List<Value>,
+    sink: Sink,
+) -> bool {
     guarded(false, Some(sink), || {
         plugin::action(
+            owner,
             convert::text(name),
             convert::list(&names),
             convert::list(&values),

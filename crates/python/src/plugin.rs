@@ -4,7 +4,7 @@ use crate::{convert, watchdog};
 use pyo3::ffi::c_str;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyList, PyModule, PyString, PyTuple};
-use std::cell::RefCell;
+use std::cell::{Cell as StdCell, RefCell};
 use verde_monitor::{Cell, Tag};
 use verde_pyhost::abi::*;
 
@@ -20,6 +20,7 @@ struct Plugin {
 
 /// The globals of a property's blocks. Slices take turns in it.
 struct Env {
+    owner: u64,
     globals: Py<PyDict>,
     names: Vec<Py<PyString>>,
     /// Entries of `globals` that are not the slice's.
@@ -34,6 +35,8 @@ struct Block {
 thread_local! {
     static PLUGIN: RefCell<Option<Plugin>> = const { RefCell::new(None) };
     static PRINTED: RefCell<String> = const { RefCell::new(String::new()) };
+    /// Whose code runs now, and who answers it.
+    static CURRENT: StdCell<Option<(u64, Sink)>> = const { StdCell::new(None) };
 }
 
 fn with<T>(f: impl FnOnce(Python<'_>, &mut Plugin) -> T) -> Option<T> {
@@ -101,10 +104,33 @@ pub fn start(limit_ms: u64, sink: Sink) -> bool {
             });
             Ok(())
         })?;
+        let ask = PyCFunction::new_closure(py, None, None, |args, _| {
+            let what = args.get_item(0)?.extract::<String>()?;
+            let json = args.get_item(1)?.extract::<String>()?;
+            ask(&what, &json)
+        })?;
+        let owner = PyCFunction::new_closure(py, None, None, |_, _| {
+            CURRENT.with(|c| c.get()).map_or(0, |(owner, _)| owner)
+        })?;
+        let borrow = PyCFunction::new_closure(py, None, None, |args, _| {
+            let handle = args.get_item(0)?.extract::<u64>()?;
+            Ok::<_, PyErr>(convert::borrow(args.py(), handle).unbind())
+        })?;
+        let cell = PyCFunction::new_closure(py, None, None, |args, _| {
+            let value = args.get_item(0)?;
+            let cell = convert::to_cell(&value).unwrap_or_else(|| Cell {
+                bits: convert::give(value),
+                tag: Tag::Other,
+            });
+            Ok::<_, PyErr>((cell.bits, cell.tag as u8))
+        })?;
         let expired = PyCFunction::new_closure(py, None, None, |_, _| watchdog::expired())?;
         prelude
             .getattr("start")?
             .call1((write, expired, watchdog::SIGNAL))?;
+        prelude
+            .getattr("connect")?
+            .call1((ask, owner, borrow, cell))?;
         Ok(Plugin {
             from_json: prelude.getattr("from_json")?.unbind(),
             prelude: prelude.unbind(),
@@ -128,12 +154,33 @@ pub fn start(limit_ms: u64, sink: Sink) -> bool {
     }
 }
 
+/// Asks the program that the plugin belongs to.
+fn ask(what: &str, json: &str) -> PyResult<(bool, String)> {
+    let Some((_, sink)) = CURRENT.with(|c| c.get()) else {
+        return Ok((false, "nobody is there to answer".into()));
+    };
+    // What was printed before must be seen before.
+    send_printed(sink);
+    // The answer may take its time: it is not the block that does not end.
+    let _paused = watchdog::pause();
+    let mut ok = true;
+    let text = (sink.ask)(sink.context, Text::new(what), Text::new(json), &mut ok);
+    Ok((ok, convert::text(text).to_owned()))
+}
+
 /// Runs `f` under the watchdog; sends what it printed, and what it raised.
-fn call<T>(sink: Sink, f: impl FnOnce(Python<'_>, &mut Plugin) -> PyResult<T>) -> Option<T> {
+fn call<T>(
+    owner: u64,
+    sink: Sink,
+    f: impl FnOnce(Python<'_>, &mut Plugin) -> PyResult<T>,
+) -> Option<T> {
     with(|py, plugin| {
         let result = {
             let _running = watchdog::enter();
-            f(py, plugin)
+            CURRENT.with(|c| c.set(Some((owner, sink))));
+            let result = f(py, plugin);
+            CURRENT.with(|c| c.set(None));
+            result
         };
         send_printed(sink);
         match result {
@@ -167,11 +214,12 @@ pub fn functions(file: &str, text: &str, sink: Sink) -> bool {
     .unwrap_or(false)
 }
 
-pub fn make_env(names: &[Text]) -> u32 {
+pub fn make_env(owner: u64, names: &[Text]) -> u32 {
     with(|py, plugin| -> PyResult<u32> {
         let globals = plugin.prelude.bind(py).getattr("make_env")?.call0()?;
         let globals = globals.cast_into::<PyDict>()?;
         plugin.envs.push(Env {
+            owner,
             fixed: globals.len(),
             globals: globals.unbind(),
             names: names
@@ -189,7 +237,7 @@ pub fn compile(b: &BlockSource, sink: Sink) -> u32 {
     let texts = |l: &List<Text>| -> Vec<&str> {
         convert::list(l).iter().map(|t| convert::text(*t)).collect()
     };
-    call(sink, |py, plugin| {
+    call(0, sink, |py, plugin| {
         let env = plugin.envs[b.env as usize].globals.bind(py);
         let function = plugin.prelude.bind(py).getattr("compile_block")?.call1((
             env,
@@ -211,7 +259,8 @@ pub fn compile(b: &BlockSource, sink: Sink) -> u32 {
 }
 
 pub fn run(block: u32, args: &[Value], cells: &mut [Cell], owned: &mut [bool], sink: Sink) -> u32 {
-    call(sink, |py, plugin| {
+    let owner = with(|_, p| p.envs[p.blocks[block as usize - 1].env].owner).unwrap_or(0);
+    call(owner, sink, |py, plugin| {
         let block = &plugin.blocks[block as usize - 1];
         let env = &plugin.envs[block.env];
         let globals = env.globals.bind(py);
@@ -221,7 +270,12 @@ pub fn run(block: u32, args: &[Value], cells: &mut [Cell], owned: &mut [bool], s
             .iter()
             .map(|v| convert::argument(py, v, from_json))
             .collect::<PyResult<Vec<_>>>()?;
-        let value = block.function.bind(py).call1(PyTuple::new(py, args)?)?;
+        let value = match block.function.bind(py).call1(PyTuple::new(py, args)?) {
+            Ok(value) => value,
+            // It asked to be left: what it did until then is done.
+            Err(e) if is_leaving(py, &plugin.prelude, &e) => py.None().into_bound(py),
+            Err(e) => return Err(e),
+        };
         let truth = if value.is_none() {
             RUN_NONE
         } else if value.is_truthy()? {
@@ -323,8 +377,46 @@ pub fn has_action(name: &str) -> bool {
     .unwrap_or(false)
 }
 
-pub fn action(name: &str, names: &[Text], values: &[Value], sink: Sink) -> bool {
-    call(sink, |py, plugin| {
+/// `stop_execution` and `debugger_shell` leave the code that calls them by an exception.
+fn is_leaving(py: Python<'_>, prelude: &Py<PyModule>, error: &PyErr) -> bool {
+    prelude
+        .bind(py)
+        .getattr("Leave")
+        .is_ok_and(|leave| error.is_instance(py, &leave))
+}
+
+pub fn fire(owner: u64, moment: &str, args: &str, sink: Sink) -> bool {
+    call(owner, sink, |py, plugin| {
+        let fire = plugin.prelude.bind(py).getattr("fire")?;
+        fire.call1((owner, moment, args)).map(drop)
+    })
+    .is_some()
+}
+
+pub fn method(owner: u64, name: &str, args: &str, sink: Sink) -> bool {
+    let text = call(owner, sink, |py, plugin| {
+        let method = plugin.prelude.bind(py).getattr("call_method")?;
+        method.call1((name, args))?.extract::<String>()
+    });
+    match text {
+        Some(text) => {
+            send(sink, SINK_RESULT, &text);
+            true
+        }
+        None => false,
+    }
+}
+
+pub fn forget(owner: u64) {
+    with(|py, plugin| {
+        let forget = plugin.prelude.bind(py).getattr("forget");
+        // Nothing depends on it: the number is never used again.
+        let _ = forget.and_then(|f| f.call1((owner,)));
+    });
+}
+
+pub fn action(owner: u64, name: &str, names: &[Text], values: &[Value], sink: Sink) -> bool {
+    call(owner, sink, |py, plugin| {
         let slice = PyDict::new(py);
         for (n, v) in names.iter().zip(values) {
             slice.set_item(
@@ -338,12 +430,16 @@ pub fn action(name: &str, names: &[Text], values: &[Value], sink: Sink) -> bool 
             .getattr("call_action")?
             .call1((name, slice))
             .map(drop)
+            .or_else(|e| match is_leaving(py, &plugin.prelude, &e) {
+                true => Ok(()),
+                false => Err(e),
+            })
     })
     .is_some()
 }
 
 pub fn copy(cells: &mut [Cell], sink: Sink) -> bool {
-    call(sink, |py, plugin| {
+    call(0, sink, |py, plugin| {
         let others: Vec<Bound<'_, PyAny>> = cells
             .iter()
             .filter(|c| c.tag == Tag::Other)
@@ -371,7 +467,7 @@ pub fn release(handle: u64) {
 }
 
 pub fn json(handle: u64, sink: Sink) {
-    let text = call(sink, |py, plugin| {
+    let text = call(0, sink, |py, plugin| {
         plugin
             .prelude
             .bind(py)

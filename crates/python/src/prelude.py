@@ -31,11 +31,6 @@ functions["__builtins__"] = builtins
 functions["__name__"] = "functions"
 
 
-class _NoProgram:
-    def __getattr__(self, name):
-        raise gdb.error("monitor.%s needs a running program; a trace has none" % name)
-
-
 gdb = types.ModuleType("gdb", "The debugger, as far as blocks can ask it.")
 
 
@@ -46,24 +41,29 @@ class _Error(RuntimeError):
 _Error.__name__ = _Error.__qualname__ = "error"
 _Error.__module__ = "gdb"
 gdb.error = _Error
-
-
-def _execute(command, from_tty=False, to_string=False):
-    print("(no program: %s)" % command)
-    return "" if to_string else None
-
-
-def _no_program(*args, **kwargs):
-    raise gdb.error("there is no program: this is a trace")
-
-
-gdb.execute = _execute
-gdb.parse_and_eval = _no_program
-gdb.selected_frame = _no_program
-gdb.selected_thread = _no_program
 sys.modules["gdb"] = gdb
 functions["gdb"] = gdb
-functions["monitor"] = _NoProgram()
+
+
+def connect(ask, owner, borrow, cell):
+    """`ask` puts a question to the debugger; `owner` tells whose code runs;
+    `borrow` and `cell` turn values of slices into Python's and back."""
+    global _upcall, _owner, _borrow, _cell
+    _upcall, _owner, _borrow, _cell = ask, owner, borrow, cell
+
+
+def _ask(what, **args):
+    ok, text = _upcall(what, json.dumps(args, default=_plain))
+    if not ok:
+        raise gdb.error(text)
+    return json.loads(text) if text else None
+
+
+def _plain(value):
+    """A value of the program or an odd key, as JSON can have it."""
+    number = getattr(value, "_number", None)
+    return repr(value) if number is None else number
+
 
 # A module has no copy: children share it with their parents.
 copyreg.pickle(types.ModuleType, lambda m: m.__name__)
@@ -151,8 +151,13 @@ def compile_block(env, name, file, text, lines, shifts, params, assigned):
     return types.FunctionType(inner, env)
 
 
+ACTIONS = []
+
+
 def has_action(name):
     function = functions.get(name)
+    if function in ACTIONS:
+        return False
     return callable(function) and function is not getattr(builtins, name, None)
 
 
@@ -196,3 +201,476 @@ def describe(error, tb):
     whole.stack = traceback.StackSummary.from_list(frames)
     last = traceback.format_exception_only(type(error), error)[-1].strip()
     return last, "".join(whole.format())
+
+
+# ---- the debugger ----
+
+
+class Value:
+    """A value of the program, read when it was asked for."""
+
+    def __init__(self, found):
+        self._text = found["text"]
+        self._number = found.get("number")
+        self._string = found.get("string")
+        self._lvalue = found.get("lvalue")
+        self.type = found["type"]
+        self.address = found.get("address")
+        self.is_optimized_out = self._text == "<optimized out>"
+
+    def _need(self):
+        if self._number is None:
+            raise gdb.error("not a number: %s" % self._text)
+        return self._number
+
+    def _sub(self, form):
+        if self._lvalue is None:
+            raise gdb.error("not in memory: %s" % self._text)
+        return parse_and_eval(form % self._lvalue)
+
+    def dereference(self):
+        if self._lvalue is None and self._number is not None:
+            return parse_and_eval("*(%s) %d" % (self.type, self._number))
+        return self._sub("*(%s)")
+
+    referenced_value = dereference
+
+    def string(self, encoding=None, errors=None, length=-1):
+        if self._string is None:
+            raise gdb.error("not a string: %s" % self._text)
+        return self._string if length < 0 else self._string[:length]
+
+    def format_string(self, **options):
+        return self._text
+
+    def __getitem__(self, key):
+        if isinstance(key, str):
+            pointer = self.type.rstrip().endswith(("*", "&"))
+            return self._sub("(%s)" + ("->" if pointer else ".") + key)
+        return self._sub("(%%s)[%d]" % int(key))
+
+    def __str__(self):
+        return self._text
+
+    def __repr__(self):
+        return "<gdb.Value %s>" % self._text
+
+    def __int__(self):
+        return int(self._need())
+
+    __index__ = __int__
+
+    def __float__(self):
+        return float(self._need())
+
+    def __bool__(self):
+        return bool(self._need())
+
+    def __hash__(self):
+        return hash(self._number if self._number is not None else self._text)
+
+    def __eq__(self, other):
+        if isinstance(other, str):
+            return self._string == other
+        return self._need() == getattr(other, "_number", other)
+
+    def __neg__(self):
+        return -self._need()
+
+    def __invert__(self):
+        return ~self._need()
+
+    def __abs__(self):
+        return abs(self._need())
+
+
+def _numeric(name):
+    def method(self, other):
+        function = getattr(type(self._need()), name)
+        return function(self._need(), getattr(other, "_number", other))
+
+    method.__name__ = name
+    return method
+
+
+for _name in (
+    "lt le gt ge add sub mul floordiv truediv mod pow and or xor lshift rshift "
+    "radd rsub rmul rfloordiv rtruediv rmod rand ror rxor"
+).split():
+    setattr(Value, "__%s__" % _name, _numeric("__%s__" % _name))
+
+
+class Symtab:
+    def __init__(self, filename):
+        self.filename = filename
+
+    def __str__(self):
+        return self.filename
+
+
+class Sal:
+    def __init__(self, line, filename):
+        self.line = line
+        self.symtab = Symtab(filename) if filename else None
+
+
+class Frame:
+    def __init__(self, found):
+        self._found = found
+
+    def name(self):
+        return self._found["name"]
+
+    def level(self):
+        return self._found["level"]
+
+    def pc(self):
+        return self._found["pc"]
+
+    def is_valid(self):
+        return True
+
+    def older(self):
+        found = _ask("frame", level=self._found["level"] + 1)
+        return Frame(found) if found else None
+
+    def newer(self):
+        level = self._found["level"]
+        return Frame(_ask("frame", level=level - 1)) if level else None
+
+    def read_var(self, name):
+        found = _ask("eval", expression=str(name), level=self._found["level"], variable=True)
+        return Value(found)
+
+    def find_sal(self):
+        return Sal(self._found.get("line") or 0, self._found.get("file"))
+
+    def function(self):
+        return self._found["name"]
+
+    def __eq__(self, other):
+        return isinstance(other, Frame) and self._found == other._found
+
+
+class Thread:
+    def __init__(self, found):
+        self.num = self.global_num = found["num"]
+        self.ptid = (found["pid"], found["tid"], 0)
+        self.name = found["name"]
+
+    def is_valid(self):
+        return True
+
+
+def execute(command, from_tty=False, to_string=False):
+    """Runs a command of the prompt."""
+    found = _ask("execute", command=str(command), capture=bool(to_string))
+    if to_string:
+        return found
+    if found:
+        print(found, end="" if found.endswith("\n") else "\n")
+
+
+def parse_and_eval(expression):
+    return Value(_ask("eval", expression=str(expression)))
+
+
+def selected_frame():
+    found = _ask("frame", level=None)
+    if found is None:
+        raise gdb.error("No frame is currently selected.")
+    return Frame(found)
+
+
+def selected_thread():
+    found = _ask("thread")
+    return Thread(found) if found else None
+
+
+gdb.execute = execute
+gdb.parse_and_eval = parse_and_eval
+gdb.selected_frame = selected_frame
+gdb.newest_frame = lambda: Frame(_ask("frame", level=0))
+gdb.selected_thread = selected_thread
+gdb.Value = Value
+gdb.Frame = Frame
+gdb.write = lambda text, *rest: sys.stdout.write(text)
+gdb.flush = lambda *rest: None
+for _each in (Value, Frame, Thread, Symtab, Sal, execute, parse_and_eval):
+    _each.__module__ = "gdb"
+
+
+# ---- monitors ----
+
+
+class Leave(Exception):
+    """Leaves the code that asked for it."""
+
+
+class StopExecution(Leave):
+    pass
+
+
+class DebuggerShell(Leave):
+    pass
+
+
+MOMENTS = ("state_changed", "transition_taken", "event_applied")
+# For each monitor: callbacks, values of names that its property does not have,
+# and where names of functions are looked up.
+registered = {}
+extras = {}
+globals_of = {}
+debug_functions = {}
+
+
+class Transition:
+    """A transition of a property, as callbacks get it."""
+
+    def __init__(self, found):
+        self.__dict__.update(found)
+
+    def __repr__(self):
+        return "<transition %s -> %s on %s>" % (self.source, self.target, self.event)
+
+
+def _key(s):
+    return tuple(sorted((s or {}).items()))
+
+
+def _value(cell):
+    if isinstance(cell, dict) and "$handle" in cell:
+        return _borrow(cell["$handle"])
+    return cell
+
+
+def _flag(b):
+    return b.strip().lower() not in ("false", "0", "no", "off", "") if isinstance(b, str) else bool(b)
+
+
+def _function(f):
+    if callable(f):
+        return f
+    found = globals_of.get(_owner(), functions).get(f, functions.get(f))
+    if not callable(found):
+        raise ValueError("no function named %r" % (f,))
+    return found
+
+
+class MonitorInterface:
+    """The monitor whose code runs."""
+
+    def get_states(self):
+        return set(_ask("states"))
+
+    def get_current_states(self):
+        return set(_ask("current_states"))
+
+    def set_current_state(self, state, s=None):
+        _ask("set_state", slice=s or {}, state=str(state))
+
+    set_current_states = set_current_state
+
+    def get_env(self, s=None):
+        env = {k: _value(v) for k, v in _ask("env", slice=s or {}).items()}
+        env.update(extras.get(_owner(), {}).get(_key(s), {}))
+        return env
+
+    get_env_dict = get_env
+
+    def get_env_keys(self, s=None, as_iterator=True):
+        keys = list(self.get_env(s))
+        return iter(keys) if as_iterator else keys
+
+    def get_env_value(self, s, key):
+        return self.get_env(s)[key]
+
+    def set_env_value(self, s, key, value):
+        if not _ask("set_env", slice=s or {}, name=str(key), cell=_cell(value)):
+            extras.setdefault(_owner(), {}).setdefault(_key(s), {})[str(key)] = value
+
+    def set_env_dict(self, s, new_env):
+        for key, value in dict(new_env).items():
+            self.set_env_value(s, key, value)
+
+    def get_slices(self):
+        return _ask("slices")
+
+    def get_slice_bindings(self):
+        bindings = {}
+        for s in _ask("slices"):
+            for name, value in s.items():
+                values = bindings.setdefault(name, [])
+                if value not in values:
+                    values.append(value)
+        return bindings
+
+    def print_monitor_state(self):
+        for line in _ask("describe"):
+            print(line)
+
+    def register_event(self, event_type, callback):
+        if event_type not in MOMENTS:
+            raise ValueError("no event %r: one of %s" % (event_type, ", ".join(MOMENTS)))
+        registered.setdefault(_owner(), []).append((event_type, _function(callback)))
+        _ask("callbacks", any=True)
+
+    def unregister_event(self, event_type, callback):
+        mine = registered.get(_owner(), [])
+        entry = (event_type, _function(callback))
+        if entry not in mine:
+            raise ValueError("this callback is not registered for %r" % (event_type,))
+        mine.remove(entry)
+        _ask("callbacks", any=bool(mine))
+
+    def set_globals(self, g):
+        globals_of[_owner()] = g
+
+    def set_quiet(self, b=True):
+        _ask("quiet", on=_flag(b))
+
+    def step_by_step(self, b=True):
+        _ask("step_by_step", on=_flag(b))
+
+    def set_transition_debug_function(self, fun_name=None):
+        if fun_name is None:
+            debug_functions.pop(_owner(), None)
+        else:
+            debug_functions[_owner()] = _function(fun_name)
+        _ask("all_events", on=fun_name is not None)
+
+    def stop_execution(self):
+        _ask("stop", monitor=True)
+        raise StopExecution()
+
+    def debugger_shell(self):
+        _ask("stop", monitor=False)
+        raise DebuggerShell()
+
+
+functions["monitor"] = MonitorInterface()
+
+# Of the appendix of the paper: not for the prompt.
+NOT_FOR_PROMPT = (
+    "get_env_dict set_globals get_env_keys stop_execution set_current_states debugger_shell set_env_dict"
+).split()
+
+
+def call_method(name, text):
+    if name in NOT_FOR_PROMPT:
+        raise gdb.error("%s is not accessible from verde exec" % name)
+    method = None if name.startswith("_") else getattr(MonitorInterface, name, None)
+    if method is None:
+        raise gdb.error("a monitor has no method %s" % name)
+    try:
+        args = [ast.literal_eval(text)] if text.strip().startswith("{") else None
+    except (SyntaxError, ValueError):
+        args = None
+    if args is None:
+        args = [_literal(word) for word in _words(text)]
+    value = method(functions["monitor"], *args)
+    if value is None:
+        return ""
+    if isinstance(value, (set, frozenset)):
+        return "{%s}" % ", ".join(sorted(map(repr, value)))
+    return repr(value)
+
+
+def _words(text):
+    """White space separates arguments, except inside brackets and strings."""
+    words, word, depth, quote = [], "", 0, ""
+    for c in text:
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        if c.isspace() and depth <= 0 and not quote:
+            words, word = (words + [word] if word else words), ""
+        else:
+            word += c
+    return words + [word] if word else words
+
+
+def _literal(word):
+    try:
+        return ast.literal_eval(word)
+    except (SyntaxError, ValueError):
+        return word
+
+
+def fire(owner, moment, text):
+    args = json.loads(text)
+    if moment == "debug":
+        function = debug_functions.get(owner)
+        if function is not None:
+            function(*args)
+        return
+    if moment == "transition_taken":
+        args[0] = Transition(args[0])
+    elif moment == "state_changed":
+        args[0] = set(args[0])
+    for kind, callback in list(registered.get(owner, [])):
+        if kind == moment:
+            try:
+                callback(*args)
+            except Leave:
+                pass
+
+
+def forget(owner):
+    for table in (registered, extras, globals_of, debug_functions):
+        table.pop(owner, None)
+
+
+# ---- actions of scenarios ----
+
+
+def checkpoint():
+    """Saves the program and its monitors; the checkpoint's number."""
+    return _ask("checkpoint")
+
+
+def restore_checkpoint(c):
+    _ask("restore_checkpoint", number=int(c))
+
+
+def set_watchpoint(expression, mode="w"):
+    return _ask("set_watchpoint", expression=str(expression), mode=str(mode))
+
+
+def unset_watchpoint(which):
+    _ask("unset_point", which=str(which), watch=True)
+
+
+def set_breakpoint(location):
+    return _ask("set_breakpoint", location=str(location))
+
+
+def unset_breakpoint(which):
+    _ask("unset_point", which=str(which), watch=False)
+
+
+def stop():
+    _ask("stop", monitor=False)
+
+
+def set_state(state, s=None, of=None):
+    _ask("set_state", slice=s or {}, state=str(state), property=of)
+
+
+for _each in (
+    checkpoint,
+    restore_checkpoint,
+    set_watchpoint,
+    unset_watchpoint,
+    set_breakpoint,
+    unset_breakpoint,
+    stop,
+    set_state,
+):
+    functions[_each.__name__] = _each
+    ACTIONS.append(_each)

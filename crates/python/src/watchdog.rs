@@ -35,6 +35,23 @@ impl Drop for Running {
     }
 }
 
+/// The block waits for somebody else until this is dropped.
+pub struct Paused(u64);
+
+pub fn pause() -> Paused {
+    Paused(RUNNING.swap(0, Ordering::AcqRel))
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        if self.0 != 0 {
+            // Under a new number: its time begins again.
+            let number = STARTED.fetch_add(1, Ordering::Relaxed) + 1;
+            RUNNING.store(number, Ordering::Release);
+        }
+    }
+}
+
 /// The limit in milliseconds if the block that runs now has used it up, else 0.
 pub fn expired() -> u64 {
     let running = RUNNING.load(Ordering::Acquire);

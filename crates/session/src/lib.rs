@@ -12,6 +12,8 @@ mod recorder;
 pub mod replay;
 pub mod report;
 mod router;
+mod rows;
+mod shipped;
 mod trace;
 
 pub use json::{Json, Object};

@@ -31,6 +31,16 @@ pub enum Failed {
     Read { path: String, error: std::io::Error },
     #[error("{} has errors", source_name(.0))]
     Diagnostics(Vec<(Arc<Source>, Vec<Diagnostic>)>),
+    #[error(
+        "there is no property std:{name}; the shipped ones are: {}",
+        shipped_names()
+    )]
+    NotShipped { name: String },
+    #[error("property {}: the initialization failed: {}", .property.name, crate::replay::describe(.failure))]
+    Initialization {
+        property: Arc<Property>,
+        failure: Box<verde_monitor::Failure>,
+    },
     #[error("functions file {file}: {}", .raised.error)]
     Functions { file: String, raised: Raised },
     #[error("{file}:{line}: this {role} needs Python ({reason}), but: {}", .raised.error)]
@@ -41,6 +51,11 @@ pub enum Failed {
         reason: String,
         raised: Raised,
     },
+}
+
+fn shipped_names() -> String {
+    let names: Vec<&str> = crate::shipped::names().collect();
+    names.join(", ")
 }
 
 fn source_name(found: &[(Arc<Source>, Vec<Diagnostic>)]) -> String {
@@ -57,7 +72,7 @@ pub fn read_source(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Failed> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failed> {
     read_source(path).map_err(|error| Failed::Read {
         path: path.display().to_string(),
         error,
@@ -80,7 +95,8 @@ impl Loader {
         let mut properties: Vec<Arc<Property>> = Vec::new();
         let (mut wrong, mut warnings) = (Vec::new(), Vec::new());
         for path in &self.properties {
-            let loaded = load_property(&path.display().to_string(), &read(path)?, &functions);
+            let (name, bytes) = crate::shipped::property(path)?;
+            let loaded = load_property(&name, &bytes, &functions);
             match loaded.model {
                 Some(mut p) => {
                     p.name = unique_name(&p.name, &properties);
@@ -107,7 +123,9 @@ impl Loader {
                 .map_err(|raised| Failed::Functions { file, raised })?;
         }
         for p in &properties {
-            if let (Err(raised), Some((block, reason))) = (host.prepare(p), p.needs_python()) {
+            if let (Err(raised), Some((block, reason))) =
+                (host.prepare((&**p).into()), p.needs_python())
+            {
                 return Err(Failed::Python {
                     file: p.source.name.clone(),
                     line: p.source.line(block.span.start),
@@ -126,7 +144,7 @@ impl Loader {
 }
 
 /// `queue`, then `queue#2`, `queue#3`.
-fn unique_name(name: &str, before: &[Arc<Property>]) -> String {
+pub(crate) fn unique_name(name: &str, before: &[Arc<Property>]) -> String {
     (1..)
         .map(|k| {
             if k == 1 {

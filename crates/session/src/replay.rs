@@ -1,18 +1,18 @@
 //! Properties over a saved trace, without a process.
 
-use crate::json::{Json, Object};
-use crate::lines::{Line, next_line};
+use crate::lines::{Line, at_hand, next_line};
 use crate::properties::LoadedSet;
-use crate::recorder::{Found, Recorder};
+use crate::recorder::Recorder;
 use crate::report::*;
-use crate::router::{Route, Router, arguments};
+use crate::router::{ArgList, Route, Router, arguments};
+use crate::rows::{event_row, final_property, violation_row};
 use crate::trace::{self, Strings};
 use smallvec::SmallVec;
-use std::io::BufRead;
+use std::io::{BufRead, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use verde_monitor::{Entry, Event, Failure, FinalVerdict, Host, Monitor, Options, SlotRef};
-use verde_property::{Property, StateId};
+use verde_monitor::{Event, Failure, FinalVerdict, Monitor, Options};
+use verde_property::Property;
 use verde_pyhost::PythonHost;
 
 /// Which slices an event's row shows.
@@ -75,6 +75,23 @@ struct One {
     monitor: Monitor,
     recorder: Recorder,
     violations: u64,
+}
+
+/// Most lines that are read before the first of them is applied.
+const TOGETHER: usize = 16;
+
+/// A line that was read. A few of them lie on the stack.
+#[allow(clippy::large_enum_variant)]
+enum Read<'a> {
+    Blank,
+    Event(trace::TraceEvent<'a>, SmallVec<[Call<'a>; 1]>),
+    Wrong(String),
+}
+
+/// An event for one monitor.
+struct Call<'a> {
+    route: Route,
+    args: ArgList<'a>,
 }
 
 /// Monitors and what they have seen. Rows go to the sink as they come.
@@ -142,6 +159,22 @@ impl<'s> Replay<'s> {
                 self.outcome.interrupted = true;
                 break;
             }
+            // Lines that are there already go together; nobody waits for more of them.
+            let used = match reader.fill_buf() {
+                Ok(available) => self.lines_at_hand(available),
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) => {
+                    self.outcome.error = Some(ReplayError::Read(e));
+                    break;
+                }
+            };
+            reader.consume(used);
+            if self.outcome.error.is_some() {
+                break;
+            }
+            if used > 0 {
+                continue;
+            }
             let line = match next_line(&mut reader, &mut buffer) {
                 Ok(line) => line,
                 Err(e) => {
@@ -159,32 +192,85 @@ impl<'s> Replay<'s> {
                     break;
                 }
             };
-            self.outcome.lines += 1;
-            if self.outcome.lines == 1 && buffer.starts_with("\u{feff}".as_bytes()) {
-                buffer.drain(..3);
-            }
-            if buffer.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
             let strings = Strings::with_capacity(0);
-            match trace::parse(&buffer, &strings) {
-                Ok(event) => {
-                    self.event(&event);
-                    if self.outcome.error.is_some() {
-                        break;
-                    }
-                }
-                Err(_) if last => {
-                    self.outcome.cut = true;
-                    break;
-                }
-                Err(e) => {
-                    self.malformed(e.to_string());
-                    break;
-                }
+            let read = self.read(&buffer, self.outcome.lines == 0, &strings);
+            if last && matches!(read, Read::Wrong(_)) {
+                self.outcome.lines += 1;
+                self.outcome.cut = true;
+                break;
+            }
+            self.line(read);
+            if self.outcome.error.is_some() {
+                break;
             }
         }
         self.finish()
+    }
+
+    /// Applies some of the whole lines in `available`; returns how many bytes they take.
+    /// The monitors hear of all these events before the first is applied.
+    fn lines_at_hand(&mut self, available: &[u8]) -> usize {
+        let strings = Strings::with_capacity(0);
+        let mut lines: SmallVec<[Read; TOGETHER]> = SmallVec::new();
+        let mut used = 0;
+        while lines.len() < TOGETHER
+            && let Some(line) = at_hand(&available[used..])
+        {
+            used += line.len() + 1;
+            let first = self.outcome.lines == 0 && lines.is_empty();
+            lines.push(self.read(line, first, &strings));
+        }
+        for (monitor, one) in self.ones.iter().enumerate() {
+            let events = lines.iter().flat_map(|l| match l {
+                Read::Event(_, calls) => &calls[..],
+                _ => &[],
+            });
+            let own = events.filter(|c| c.route.monitor == monitor);
+            one.monitor.expect(own.map(|c| (c.route.spec, &c.args[..])));
+        }
+        for line in lines {
+            self.line(line);
+            if self.outcome.error.is_some() {
+                break;
+            }
+        }
+        used
+    }
+
+    /// Reads a line; `first`: the first of the trace.
+    fn read<'a>(&self, line: &'a [u8], first: bool, strings: &'a Strings) -> Read<'a> {
+        let mark = "\u{feff}".as_bytes();
+        let line = match line.strip_prefix(mark) {
+            Some(rest) if first => rest,
+            _ => line,
+        };
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Read::Blank;
+        }
+        match trace::parse(line, strings) {
+            Ok(event) => {
+                let routes = self.router.find(&event).iter();
+                let calls = routes.map(|route| {
+                    let property = self.ones[route.monitor].monitor.property();
+                    Call {
+                        route: *route,
+                        args: arguments(&event, &property.event(route.spec).params),
+                    }
+                });
+                let calls = calls.collect();
+                Read::Event(event, calls)
+            }
+            Err(e) => Read::Wrong(e.to_string()),
+        }
+    }
+
+    fn line(&mut self, read: Read) {
+        self.outcome.lines += 1;
+        match read {
+            Read::Blank => {}
+            Read::Event(event, calls) => self.event(&event, &calls),
+            Read::Wrong(detail) => self.malformed(detail),
+        }
     }
 
     fn malformed(&mut self, detail: String) {
@@ -194,9 +280,8 @@ impl<'s> Replay<'s> {
         });
     }
 
-    fn event(&mut self, e: &trace::TraceEvent) {
-        let routes: SmallVec<[Route; 4]> = self.router.find(e).into();
-        if routes.is_empty() {
+    fn event(&mut self, e: &trace::TraceEvent, calls: &[Call]) {
+        if calls.is_empty() {
             self.outcome.skipped += 1;
         }
         // With every slice after every event, a property shows that it saw nothing.
@@ -205,13 +290,12 @@ impl<'s> Replay<'s> {
         }
         let n = e.n.unwrap_or(self.outcome.lines);
         let mut relevant = false;
-        for route in &routes {
+        for Call { route, args } in calls {
             let one = &mut self.ones[route.monitor];
-            let args = arguments(e, &one.monitor.property().event(route.spec).params);
             let event = Event {
                 n,
                 spec: route.spec,
-                args: &args,
+                args,
                 tid: e.tid,
                 time: e.time,
                 loc: e.loc,
@@ -226,8 +310,8 @@ impl<'s> Replay<'s> {
                 self.rows(monitor, n, e);
             }
         } else {
-            for route in &routes {
-                self.rows(route.monitor, n, e);
+            for call in calls {
+                self.rows(call.route.monitor, n, e);
             }
         }
     }
@@ -255,30 +339,15 @@ impl<'s> Replay<'s> {
             return;
         }
         if self.show != Show::Final {
-            let slices = one.monitor.slices();
-            let shown: Vec<SlotRef> = match self.show {
-                Show::All => slices.iter().collect(),
-                _ => {
-                    let mut touched = std::mem::take(&mut one.recorder.touched);
-                    // A slot may already belong to the next slice.
-                    touched.retain(|(r, created)| {
-                        slices.is_live(*r) && slices.created(*r) == *created
-                    });
-                    touched.into_iter().map(|(r, _)| r).collect()
-                }
-            };
-            let row = EventRow {
+            let name = e.name.to_string();
+            let row = event_row(
+                &one.monitor,
+                &mut one.recorder,
+                self.show,
                 n,
-                event: e.name.to_string(),
-                property: property.name.clone(),
-                verdict: slices.verdict().word(),
-                taken: std::mem::take(&mut one.recorder.taken),
-                slices: shown
-                    .into_iter()
-                    .map(|r| slice_row(&one.monitor, r, &mut self.host))
-                    .collect(),
-                ended: std::mem::take(&mut one.recorder.ended),
-            };
+                name,
+                &mut self.host,
+            );
             (self.sink)(Row::Event(row));
         }
         self.violations(monitor, e.tid, e.loc);
@@ -326,103 +395,8 @@ impl<'s> Replay<'s> {
             events: self.events,
             complete,
             properties,
+            program: None,
         }));
         self.outcome
-    }
-}
-
-fn slice_row(m: &Monitor, r: SlotRef, host: &mut dyn Host) -> SliceRow {
-    let slices = m.slices();
-    let property = m.property();
-    let state = property.state(slices.state(r));
-    let env = property
-        .env
-        .iter()
-        .enumerate()
-        .filter_map(|(i, name)| Json::of_cell(slices.env(r, i), host).map(|v| (name.clone(), v)))
-        .collect();
-    SliceRow {
-        slice: Object::of(&slices.bindings(r)),
-        parent: slices
-            .parent_mask(r)
-            .map(|mask| Object::of(&slices.named(mask, &slices.key(r)))),
-        state: state.name.clone(),
-        verdict: state.verdict.word(),
-        env: Object(env),
-    }
-}
-
-fn violation_row(
-    m: &Monitor,
-    found: Found,
-    history: usize,
-    tid: Option<u64>,
-    loc: Option<&str>,
-) -> ViolationRow {
-    let property = m.property();
-    ViolationRow {
-        property: property.name.clone(),
-        slice: found.slice,
-        state: found.state,
-        how: found.how,
-        n: found.n,
-        tid,
-        loc: loc.map(str::to_string),
-        history: m
-            .history(found.history, history)
-            .iter()
-            .map(|e| history_row(property, e))
-            .collect(),
-    }
-}
-
-fn history_row(property: &Property, e: &Entry) -> HistoryRow {
-    let spec = property.event(e.event);
-    let state = |s: StateId| property.state(s).name.clone();
-    HistoryRow {
-        n: e.n,
-        kind: spec.kind.word(),
-        when: spec.when.word(),
-        event: spec.name.clone(),
-        args: Object(
-            e.args
-                .iter()
-                .map(|(i, v)| (spec.params[*i as usize].text.clone(), Json::of_field(v)))
-                .collect(),
-        ),
-        from: state(e.from),
-        to: state(e.to),
-        taken: e.taken,
-        tid: e.tid,
-        loc: e.loc.clone(),
-        time: e.time,
-    }
-}
-
-fn final_property(m: &Monitor, verdict: FinalVerdict, violations: u64) -> FinalProperty {
-    let slices = m.slices();
-    let property = m.property();
-    let root_state = slices.root().map(|r| slices.state(r));
-    let sliced = property.is_sliced();
-    let by_state = property.states.iter().enumerate().map(|(i, s)| {
-        let id = StateId(i as u16);
-        // The root is a slice like the others only when there is no `slice on`.
-        let root = u64::from(sliced && root_state == Some(id));
-        (s.name.clone(), slices.in_state(id) - root)
-    });
-    let total = if sliced {
-        slices.live()
-    } else {
-        u64::from(root_state.is_some())
-    };
-    FinalProperty {
-        property: property.name.clone(),
-        verdict: match verdict {
-            FinalVerdict::True => "true",
-            FinalVerdict::False => "false",
-            FinalVerdict::Inconclusive => "inconclusive",
-        },
-        violations,
-        slices: FinalSlices::count(by_state, total, slices.ended()),
     }
 }

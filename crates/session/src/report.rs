@@ -66,6 +66,9 @@ pub struct ViolationRow {
     pub tid: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loc: Option<String>,
+    /// The calls that led there, innermost first; a trace has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backtrace: Option<Vec<String>>,
     pub history: Vec<HistoryRow>,
 }
 
@@ -86,6 +89,9 @@ pub struct HistoryRow {
     pub loc: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<u64>,
+    /// The calls that led there, when they were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backtrace: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -99,6 +105,17 @@ pub struct FinalRow {
     pub events: u64,
     pub complete: bool,
     pub properties: Vec<FinalProperty>,
+    /// How the program ended; a trace has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramEnd>,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum ProgramEnd {
+    Exit(i32),
+    Signal(String),
 }
 
 #[derive(Clone, Debug, Serialize)]

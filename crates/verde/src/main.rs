@@ -1,6 +1,7 @@
 //! The `verde` program: reads the command line and calls what does the work.
 
 mod args;
+mod monitor_args;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, Parser};
@@ -9,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use verde_cli::{Exit, Interrupt, ReplayCommand};
+use verde_cli::{Exit, Interrupt, Interruption, ReplayCommand};
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
@@ -61,12 +62,27 @@ fn on_interrupt(interrupt: Arc<Interrupt>, violated: u8) -> std::io::Result<()> 
     Ok(())
 }
 
+/// ^C ends the run, and its report says so.
+fn until_interrupted() -> Arc<Interruption> {
+    let interruption = Arc::new(Interruption::default());
+    let asked = interruption.clone();
+    // Without the handler ^C simply kills the run.
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT]) {
+        let wait = move || signals.forever().for_each(|_| asked.ask());
+        let _ = std::thread::Builder::new().spawn(wait);
+    }
+    interruption
+}
+
 fn run(command: Command) -> Exit {
     match command {
         Command::Lint(a) => {
             verde_cli::lint(&a.into(), &mut std::io::stdout().lock()).unwrap_or(Exit::ERROR)
         }
+        Command::Check(a) => verde_cli::check(&a.into(), &until_interrupted()),
+        Command::Record(a) => verde_cli::record(&a.into(), &until_interrupted()),
         Command::Debug(a) => verde_cli::debug(a.into()),
+        Command::Attach(a) => verde_cli::debug(a.into()),
         Command::Graph(a) => verde_cli::graph(&a.into()),
         Command::Replay(a) => {
             let command: ReplayCommand = a.into();

@@ -1,10 +1,10 @@
 //! `verde debug` from outside: what it says about a small program, compared
 //! with gdb where gdb is there.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+mod lab;
 
-type Fallible = Result<(), Box<dyn std::error::Error>>;
+use lab::{Fallible, Lab};
+use std::process::{Command, Stdio};
 
 const SOURCE: &str = r#"#include <stdio.h>
 #include <string.h>
@@ -35,92 +35,13 @@ int main(int argc, char **argv) {
 }
 "#;
 
-struct Lab {
-    dir: tempfile::TempDir,
-}
-
-impl Lab {
-    fn new() -> Result<Lab, Box<dyn std::error::Error>> {
-        let dir = tempfile::tempdir()?;
-        std::fs::write(dir.path().join("prog.c"), SOURCE)?;
-        let mut gcc = Command::new("gcc");
-        gcc.args(["-g", "-O0", "-o", "prog", "prog.c"]);
-        let done = gcc.current_dir(dir.path()).status()?;
-        assert!(done.success());
-        Ok(Lab { dir })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn verde(&self, commands: &[&str], args: &[&str]) -> std::io::Result<Output> {
-        let mut verde = Command::new(env!("CARGO_BIN_EXE_verde"));
-        verde.args(["debug", "--batch"]);
-        for command in commands {
-            verde.args(["--ex", command]);
-        }
-        verde.arg(self.path("prog")).args(args);
-        verde.stdin(Stdio::null()).output()
-    }
-
-    fn text(&self, commands: &[&str]) -> std::io::Result<String> {
-        let output = self.verde(commands, &[])?;
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{errors}");
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-
-    fn gdb(&self, commands: &[&str]) -> std::io::Result<Option<String>> {
-        if !Path::new("/usr/bin/gdb").exists() {
-            return Ok(None);
-        }
-        let mut gdb = Command::new("/usr/bin/gdb");
-        gdb.args(["-q", "-nx", "-batch", "-iex", "set debuginfod enabled off"]);
-        for command in ["set width 0"].iter().chain(commands) {
-            gdb.args(["-ex", command]);
-        }
-        let output = gdb.arg(self.path("prog")).stdin(Stdio::null()).output()?;
-        Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()))
-    }
-
-    /// Both debuggers say the same lines, but for the noise around starting
-    /// and for addresses of the stack, which depend on the environment.
-    fn same_as_gdb(&self, commands: &[&str]) -> Fallible {
-        let ours = essentials(&self.text(commands)?);
-        if let Some(theirs) = self.gdb(commands)? {
-            assert_eq!(ours, essentials(&theirs), "{commands:?}");
-        }
-        Ok(())
-    }
-}
-
-fn essentials(text: &str) -> Vec<String> {
-    let noise = |line: &&str| {
-        line.is_empty()
-            || line.starts_with("[Thread debugging")
-            || line.starts_with("Using host lib")
-            || line.starts_with("[Inferior 1")
-            || line.starts_with("Continuing.")
-            || line.starts_with("Run till exit")
-            || line.starts_with("warning:")
-    };
-    let lines = text.lines().filter(|l| !noise(l));
-    let masked = lines.map(|line| {
-        let mut parts = line.split("0x7fff");
-        let mut out = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            out.push_str("STACK");
-            out.push_str(part.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
-        }
-        out
-    });
-    masked.collect()
+fn new_lab() -> Result<Lab, Box<dyn std::error::Error>> {
+    Lab::c(SOURCE, &["-O0"])
 }
 
 #[test]
 fn stops_frames_and_values_are_gdbs() -> Fallible {
-    let lab = Lab::new()?;
+    let lab = new_lab()?;
     lab.same_as_gdb(&[
         "break inner",
         "run",
@@ -172,7 +93,7 @@ fn stops_frames_and_values_are_gdbs() -> Fallible {
 
 #[test]
 fn a_watchpoint_shows_old_and_new() -> Fallible {
-    let lab = Lab::new()?;
+    let lab = new_lab()?;
     lab.same_as_gdb(&["watch counter", "run", "continue", "print counter", "bt 1"])?;
     let text = lab.text(&[
         "break outer",
@@ -190,7 +111,7 @@ fn a_watchpoint_shows_old_and_new() -> Fallible {
 
 #[test]
 fn values_can_be_changed() -> Fallible {
-    let lab = Lab::new()?;
+    let lab = new_lab()?;
     let commands = [
         "break prog.c:8",
         "run",
@@ -211,7 +132,7 @@ fn values_can_be_changed() -> Fallible {
 
 #[test]
 fn ends_are_told() -> Fallible {
-    let lab = Lab::new()?;
+    let lab = new_lab()?;
     let text = |args: &[&str]| -> std::io::Result<String> {
         let output = lab.verde(&["run", "bt"], args)?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -230,7 +151,7 @@ fn ends_are_told() -> Fallible {
 
 #[test]
 fn mistakes_are_one_line_and_the_next_command_runs() -> Fallible {
-    let lab = Lab::new()?;
+    let lab = new_lab()?;
     let commands = [
         "no-such-command",
         "print nonexistent",
@@ -258,7 +179,7 @@ fn mistakes_are_one_line_and_the_next_command_runs() -> Fallible {
 
 #[test]
 fn programs_that_cannot_be_debugged() -> Fallible {
-    let lab = Lab::new()?;
+    let lab = new_lab()?;
     std::fs::write(lab.path("text"), "no program")?;
     for name in ["missing", "text", "."] {
         let mut verde = Command::new(env!("CARGO_BIN_EXE_verde"));
@@ -275,7 +196,7 @@ fn programs_that_cannot_be_debugged() -> Fallible {
 
 #[test]
 fn files_and_pipes_give_commands() -> Fallible {
-    let lab = Lab::new()?;
+    let lab = new_lab()?;
     std::fs::write(
         lab.path("script"),
         "# a comment\nbreak inner\n\nrun\nprint k\n",
@@ -303,7 +224,7 @@ fn files_and_pipes_give_commands() -> Fallible {
 
 #[test]
 fn expressions_are_displayed_at_every_stop() -> Fallible {
-    let lab = Lab::new()?;
+    let lab = new_lab()?;
     let commands = [
         "break inner",
         "run",
@@ -323,7 +244,7 @@ fn expressions_are_displayed_at_every_stop() -> Fallible {
 
 #[test]
 fn functions_of_libraries_can_be_named_before_they_are_loaded() -> Fallible {
-    let lab = Lab::new()?;
+    let lab = new_lab()?;
     let text = lab.text(&["tbreak printf", "run", "bt -1", "continue"])?;
     assert!(text.contains("Temporary breakpoint 1, "), "{text}");
     assert!(text.contains("in main (argc=1"), "{text}");
@@ -333,7 +254,7 @@ fn functions_of_libraries_can_be_named_before_they_are_loaded() -> Fallible {
 
 #[test]
 fn a_second_run_begins_anew() -> Fallible {
-    let lab = Lab::new()?;
+    let lab = new_lab()?;
     let commands = [
         "break inner",
         "run",

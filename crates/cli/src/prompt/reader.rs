@@ -8,12 +8,12 @@ use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 use std::io::{BufRead, IsTerminal, Write};
-use verde_session::debug::Completer;
-
-const PROMPT: &str = "(verde) ";
 
 /// Completion for the line editor.
-pub(super) struct Names(Completer);
+pub(super) struct Names(Completion);
+
+/// Where the last word of a line begins, and what it may become.
+pub(super) type Completion = Box<dyn Fn(&str) -> (usize, Vec<String>)>;
 
 impl Complete for Names {
     type Candidate = Pair;
@@ -24,7 +24,7 @@ impl Complete for Names {
         at: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
-        let (start, words) = self.0.complete(line.get(..at).unwrap_or(line));
+        let (start, words) = (self.0)(line.get(..at).unwrap_or(line));
         let pair = |word: String| Pair {
             display: word.clone(),
             replacement: word,
@@ -47,7 +47,7 @@ pub(super) enum Reader {
 
 impl Reader {
     /// A line editor if somebody sits in front of it.
-    pub fn open(completer: Completer) -> Result<Reader, ReadlineError> {
+    pub fn open(completer: Completion) -> Result<Reader, ReadlineError> {
         if !std::io::stdin().is_terminal() {
             return Ok(Reader::Plain);
         }
@@ -58,10 +58,10 @@ impl Reader {
     }
 
     /// The next line; `None` at the end of the input.
-    pub fn next(&mut self) -> Option<String> {
+    pub fn next(&mut self, prompt: &str) -> Option<String> {
         match self {
             Reader::Terminal(editor) => loop {
-                match editor.readline(PROMPT) {
+                match editor.readline(prompt) {
                     Ok(line) => {
                         // A line that is not kept in the history is still run.
                         let _ = editor.add_history_entry(line.as_str());
@@ -74,7 +74,7 @@ impl Reader {
             },
             Reader::Plain => {
                 let mut out = std::io::stdout();
-                out.write_all(PROMPT.as_bytes()).ok()?;
+                out.write_all(prompt.as_bytes()).ok()?;
                 out.flush().ok()?;
                 let mut line = Vec::new();
                 let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok()?;

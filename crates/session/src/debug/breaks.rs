@@ -5,7 +5,7 @@ use super::failure::{Result, failure};
 use super::here::Here;
 use super::location::split_condition;
 use super::points::{Condition, Kind, Site};
-use verde_engine::{Addr, On, Owner, Trap};
+use verde_engine::{Addr, On, Owner, Tid, Trap};
 use verde_expr::{FrameScope, Node, compile};
 use verde_symbols::{FileAddr, Frame, LineSpan, Modules, Registers};
 
@@ -20,6 +20,7 @@ impl Debugger {
 
     fn add_break(&mut self, args: &str, temporary: bool) -> Result<()> {
         let (place, condition) = split_condition(args);
+        let (place, thread) = self.split_thread(place)?;
         let spec = match place {
             "" => self.here_as_location()?,
             place => place.to_owned(),
@@ -28,13 +29,14 @@ impl Debugger {
         let condition = match condition {
             Some(text) => Some(Condition {
                 text: text.to_owned(),
-                node: self.bind_at(&sites, text)?,
+                node: self.bind_where(&sites, text)?,
             }),
             None => None,
         };
         let text = self.describe_sites(&spec, &sites);
         let kind = Kind::Code { spec, sites };
         let number = self.points.add(kind, temporary, condition);
+        self.points.get_mut(number)?.thread = thread;
         if let Err(e) = self.arm() {
             self.remove_point(number)?;
             return Err(e);
@@ -46,6 +48,28 @@ impl Debugger {
         self.say(&format!("{title} {number}{text}"))
     }
 
+    /// Takes `thread N` off the end of a location.
+    fn split_thread<'a>(&self, place: &'a str) -> Result<(&'a str, Option<(usize, Tid)>)> {
+        let words = place.rsplit_once(char::is_whitespace);
+        let (place, number) = match words.map(|(head, last)| (head.trim_end(), last)) {
+            Some(("thread", number)) => ("", number),
+            Some((head, number)) => match head.strip_suffix(" thread") {
+                Some(place) => (place.trim_end(), number),
+                None => return Ok((place, None)),
+            },
+            None => return Ok((place, None)),
+        };
+        let numbers = self.live.as_ref().map(|l| l.numbers.as_slice());
+        let tid = number.parse::<usize>().ok().and_then(|n| {
+            let tid = numbers?.get(n.checked_sub(1)?)?;
+            Some((n, *tid))
+        });
+        match tid {
+            Some(thread) => Ok((place, Some(thread))),
+            None => failure(format!("Unknown thread {number}.")),
+        }
+    }
+
     fn here_as_location(&self) -> Result<String> {
         match &self.live {
             Some(live) => Ok(format!("*{:#x}", live.frame(live.selected)?.pc)),
@@ -53,8 +77,38 @@ impl Debugger {
         }
     }
 
+    /// The same, later if no place is known yet.
+    fn bind_where(&mut self, sites: &[Site], text: &str) -> Result<Option<Node>> {
+        match sites.is_empty() {
+            true => Ok(None),
+            false => self.bind_at(sites, text).map(Some),
+        }
+    }
+
+    /// Conditions of breakpoints that have found their places.
+    fn bind_late(&mut self) {
+        for index in 0..self.points.list.len() {
+            let point = &self.points.list[index];
+            let (Kind::Code { sites, .. }, Some(condition)) = (&point.kind, &point.condition)
+            else {
+                continue;
+            };
+            if condition.node.is_some() || sites.is_empty() {
+                continue;
+            }
+            let (sites, text) = (sites.clone(), condition.text.clone());
+            // One that makes no sense there is told when the place is reached.
+            let node = self.bind_at(&sites, &text).ok();
+            if let Some(condition) = &mut self.points.list[index].condition {
+                condition.node = node;
+            }
+        }
+    }
+
     /// An expression bound to the variables that are visible at a place.
     fn bind_at(&mut self, sites: &[Site], text: &str) -> Result<Node> {
+        let without_states = self.with_states(text, true)?;
+        let text = without_states.as_deref().unwrap_or(text);
         let frame = sites.first().and_then(|site| {
             let pc = self.address(site)?;
             let (module, bias) = self.images.module_at(pc)?;
@@ -132,6 +186,8 @@ impl Debugger {
                 sites.extend(fresh);
             }
         }
+        self.bind_late();
+        self.rebind_monitors();
         self.arm()
     }
 
@@ -145,6 +201,8 @@ impl Debugger {
                 self.arm_watch(index)?;
                 continue;
             }
+            self.arm_catch(index)?;
+            let thread = self.points.list[index].thread;
             let Kind::Code { sites, .. } = &self.points.list[index].kind else {
                 continue;
             };
@@ -158,7 +216,8 @@ impl Debugger {
             };
             for (site, at) in sites.iter_mut().zip(wanted) {
                 if let Some(at) = at {
-                    let trap = Trap::new(On::Exec(Addr(at)), Owner::User);
+                    let mut trap = Trap::new(On::Exec(Addr(at)), Owner::User);
+                    trap.thread = thread.map(|(_, tid)| tid);
                     site.trap = Some(live.process.insert(trap)?);
                 }
             }
@@ -189,7 +248,7 @@ impl Debugger {
     }
 
     /// The breakpoints a command is about: those named, or all.
-    fn named_points(&mut self, args: &str) -> Result<Vec<u32>> {
+    pub(super) fn named_points(&mut self, args: &str) -> Result<Vec<u32>> {
         let args = args.strip_prefix("breakpoints").unwrap_or(args).trim();
         if args.is_empty() {
             return Ok(self.points.list.iter().map(|p| p.number).collect());
@@ -206,6 +265,9 @@ impl Debugger {
     }
 
     pub(super) fn delete(&mut self, args: &str) -> Result<()> {
+        if let Some(numbers) = Debugger::of_checkpoints(args) {
+            return self.delete_checkpoints(numbers);
+        }
         for number in self.named_points(args)? {
             self.remove_point(number)?;
         }
@@ -234,14 +296,14 @@ impl Debugger {
         };
         let sites = match &self.points.get_mut(number)?.kind {
             Kind::Code { sites, .. } => sites.clone(),
-            Kind::Watch(_) => Vec::new(),
+            Kind::Watch(_) | Kind::Catch(_) => Vec::new(),
         };
         let text = text.trim();
         if text.is_empty() {
             self.points.get_mut(number)?.condition = None;
             return self.say(&format!("Breakpoint {number} now unconditional."));
         }
-        let node = self.bind_at(&sites, text)?;
+        let node = Some(self.bind_at(&sites, text)?);
         self.points.get_mut(number)?.condition = Some(Condition {
             text: text.to_owned(),
             node,
@@ -272,7 +334,7 @@ impl Debugger {
         let pc = live.frame(0)?.pc;
         let here = |d: &Debugger, k: &Kind| match k {
             Kind::Code { sites, .. } => sites.iter().any(|s| d.address(s) == Some(pc)),
-            Kind::Watch(_) => false,
+            Kind::Watch(_) | Kind::Catch(_) => false,
         };
         let all = self.points.list.iter();
         let numbers: Vec<u32> = all

@@ -47,7 +47,10 @@ const COMMANDS: &[Command] = commands! {
     ["watch"], Debugger::set_watch, No, "watch EXPRESSION [if CONDITION]: stop when it is written and changes";
     ["rwatch"], Debugger::set_rwatch, No, "rwatch EXPRESSION: stop when it is read";
     ["awatch"], Debugger::set_awatch, No, "awatch EXPRESSION: stop when it is read or written";
-    ["delete", "d"], Debugger::delete, No, "delete [NUMBER]...: forget breakpoints, all without a number";
+    ["catch"], Debugger::set_catch, No, "catch EVENT: stop at syscall [NAME]..., signal [NAME]..., fork, vfork, exec, load [TEXT], unload, throw, catch, rethrow; e.g. catch syscall openat close";
+    ["tcatch"], Debugger::set_tcatch, No, "tcatch EVENT: catch it once";
+    ["commands"], Debugger::set_commands, No, "commands [NUMBER]...: the lines that follow, up to end, run when the breakpoint stops the program; silent as the first one says nothing of the stop";
+    ["delete", "d"], Debugger::delete, No, "delete [NUMBER]...: forget breakpoints, all without a number; delete checkpoint NUMBER";
     ["disable"], Debugger::disable, No, "disable [NUMBER]...: keep breakpoints but do not stop";
     ["enable"], Debugger::enable, No, "enable [NUMBER]...: stop at them again";
     ["condition"], Debugger::condition, No, "condition NUMBER [CONDITION]: stop only if it holds; without one always";
@@ -60,6 +63,9 @@ const COMMANDS: &[Command] = commands! {
     ["finish", "fin"], Debugger::finish, Same, "finish: until the selected function returns; shows its value";
     ["until", "u"], Debugger::until, Same, "until [LOCATION]: to a later line, or to a location";
     ["advance"], Debugger::advance, No, "advance LOCATION: run to a location";
+    ["jump", "j"], Debugger::jump, No, "jump LOCATION: go on there";
+    ["return"], Debugger::return_now, No, "return [VALUE]: leave the selected function at once";
+    ["signal"], Debugger::signal, No, "signal SIGNAL: go on with this signal; signal 0 with none";
     ["backtrace", "bt", "where"], Debugger::backtrace, Same, "backtrace [N]: the calls that led here; the N innermost";
     ["frame", "f"], Debugger::frame, Same, "frame [N]: select a call of the backtrace";
     ["up"], Debugger::up, Same, "up [N]: select the caller";
@@ -67,19 +73,26 @@ const COMMANDS: &[Command] = commands! {
     ["thread", "t"], Debugger::thread, Same, "thread [N]: select a thread; thread apply all COMMAND";
     ["print", "p", "inspect"], Debugger::print, Same, "print[/FORMAT] EXPRESSION: e.g. print *p, print/x n, print a[1]@3, print x = 5";
     ["call"], Debugger::call, Same, "call EXPRESSION: as print, silent for functions without a value";
+    ["printf"], Debugger::printf, No, "printf \"FORMAT\", EXPRESSION...: e.g. printf \"%d %s\\n\", n, name";
+    ["output"], Debugger::output, No, "output[/FORMAT] EXPRESSION: the value alone";
     ["ptype"], Debugger::ptype, Same, "ptype TYPE or EXPRESSION: the whole type";
     ["whatis"], Debugger::whatis, Same, "whatis EXPRESSION: the name of its type";
     ["x"], Debugger::examine, Bare, "x/NFU ADDRESS: N units of size U (b, h, w, g) in format F; e.g. x/4i $pc, x/8xb p, x/s name";
     ["list", "l"], Debugger::list, Bare, "list [LINE or FUNCTION or FIRST,LAST]: source lines";
     ["disassemble"], Debugger::disassemble, Same, "disassemble [FUNCTION]: its instructions";
-    ["info", "i", "inf"], Debugger::info, Same, "info breakpoints, locals, args, registers [NAME], threads, functions [TEXT], frame, line, program, sharedlibrary, source";
+    ["info", "i", "inf"], Debugger::info, Same, "info breakpoints, checkpoints, locals, args, registers [NAME], threads, functions [TEXT], frame, line, program, sharedlibrary, source";
     ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop";
     ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
     ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";
-    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS";
+    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS; set env NAME=VALUE; set cwd DIRECTORY; set follow-fork-mode parent, child";
+    ["unset"], Debugger::unset, No, "unset env [NAME]: take a variable out of the program's environment";
+    ["show"], Debugger::show, No, "show args, env [NAME], cwd, follow-fork-mode";
+    ["checkpoint"], Debugger::checkpoint, No, "checkpoint: save the program as it is now, for restart";
+    ["restart"], Debugger::restart, No, "restart NUMBER: make the program what it was at a checkpoint; restart undo: back again";
     ["kill", "k"], Debugger::kill, No, "kill: end the program";
     ["detach"], Debugger::detach, No, "detach: let the program go on without debugger";
     ["echo"], Debugger::echo, No, "echo TEXT: print a text";
+    ["verde"], Debugger::verde, No, "verde COMMAND: properties and their monitors; verde help lists the commands";
     ["help", "h"], Debugger::help, No, "help [COMMAND]";
 };
 
@@ -114,10 +127,21 @@ fn find(word: &str) -> Result<&'static Command> {
     }
 }
 
+/// The whole name of the command of a line.
+pub(super) fn name_of(line: &str) -> Option<&'static str> {
+    Some(find(split(line.trim()).0).ok()?.names[0])
+}
+
 impl Debugger {
     /// Runs one command line. Empty lines and comments do nothing.
     pub fn execute(&mut self, line: &str) -> Result<Reply> {
         let line = line.trim();
+        if self.joins_group(line) {
+            return Ok(Reply::Next(None));
+        }
+        if self.take_line(line)? {
+            return Ok(Reply::Next(None));
+        }
         if line.is_empty() || line.starts_with('#') {
             return Ok(Reply::Next(None));
         }
@@ -133,6 +157,9 @@ impl Debugger {
         }
         let command = find(word)?;
         (command.run)(self, args)?;
+        if self.run_attached()? == Reply::Quit {
+            return Ok(Reply::Quit);
+        }
         Ok(Reply::Next(match command.again {
             Again::No => None,
             Again::Same => Some(line.to_owned()),

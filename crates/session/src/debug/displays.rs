@@ -60,8 +60,14 @@ impl Debugger {
     pub(super) fn info_display(&mut self, _: &str) -> Result<()> {
         let all = self.displays.list.iter();
         let lines: Vec<String> = all
-            .map(|d| format!("{}:   y  {}", d.number, d.text))
+            .map(|d| match d.letters.as_str() {
+                "" => format!("{}:   y  {}", d.number, d.text),
+                letters => format!("{}:   y  /{letters} {}", d.number, d.text),
+            })
             .collect();
+        if !lines.is_empty() {
+            self.say("Auto-display expressions now in effect:\nNum Enb Expression")?;
+        }
         self.say_all(lines, "There are no auto-display expressions now.")
     }
 

@@ -265,6 +265,9 @@ impl Debugger {
             return String::new();
         };
         let number = live.numbers.iter().position(|t| *t == tid).unwrap_or(0) + 1;
-        format!("{number} (LWP {tid})")
+        match live.process.regs(tid) {
+            Ok(regs) => format!("{number} (Thread {:#x} (LWP {tid}))", regs.fs_base),
+            Err(_) => format!("{number} (LWP {tid})"),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Debugger;
 use super::failure::{Result, failure};
+use super::stops::description;
 use verde_engine::Treatment;
 
 impl Debugger {
@@ -19,7 +20,7 @@ impl Debugger {
         if signals.is_empty() {
             return failure("Which signals?  handle SIGUSR1 nostop noprint pass");
         }
-        for signal in signals {
+        for &signal in &signals {
             let mut treatment = self.signals.get(signal);
             for word in &words {
                 change(&mut treatment, word)?;
@@ -28,6 +29,39 @@ impl Debugger {
             if let Some(live) = &mut self.live {
                 live.process.options.signals.set(signal, treatment);
             }
+        }
+        match words.is_empty() {
+            true => Ok(()),
+            false => self.signal_table(&signals),
+        }
+    }
+
+    /// `info signals [SIGNAL]`.
+    pub(super) fn info_signals(&mut self, args: &str) -> Result<()> {
+        if args.is_empty() {
+            let all: Vec<i32> = (1..=64).collect();
+            self.signal_table(&all)?;
+            return self.say("\nUse the \"handle\" command to change these tables.");
+        }
+        match verde_sys::signals::by_name(args) {
+            Some(signal) => self.signal_table(&[signal]),
+            None => failure(format!("Unknown signal name '{args}'.")),
+        }
+    }
+
+    fn signal_table(&mut self, signals: &[i32]) -> Result<()> {
+        self.say("Signal        Stop\tPrint\tPass to program\tDescription")?;
+        for &signal in signals {
+            let treatment = self.signals.get(signal);
+            let word = |yes| if yes { "Yes" } else { "No" };
+            self.say(&format!(
+                "{:<13} {}\t{}\t{}\t\t{}",
+                verde_sys::signals::name(signal),
+                word(treatment.stop),
+                word(treatment.print),
+                word(treatment.pass),
+                description(signal)
+            ))?;
         }
         Ok(())
     }

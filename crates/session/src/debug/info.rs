@@ -1,6 +1,7 @@
 //! `info` and what it knows.
 
 use super::Debugger;
+use super::catches::Exception;
 use super::failure::{NO_STACK, NOT_RUN, Result, failure};
 use super::points::{Kind, Point};
 use super::registers::to_dwarf;
@@ -17,14 +18,19 @@ pub(super) fn topics() -> impl Iterator<Item = &'static str> {
 const TOPICS: &[Topic] = &[
     ("args", Debugger::info_args),
     ("breakpoints", Debugger::info_breakpoints),
+    ("checkpoints", Debugger::info_checkpoints),
     ("display", Debugger::info_display),
+    ("events", Debugger::info_events),
     ("frame", Debugger::info_frame),
     ("functions", Debugger::info_functions),
     ("line", Debugger::info_line),
     ("locals", Debugger::info_locals),
+    ("monitors", Debugger::info_monitors),
     ("program", Debugger::info_program),
     ("registers", Debugger::info_registers),
     ("sharedlibrary", Debugger::info_libraries),
+    ("signals", Debugger::info_signals),
+    ("slices", Debugger::info_slices),
     ("source", Debugger::info_source),
     ("threads", Debugger::info_threads),
     ("watchpoints", Debugger::info_watchpoints),
@@ -140,12 +146,27 @@ impl Debugger {
                 "",
                 watch.text
             )),
+            Kind::Catch(catch) => {
+                lines.push(format!(
+                    "{}  {:<18} {}",
+                    head("catchpoint"),
+                    "",
+                    catch.on.what()
+                ));
+            }
+            Kind::Code { .. } if point.exception.is_some() => {
+                let word = point.exception.map_or("", Exception::word);
+                let what = format!("exception {word}");
+                lines.push(format!("{}  {:<18} {what}", head("catchpoint"), ""));
+            }
             Kind::Code { spec, sites } => {
                 let all = sites.iter().filter_map(|s| self.address(s));
                 places = all.map(|at| (at, self.place_text(at))).collect();
                 match places.as_slice() {
                     [(at, text)] => {
-                        lines.push(format!("{}  {at:#018x} {text}", head("breakpoint")));
+                        let thread = point.thread.map(|(n, _)| format!(" thread {n}"));
+                        let thread = thread.unwrap_or_default();
+                        lines.push(format!("{}  {at:#018x} {text}{thread}", head("breakpoint")));
                         places.clear();
                     }
                     [] => lines.push(format!("{}  <PENDING>          {spec}", head("breakpoint"))),
@@ -156,14 +177,22 @@ impl Debugger {
         if let Some(condition) = &point.condition {
             lines.push(format!("\tstop only if {}", condition.text));
         }
+        if let Some((number, _)) = point.thread {
+            lines.push(format!("\tstop only in thread {number}"));
+        }
+        let word = match (&point.kind, point.exception) {
+            (Kind::Catch(_), _) | (_, Some(_)) => "catchpoint",
+            _ => "breakpoint",
+        };
         match point.hits {
             0 => {}
-            1 => lines.push("\tbreakpoint already hit 1 time".to_owned()),
-            n => lines.push(format!("\tbreakpoint already hit {n} times")),
+            1 => lines.push(format!("\t{word} already hit 1 time")),
+            n => lines.push(format!("\t{word} already hit {n} times")),
         }
         if point.ignore > 0 {
             lines.push(format!("\tignore next {} hits", point.ignore));
         }
+        lines.extend(point.commands.iter().map(|c| format!("        {c}")));
         for (i, (at, text)) in places.iter().enumerate() {
             let number = format!("{}.{}", point.number, i + 1);
             lines.push(format!("{number:<27} {enabled}   {at:#018x} {text}"));
@@ -392,9 +421,8 @@ impl Debugger {
             return self.say("No threads.");
         };
         let (current, selected) = (live.tid, live.selected);
-        let pid = live.process.pid();
         let numbers = live.numbers.clone();
-        self.say("  Id   Target Id         Frame")?;
+        let mut rows = Vec::new();
         for (i, tid) in numbers.into_iter().enumerate() {
             let Some(live) = &mut self.live else { break };
             if !live.process.is_stopped(tid) {
@@ -402,15 +430,16 @@ impl Debugger {
             }
             let base = live.process.regs(tid)?.fs_base;
             live.look(tid, &self.images)?;
-            let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
-            let name = name.unwrap_or_default();
+            let name = self.thread_name(tid);
             let mark = if tid == current { '*' } else { ' ' };
             let frame = self.frame_text(0, false);
-            self.say(&format!(
-                "{mark} {:<4} Thread {base:#x} (LWP {tid}) \"{}\" {frame}",
-                i + 1,
-                name.trim_end()
-            ))?;
+            let target = format!("Thread {base:#x} (LWP {tid}) \"{name}\"");
+            rows.push((format!("{mark} {:<4}", i + 1), target, frame));
+        }
+        let width = rows.iter().map(|r| r.1.len()).max().unwrap_or(0).max(17);
+        self.say(&format!("  Id   {:<width$} Frame ", "Target Id"))?;
+        for (number, target, frame) in rows {
+            self.say(&format!("{number} {target:<width$} {frame}"))?;
         }
         if let Some(live) = &mut self.live {
             live.look(current, &self.images)?;

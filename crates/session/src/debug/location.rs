@@ -136,7 +136,7 @@ impl Debugger {
     }
 
     /// The program takes a function of this name from a library.
-    fn is_imported(&self, name: &str) -> bool {
+    pub(super) fn is_imported(&self, name: &str) -> bool {
         let program = self.images.program();
         let names = program.section(".dynstr").and_then(|(at, size)| {
             let size = usize::try_from(size).ok()?;

@@ -22,35 +22,45 @@ impl Debugger {
     }
 
     /// Starts the program with all breakpoints set; it does not run yet.
-    fn launch(&mut self) -> Result<()> {
+    pub(super) fn launch(&mut self) -> Result<()> {
         self.end_process()?;
         let launch = Launch {
             program: std::path::absolute(&self.program)?,
             args: self.args.clone(),
+            env: self.settings.environment(),
+            cwd: self.settings.cwd.clone(),
+            own_group: self.terminal.open(),
             ..Launch::default()
         };
         let options = Options {
             signals: self.signals.clone(),
+            follow: self.settings.follow,
             ..Options::default()
         };
         let process = Process::launch(&launch, options)?;
         self.images.refresh(&process);
+        self.interrupts.of(process.interrupter());
         self.live = Some(Live::new(process));
         self.listing.reset();
         if let Err(e) = self.arm() {
             self.end_process()?;
             return Err(e);
         }
+        self.restart_monitors()?;
+        self.await_start();
+        self.rebind_monitors();
         Ok(())
     }
 
     /// Lets everything go and waits for the next stop.
     pub(super) fn go_on(&mut self) -> Result<()> {
-        let Some(live) = &mut self.live else {
+        if self.live.is_none() {
             return failure(NOT_RUN);
+        }
+        let stop = match self.let_go()? {
+            Some(stop) => stop,
+            None => self.wait()?,
         };
-        live.process.resume_all()?;
-        let stop = self.wait()?;
         self.announce(stop, None)
     }
 
@@ -62,7 +72,9 @@ impl Debugger {
             let count = self.number(args)?;
             self.ignore_here(count.saturating_sub(1))?;
         }
-        self.say("Continuing.")?;
+        if !self.attached.is_running() {
+            self.say("Continuing.")?;
+        }
         self.go_on()
     }
 
@@ -94,6 +106,9 @@ impl Debugger {
         let pid = live.process.pid();
         live.process.detach()?;
         self.forget_process();
+        let program = self.program.display();
+        let text = format!("Detaching from program: {program}, process {pid}");
+        self.say(&text)?;
         self.say(&format!("[Inferior 1 (process {pid}) detached]"))
     }
 
@@ -109,10 +124,14 @@ impl Debugger {
     }
 
     pub(super) fn forget_process(&mut self) {
-        self.live = None;
+        self.terminal.close();
+        self.checkpoints.process_gone(self.live.take());
+        self.monitors_lose_traps();
         // A local goes with its frame.
         let is_local = |k: &Kind| matches!(k, Kind::Watch(w) if w.frame.is_some());
-        self.points.list.retain(|p| !is_local(&p.kind));
+        self.points
+            .list
+            .retain(|p| !is_local(&p.kind) && p.thread.is_none());
         for point in &mut self.points.list {
             point.forget_traps();
         }
@@ -133,9 +152,7 @@ impl Debugger {
             }
             // Nothing is ever asked or paged, whatever a script says.
             "confirm" | "pagination" | "width" | "height" => Ok(()),
-            _ => failure(format!(
-                "\"set {what}\" is not a command.  Try \"set var\" or \"set args\"."
-            )),
+            _ => self.set_other(what, rest, args),
         }
     }
 }

@@ -29,6 +29,8 @@ impl Debugger {
                 return Ok(Reply::Quit);
             }
         }
+        let place = |e| Failure(format!("{}: {e}", path.display()));
+        self.end_of_lines().map_err(place)?;
         Ok(Reply::Next(None))
     }
 
@@ -62,7 +64,9 @@ impl Debugger {
                 continue;
             };
             live.look(tid, &self.images)?;
-            let title = format!("\nThread {}:", self.thread_title(tid));
+            let title = self.thread_title(tid);
+            let title = title.strip_suffix(')').unwrap_or(&title);
+            let title = format!("\nThread {title} \"{}\"):", self.thread_name(tid));
             self.say(&title)?;
             if let Err(e) = self.execute(rest) {
                 done = Err(e);

@@ -1,12 +1,14 @@
 //! Waiting for the program, and what is said when it stops.
 
 use super::Debugger;
-use super::failure::{NOT_RUN, Result, failure};
+use super::catches::Exception;
+use super::failure::{Failure, NOT_RUN, Result, failure};
 use super::here::Here;
+use super::irv::{Asked, Outside};
 use super::points::{Access, Kind};
 use std::io::Write;
-use verde_engine::{Cause, End, Error, FrameRef, Tid, TrapId};
-use verde_expr::{FrameScope, PrintOptions, Value, eval, print_value};
+use verde_engine::{Cause, End, Error, FrameRef, Tid};
+use verde_expr::{Data, FrameScope, PrintOptions, Value, eval, evaluate, print_value};
 use verde_symbols::{Memory, backtrace, source_frames};
 
 /// Why the program is stopped.
@@ -17,22 +19,21 @@ pub(super) enum Reason {
     Step,
     Signal(i32),
     Interrupted,
-}
-
-/// What a step wants to hear about besides breakpoints.
-#[derive(Default)]
-pub(super) struct Expected {
-    pub trap: Option<TrapId>,
+    /// A monitor or the scenario asked for it; lines to say.
+    Monitor(Vec<String>),
 }
 
 impl Debugger {
     /// Waits until there is something to tell.
     pub(super) fn wait(&mut self) -> Result<Reason> {
-        self.wait_expecting(&Expected::default())
+        self.out_flush()?;
+        self.attached.forget();
+        let reason = self.next_reason();
+        self.terminal.take();
+        reason
     }
 
-    pub(super) fn wait_expecting(&mut self, expected: &Expected) -> Result<Reason> {
-        self.out_flush()?;
+    fn next_reason(&mut self) -> Result<Reason> {
         loop {
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
@@ -41,18 +42,28 @@ impl Debugger {
                 continue;
             };
             if let Some(end) = stop.ended() {
+                self.monitors_see_end(end);
                 return Ok(Reason::Ended(end));
             }
             let mut reason = None;
             for cause in &stop.causes {
-                if let Some(new) = self.judge(stop.tid, cause, expected)? {
+                if let Some(new) = self.judge(stop.tid, cause)? {
                     reason = Some(merge(reason, new));
                 }
+            }
+            let asked = self.show_to_monitors(stop.tid, &stop.causes, reason.is_some());
+            if let Asked::Stop(lines) = &asked {
+                reason = Some(merge(reason, Reason::Monitor(lines.clone())));
             }
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
             };
             match reason {
+                // Threads were stopped for a block that looked at the program.
+                None if asked == Asked::Settled => match live.process.resume_all() {
+                    Ok(()) | Err(Error::Gone | Error::NoThread(_)) => {}
+                    Err(e) => return Err(e.into()),
+                },
                 None => match live.process.resume(stop.tid) {
                     // Its end is the next thing to be reported.
                     Ok(()) | Err(Error::Gone | Error::NoThread(_)) => {}
@@ -68,8 +79,10 @@ impl Debugger {
                     for tid in live.process.threads() {
                         live.process.cancel_step(tid)?;
                     }
+                    let before = live.tid;
                     live.look(stop.tid, &self.images)?;
                     self.listing.reset();
+                    self.say_switch(before)?;
                     return Ok(reason);
                 }
             }
@@ -77,13 +90,15 @@ impl Debugger {
     }
 
     /// Whether a cause is one to stop for.
-    fn judge(&mut self, tid: Tid, cause: &Cause, expected: &Expected) -> Result<Option<Reason>> {
+    fn judge(&mut self, tid: Tid, cause: &Cause) -> Result<Option<Reason>> {
         match *cause {
-            Cause::Trap { id } if expected.trap == Some(id) => Ok(Some(Reason::Step)),
-            Cause::Trap { id } | Cause::Watch { id, .. } => {
+            Cause::Trap { id } | Cause::Watch { id, .. } | Cause::Syscall { id, .. } => {
                 let mut lines = Vec::new();
                 for number in self.points.of_trap(id) {
-                    lines.extend(self.hit(tid, number)?);
+                    let what = self.reaction_to(number);
+                    if let Some(text) = self.hit(tid, number, cause)? {
+                        lines.extend(self.react_to_point(tid, what, text));
+                    }
                 }
                 Ok((!lines.is_empty()).then_some(Reason::Point(lines)))
             }
@@ -101,37 +116,46 @@ impl Debugger {
             }
             Cause::StepDone => Ok(Some(Reason::Step)),
             Cause::Interrupted => Ok(Some(Reason::Interrupted)),
-            Cause::Signal { signal, .. } => Ok(Some(Reason::Signal(signal))),
-            Cause::Loaded | Cause::Unloaded => {
-                self.images_changed()?;
-                Ok(None)
+            Cause::Signal { signal, .. } => {
+                self.react_outside(Some(tid), &Outside::Signal(signal));
+                let stop = self.signals.get(signal).stop;
+                Ok(stop.then_some(Reason::Signal(signal)))
             }
+            Cause::Fork { .. } => Ok(points(self.forked(tid, cause)?)),
+            Cause::Loaded | Cause::Unloaded => Ok(points(self.libraries_changed(tid, cause)?)),
             Cause::Exec => {
+                self.monitors_lose_traps();
                 for point in &mut self.points.list {
                     point.forget_traps();
                 }
                 self.images_changed()?;
-                Ok(None)
+                Ok(points(self.executed(tid)?))
             }
             _ => Ok(None),
         }
     }
 
     /// A breakpoint or watchpoint was hit: what to say if it is to stop.
-    fn hit(&mut self, tid: Tid, number: u32) -> Result<Option<String>> {
+    pub(super) fn hit(&mut self, tid: Tid, number: u32, cause: &Cause) -> Result<Option<String>> {
         let Some(index) = self.points.list.iter().position(|p| p.number == number) else {
             return Ok(None);
         };
-        let changed = match self.watched_change(index) {
+        let changed = match self.watched_change(index, tid)? {
             Some(change) => change,
             None => return Ok(None),
         };
-        let node = self.points.list[index]
-            .condition
-            .as_ref()
-            .map(|c| c.node.clone());
+        let condition = self.points.list[index].condition.as_ref();
+        let node = condition.map(|c| c.node.clone());
+        // With states of monitors in it, it is another expression each time.
+        let current = match condition {
+            Some(c) => self.with_states(&c.text, false),
+            None => Ok(None),
+        };
         let mut complaint = String::new();
-        if let Some(node) = node {
+        if let Some(None) = node {
+            complaint = format!("Error in testing condition for breakpoint {number}:\n");
+        }
+        if let Some(Some(node)) = node {
             let Some(live) = &mut self.live else {
                 return Ok(None);
             };
@@ -143,7 +167,16 @@ impl Debugger {
                 innermost: true,
                 memo: &mut self.memo,
             };
-            match eval(&node, &mut here).and_then(|v| v.to_bool()) {
+            let truth = match current {
+                Ok(None) => eval(&node, &mut here)
+                    .and_then(|v| v.to_bool())
+                    .map_err(Into::into),
+                Ok(Some(text)) => evaluate(&text, &mut here)
+                    .and_then(|v| v.to_bool())
+                    .map_err(Into::into),
+                Err(e) => Err::<bool, Failure>(e),
+            };
+            match truth {
                 Ok(false) => return Ok(None),
                 Ok(true) => {}
                 Err(e) => {
@@ -152,6 +185,7 @@ impl Debugger {
                 }
             }
         }
+        let caught = self.catch_text(number, cause);
         let point = &mut self.points.list[index];
         point.hits += 1;
         if point.ignore > 0 {
@@ -160,9 +194,15 @@ impl Debugger {
         }
         let text = match &point.kind {
             Kind::Watch(_) => changed,
+            Kind::Catch(_) => caught,
+            Kind::Code { .. } if point.exception.is_some() => {
+                let done = point.exception.map_or("", Exception::done);
+                format!("\nCatchpoint {number} (exception {done}), ")
+            }
             Kind::Code { .. } if point.temporary => format!("\nTemporary breakpoint {number}, "),
             Kind::Code { .. } => format!("\nBreakpoint {number}, "),
         };
+        self.attached.hit(point);
         if point.temporary {
             self.remove_point(number)?;
         }
@@ -171,32 +211,29 @@ impl Debugger {
 
     /// For a watchpoint what has changed, for others nothing; `None`: the
     /// value is what it was.
-    fn watched_change(&mut self, index: usize) -> Option<String> {
+    fn watched_change(&mut self, index: usize, tid: Tid) -> Result<Option<String>> {
         let number = self.points.list[index].number;
-        let new = {
-            let Kind::Watch(watch) = &self.points.list[index].kind else {
-                return Some(String::new());
-            };
-            let (at, ty) = (watch.at, watch.node.ty.clone());
-            let here = self.here();
-            Value::at(ty, at.0, &here)
-        };
-        let old = match &mut self.points.list[index].kind {
-            Kind::Watch(watch) => watch.old.replace(new.clone()),
-            Kind::Code { .. } => None,
+        if !matches!(self.points.list[index].kind, Kind::Watch(_)) {
+            return Ok(Some(String::new()));
+        }
+        let Some((old, new)) = self.watched_now(index, tid)? else {
+            return Ok(None);
         };
         let same = old.as_ref().is_some_and(|o| o.data == new.data);
         let Kind::Watch(watch) = &self.points.list[index].kind else {
-            return None;
+            return Ok(None);
         };
         let head = format!("\n{} {number}: {}\n", watch.on.title(), watch.text);
         let access = watch.on;
         let mut show = |v: &Value| {
+            if matches!(v.data, Data::Missing(_)) {
+                return "<unreadable>".to_owned();
+            }
             let here = self.here();
             print_value(v, &here, &PrintOptions::default()).unwrap_or_else(|e| format!("<{e}>"))
         };
-        Some(match (access, same, &old) {
-            (Access::Write, true, _) => return None,
+        Ok(Some(match (access, same, &old) {
+            (Access::Write, true, _) => return Ok(None),
             (Access::Read | Access::Both, true, _) | (_, _, None) => {
                 format!("{head}\nValue = {}", show(&new))
             }
@@ -207,7 +244,7 @@ impl Debugger {
                     show(&new)
                 )
             }
-        })
+        }))
     }
 
     /// Says why and where the program stopped. `before`: the function a step
@@ -215,9 +252,17 @@ impl Debugger {
     pub(super) fn announce(&mut self, reason: Reason, before: Option<FrameRef>) -> Result<()> {
         match reason {
             Reason::Ended(end) => return self.announce_end(end),
+            Reason::Point(_) if self.attached.is_silent() => return Ok(()),
             Reason::Point(lines) => {
                 // "Breakpoint 1, " and the frame share a line.
+                let who = self.stopper().map(|who| format!("\n{who} hit "));
                 for (i, line) in lines.iter().enumerate() {
+                    let line = &match (&who, line.strip_prefix('\n')) {
+                        (Some(who), Some(what)) if !what.starts_with("Watchpoint") => {
+                            format!("{who}{what}")
+                        }
+                        _ => line.clone(),
+                    };
                     match line.strip_suffix(", ") {
                         Some(_) if i + 1 == lines.len() => write!(self.out, "{line}")?,
                         Some(head) => self.say(head)?,
@@ -239,10 +284,21 @@ impl Debugger {
             Reason::Signal(signal) => {
                 let name = verde_sys::signals::name(signal);
                 let text = description(signal);
-                self.say(&format!("\nProgram received signal {name}, {text}."))?;
+                let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
+                self.say(&format!("\n{who} received signal {name}, {text}."))?;
+            }
+            Reason::Monitor(lines) => {
+                let frame = self.frame_text(0, false);
+                self.say(&frame)?;
+                self.show_displays()?;
+                for line in lines {
+                    self.say(&line)?;
+                }
+                return Ok(());
             }
             Reason::Interrupted => {
-                self.say("\nProgram received signal SIGINT, Interrupt.")?;
+                let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
+                self.say(&format!("\n{who} received signal SIGINT, Interrupt."))?;
             }
         }
         self.say_frame(0, false)?;
@@ -274,12 +330,22 @@ impl Debugger {
     }
 }
 
+/// A stop with something to say, if there is anything.
+fn points(lines: Vec<String>) -> Option<Reason> {
+    (!lines.is_empty()).then_some(Reason::Point(lines))
+}
+
 /// Two causes at once are one stop.
 fn merge(first: Option<Reason>, second: Reason) -> Reason {
     match (first, second) {
         (None, reason) => reason,
         (Some(Reason::Point(mut a)), Reason::Point(b)) => {
             a.extend(b);
+            Reason::Point(a)
+        }
+        // What a monitor says comes with whatever else stops.
+        (Some(Reason::Point(mut a)), Reason::Monitor(b)) => {
+            a.splice(0..0, b);
             Reason::Point(a)
         }
         (Some(Reason::Step), other) | (Some(other), Reason::Step) => other,
@@ -301,7 +367,7 @@ fn innermost(
 }
 
 /// A signal in words.
-fn description(signal: i32) -> &'static str {
+pub(super) fn description(signal: i32) -> &'static str {
     match verde_sys::signals::name(signal).as_str() {
         "SIGHUP" => "Hangup",
         "SIGINT" => "Interrupt",

@@ -1,0 +1,244 @@
+//! `verde check` and `verde record`: a program to its end, unattended.
+
+use crate::diagnostics::Format;
+use crate::monitors::MonitorSetup;
+use crate::paint::Paint;
+use crate::suppress::Suppressions;
+use crate::{Exit, human, junit, sarif};
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+use verde_session::Show;
+use verde_session::debug::{Debugger, Ending, Interruption, Limits, Output, RunOutcome, TraceFile};
+use verde_session::report::{Row, ViolationRow};
+
+/// What `verde check` was asked for.
+pub struct CheckCommand {
+    pub monitors: MonitorSetup,
+    pub format: Format,
+    pub show: Show,
+    pub verbose: bool,
+    /// Standard error without it.
+    pub output: Option<PathBuf>,
+    pub junit: Option<PathBuf>,
+    pub sarif: Option<PathBuf>,
+    pub suppress: Vec<PathBuf>,
+    pub timeout: Option<Duration>,
+    pub stop_on_violation: bool,
+    pub error_exitcode: u8,
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+}
+
+/// What `verde record` was asked for.
+pub struct RecordCommand {
+    pub monitors: MonitorSetup,
+    pub output: PathBuf,
+    pub timeout: Option<Duration>,
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+}
+
+/// The report of a run: rows as they come, and what the summaries need.
+struct Report {
+    out: Box<dyn Write>,
+    format: Format,
+    paint: Paint,
+    suppressions: Suppressions,
+    error: Option<io::Error>,
+    violations: Vec<ViolationRow>,
+    suppressed: u64,
+    last: Option<verde_session::report::FinalRow>,
+}
+
+impl Report {
+    fn row(&mut self, row: Row) {
+        if let Row::Violation(v) = &row {
+            if self.suppressions.cover(v) {
+                self.suppressed += 1;
+                return;
+            }
+            self.violations.push(v.clone());
+        }
+        if let Row::Final(f) = &row {
+            self.last = Some(f.clone());
+        }
+        if self.error.is_some() {
+            return;
+        }
+        let written = match self.format {
+            Format::Human => human::write_row(&row, self.paint, &mut self.out),
+            Format::Jsonl => serde_json::to_writer(&mut self.out, &row)
+                .map_err(io::Error::from)
+                .and_then(|()| self.out.write_all(b"\n")),
+        };
+        // What a report on a terminal says is seen while the program runs.
+        self.error = written.and_then(|()| self.out.flush()).err();
+    }
+}
+
+/// Runs a program under its properties to the end.
+pub fn check(c: &CheckCommand, interruption: &Interruption) -> Exit {
+    let mut suppressions = Suppressions::default();
+    for path in &c.suppress {
+        if let Err(e) = suppressions.read(path) {
+            return complain(&format!("cannot read {}: {e}", path.display()));
+        }
+    }
+    let (out, paint): (Box<dyn Write>, Paint) = match &c.output {
+        Some(path) => match File::create(path) {
+            Ok(file) => (Box::new(BufWriter::new(file)), Paint::off()),
+            Err(e) => return complain(&format!("cannot write {}: {e}", path.display())),
+        },
+        None => (Box::new(io::stderr()), Paint::stderr()),
+    };
+    let report = Rc::new(RefCell::new(Report {
+        out,
+        format: c.format,
+        paint,
+        suppressions,
+        error: None,
+        violations: Vec::new(),
+        suppressed: 0,
+        last: None,
+    }));
+    let rows = report.clone();
+    let output = Output::Rows {
+        sink: Box::new(move |row| rows.borrow_mut().row(row)),
+        show: c.show,
+        verbose: c.verbose,
+    };
+    let mut debugger = match open(&c.program, &c.args) {
+        Ok(debugger) => debugger,
+        Err(exit) => return exit,
+    };
+    if let Err(exit) = c.monitors.load(&mut debugger, output) {
+        return exit;
+    }
+    let limits = Limits {
+        timeout: c.timeout,
+        stop_on_violation: c.stop_on_violation,
+    };
+    let outcome = match debugger.check(limits, interruption) {
+        Ok(outcome) => outcome,
+        Err(e) => return complain(&e.to_string()),
+    };
+    drop(debugger);
+    finish(c, &outcome, &report.borrow())
+}
+
+/// Runs a program and writes down the events that its properties saw.
+pub fn record(c: &RecordCommand, interruption: &Interruption) -> Exit {
+    let mut debugger = match open(&c.program, &c.args) {
+        Ok(debugger) => debugger,
+        Err(exit) => return exit,
+    };
+    let output = Output::Rows {
+        sink: Box::new(|_| {}),
+        show: Show::Final,
+        verbose: false,
+    };
+    if let Err(exit) = c.monitors.load(&mut debugger, output) {
+        return exit;
+    }
+    match File::create(&c.output) {
+        Ok(file) => {
+            let out = Box::new(BufWriter::with_capacity(1 << 16, file));
+            debugger.record_to(TraceFile::new(out));
+        }
+        Err(e) => return complain(&format!("cannot write {}: {e}", c.output.display())),
+    }
+    let limits = Limits {
+        timeout: c.timeout,
+        stop_on_violation: false,
+    };
+    let outcome = match debugger.check(limits, interruption) {
+        Ok(outcome) => outcome,
+        Err(e) => return complain(&e.to_string()),
+    };
+    if let Some(Err(e)) = debugger.end_recording() {
+        return complain(&format!("cannot write {}: {e}", c.output.display()));
+    }
+    say_missing(&outcome);
+    exit_of(&outcome, false, Exit::VIOLATED)
+}
+
+fn open(program: &Path, args: &[OsString]) -> Result<Debugger, Exit> {
+    let out = Box::new(io::stderr());
+    Debugger::open(program.to_owned(), args.to_vec(), out).map_err(|e| complain(&e.to_string()))
+}
+
+fn complain(text: &str) -> Exit {
+    let _ = writeln!(io::stderr(), "verde: {text}");
+    Exit::ERROR
+}
+
+fn say_missing(outcome: &RunOutcome) {
+    for name in &outcome.never_found {
+        complain(&format!(
+            "event {name}: its function was never found: the verdict is inconclusive"
+        ));
+    }
+}
+
+fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &Report) -> Exit {
+    say_missing(outcome);
+    if outcome.timed_out {
+        complain("the time is up: the program was ended");
+    }
+    if report.suppressed > 0 {
+        complain(&format!(
+            "{} suppressed",
+            human::plural(report.suppressed, "violation")
+        ));
+    }
+    if let Some(e) = &report.error {
+        return complain(&format!("cannot write the report: {e}"));
+    }
+    let Some(last) = &report.last else {
+        return complain("the run ended without a verdict");
+    };
+    if let Some(path) = &c.junit
+        && let Err(e) = std::fs::write(path, junit::text(last, &report.violations))
+    {
+        return complain(&format!("cannot write {}: {e}", path.display()));
+    }
+    if let Some(path) = &c.sarif
+        && let Err(e) = std::fs::write(path, sarif::text(&report.violations))
+    {
+        return complain(&format!("cannot write {}: {e}", path.display()));
+    }
+    let violated = match report.suppressed {
+        0 => outcome.violated,
+        _ => !report.violations.is_empty(),
+    };
+    exit_of(outcome, violated, c.error_exitcode)
+}
+
+/// The first that applies, as the help says.
+fn exit_of(outcome: &RunOutcome, violated: bool, error_exitcode: u8) -> Exit {
+    if violated {
+        return Exit(error_exitcode);
+    }
+    if outcome.interrupted {
+        return Exit::INTERRUPTED;
+    }
+    if outcome.timed_out {
+        return Exit::TIME_LIMIT;
+    }
+    if outcome.errors > 0 {
+        return Exit::ERROR;
+    }
+    if !outcome.never_found.is_empty() {
+        return Exit::INCONCLUSIVE;
+    }
+    match outcome.ending {
+        Ending::Exited(status) => Exit(status.to_le_bytes()[0]),
+        Ending::Killed(signal) => Exit(128u8.wrapping_add(signal.to_le_bytes()[0])),
+        Ending::Cut => Exit::INCONCLUSIVE,
+    }
+}

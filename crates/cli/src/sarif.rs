@@ -1,0 +1,104 @@
+//! A report as SARIF 2.1.0: one result for each distinct violation.
+
+use crate::junit::title;
+use serde_json::{Value, json};
+use verde_session::report::ViolationRow;
+
+pub fn text(violations: &[ViolationRow]) -> String {
+    let mut rules: Vec<&str> = Vec::new();
+    let mut results: Vec<(Vec<String>, Value, u64)> = Vec::new();
+    for v in violations {
+        if !rules.contains(&v.property.as_str()) {
+            rules.push(&v.property);
+        }
+        let key = identity(v);
+        match results.iter_mut().find(|(k, ..)| *k == key) {
+            Some((.., count)) => *count += 1,
+            None => results.push((key, result(v), 1)),
+        }
+    }
+    let results: Vec<Value> = results
+        .into_iter()
+        .map(|(_, mut result, count)| {
+            result["occurrenceCount"] = json!(count);
+            result
+        })
+        .collect();
+    let rules: Vec<Value> = rules.iter().map(|r| json!({ "id": r })).collect();
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "verde",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            }},
+            "results": results,
+        }],
+    });
+    let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Two violations are one when property, state and the calls are the same.
+fn identity(v: &ViolationRow) -> Vec<String> {
+    let mut key = vec![
+        v.property.clone(),
+        v.state.clone(),
+        v.loc.clone().unwrap_or_default(),
+    ];
+    key.extend(v.backtrace.iter().flatten().cloned());
+    key
+}
+
+fn result(v: &ViolationRow) -> Value {
+    let flow: Vec<Value> = v
+        .history
+        .iter()
+        .filter_map(|h| {
+            let mut at = location(h.loc.as_deref()?)?;
+            at["message"] = json!({
+                "text": format!("{}({}): {} -> {}", h.event, h.args, h.from, h.to)
+            });
+            Some(json!({ "location": at }))
+        })
+        .collect();
+    let stack: Vec<Value> = v
+        .backtrace
+        .iter()
+        .flatten()
+        .map(|frame| {
+            let (name, place) = frame.split_once(" at ").unwrap_or((frame, ""));
+            let mut at = location(place).unwrap_or_else(|| json!({}));
+            at["logicalLocations"] = json!([{ "name": name }]);
+            json!({ "location": at })
+        })
+        .collect();
+    let mut result = json!({
+        "ruleId": v.property,
+        "level": "error",
+        "message": { "text": title(v) },
+        "locations": v.loc.as_deref().and_then(location).into_iter().collect::<Vec<_>>(),
+    });
+    if !flow.is_empty() {
+        result["codeFlows"] = json!([{ "threadFlows": [{ "locations": flow }] }]);
+    }
+    if !stack.is_empty() {
+        result["stacks"] = json!([{ "frames": stack }]);
+    }
+    result
+}
+
+/// `file.c:12` as a place.
+fn location(text: &str) -> Option<Value> {
+    let (file, line) = text.rsplit_once(':')?;
+    let line: u64 = line.parse().ok()?;
+    Some(json!({
+        "physicalLocation": {
+            "artifactLocation": { "uri": file },
+            "region": { "startLine": line },
+        }
+    }))
+}

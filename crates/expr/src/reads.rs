@@ -1,0 +1,94 @@
+//! What memory a bound expression looks at.
+
+use crate::eval::Evaluator;
+use crate::ir::{Node, Op};
+use crate::scope::Scope;
+
+impl Node {
+    /// The nodes that this one is made of.
+    fn children(&self) -> Vec<&Node> {
+        match &self.op {
+            Op::Constant(_)
+            | Op::Variable(..)
+            | Op::Argument(..)
+            | Op::Symbol(..)
+            | Op::Register(..)
+            | Op::Convenience(_)
+            | Op::History(_) => Vec::new(),
+            Op::Deref(a)
+            | Op::Address(a)
+            | Op::Member(a, ..)
+            | Op::Negate(a)
+            | Op::Not(a)
+            | Op::Complement(a)
+            | Op::Convert(a)
+            | Op::Reinterpret(a) => vec![a],
+            Op::Element(a, b)
+            | Op::Repeat(a, b)
+            | Op::Arithmetic(_, a, b, _)
+            | Op::Compare(_, a, b, _)
+            | Op::Offset(a, b, _)
+            | Op::Distance(a, b, _)
+            | Op::And(a, b)
+            | Op::Or(a, b)
+            | Op::Comma(a, b)
+            | Op::Assign(a, b)
+            | Op::PostAdd(a, b) => vec![a, b],
+            Op::Choose(a, b, c) => vec![a, b, c],
+            Op::Slice(a, b, c) => [Some(a), b.as_ref(), c.as_ref()]
+                .into_iter()
+                .flatten()
+                .map(|n| &**n)
+                .collect(),
+            Op::Call(f, args, _) => std::iter::once(&**f).chain(args).collect(),
+        }
+    }
+
+    /// Whether it names something that only a frame has: a local, a parameter, a register.
+    pub fn needs_frame(&self) -> bool {
+        match &self.op {
+            Op::Variable(variable, _) => !variable.is_static(),
+            Op::Argument(..) | Op::Register(..) => true,
+            _ => self.children().iter().any(|n| n.needs_frame()),
+        }
+    }
+
+    /// Whether evaluating it changes something: it assigns or calls.
+    pub fn has_effects(&self) -> bool {
+        matches!(self.op, Op::Assign(..) | Op::PostAdd(..) | Op::Call(..))
+            || self.children().iter().any(|n| n.has_effects())
+    }
+}
+
+/// The ranges of memory (address and bytes) that an expression reads now: first what it stands for
+/// if that is in memory, then the pointers and indices that lead there.
+pub fn reads(node: &Node, scope: &mut dyn Scope) -> Vec<(u64, u64)> {
+    let mut out = Vec::new();
+    collect(node, &mut Evaluator { scope }, &mut out);
+    out
+}
+
+fn collect(node: &Node, evaluator: &mut Evaluator, out: &mut Vec<(u64, u64)>) {
+    if let (Ok(Some(at)), Some(size)) = (evaluator.locate(node), node.ty.size())
+        && size > 0
+    {
+        out.push((at, size));
+        return lead(node, evaluator, out);
+    }
+    for child in node.children() {
+        collect(child, evaluator, out);
+    }
+}
+
+/// What is read on the way to a place, but not the place itself.
+fn lead(node: &Node, evaluator: &mut Evaluator, out: &mut Vec<(u64, u64)>) {
+    match &node.op {
+        Op::Deref(pointer) => collect(pointer, evaluator, out),
+        Op::Member(base, ..) => lead(base, evaluator, out),
+        Op::Element(base, index) => {
+            lead(base, evaluator, out);
+            collect(index, evaluator, out);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,134 @@
+//! The events that the monitors know, each once, whoever names it.
+
+use super::data::Datum;
+use super::reads::Read;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use verde_engine::{On, TrapId};
+use verde_expr::FrameScope;
+use verde_property::{Kind, ParamSpec, Property, SpecId, When, canonical_name};
+
+/// A monitor, as long as it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MonitorId(pub u32);
+
+/// A monitor's interest in an event.
+pub struct User {
+    pub monitor: MonitorId,
+    pub spec: SpecId,
+    /// For each of the monitor's parameters its place among the source's.
+    pub args: SmallVec<[u16; 8]>,
+    pub wants: bool,
+}
+
+/// A place of the program where an event shows.
+pub struct Site {
+    pub on: On,
+    pub reads: Arc<[Read]>,
+    /// Where expressions of the parameters are evaluated, without registers.
+    pub scope: Option<Arc<FrameScope>>,
+    pub loc: Option<Arc<str>>,
+    pub trap: Option<TrapId>,
+}
+
+/// An event of the alphabet.
+pub struct Source {
+    pub kind: Kind,
+    pub when: When,
+    pub name: String,
+    /// Of all users together.
+    pub params: Vec<ParamSpec>,
+    pub users: Vec<User>,
+    /// How many users want to hear of it now.
+    pub wanted: usize,
+    pub sites: Vec<Site>,
+    /// For `write`, `read` and `update`: what is watched.
+    pub datum: Option<Datum>,
+    /// It had a place in the program at least once.
+    pub found: bool,
+    /// What the user was told about it.
+    pub told: bool,
+}
+
+#[derive(Default)]
+pub struct Alphabet {
+    pub sources: Vec<Source>,
+}
+
+impl Alphabet {
+    /// A monitor joins. The sources that must be bound anew.
+    pub fn add(&mut self, monitor: MonitorId, property: &Property) -> Vec<usize> {
+        let mut changed = Vec::new();
+        for (i, event) in property.events.iter().enumerate() {
+            let name = canonical_name(&event.name);
+            let same = |s: &Source| {
+                s.kind == event.kind && s.when == event.when && canonical_name(&s.name) == name
+            };
+            let index = match self.sources.iter().position(same) {
+                Some(index) => index,
+                None => {
+                    self.sources.push(Source {
+                        kind: event.kind,
+                        when: event.when,
+                        name: event.name.clone(),
+                        params: Vec::new(),
+                        users: Vec::new(),
+                        wanted: 0,
+                        sites: Vec::new(),
+                        datum: None,
+                        found: false,
+                        told: false,
+                    });
+                    self.sources.len() - 1
+                }
+            };
+            let source = &mut self.sources[index];
+            let args = event
+                .params
+                .iter()
+                .map(|p| source.parameter(p) as u16)
+                .collect();
+            source.users.push(User {
+                monitor,
+                spec: SpecId(i as u16),
+                args,
+                wants: false,
+            });
+            changed.push(index);
+        }
+        changed
+    }
+
+    /// A monitor leaves. Its sources may no longer be wanted.
+    pub fn remove(&mut self, monitor: MonitorId) {
+        for source in &mut self.sources {
+            source.users.retain(|u| u.monitor != monitor);
+            source.wanted = source.users.iter().filter(|u| u.wants).count();
+        }
+    }
+}
+
+impl Source {
+    fn parameter(&mut self, wanted: &ParamSpec) -> usize {
+        let same = |p: &ParamSpec| p.operand == wanted.operand && p.ty == wanted.ty;
+        match self.params.iter().position(same) {
+            Some(index) => index,
+            None => {
+                self.params.push(wanted.clone());
+                self.params.len() - 1
+            }
+        }
+    }
+
+    /// As the user wrote it, for messages.
+    pub fn title(&self) -> String {
+        let when = match self.when == self.kind.default_when() {
+            true => String::new(),
+            false => format!("{} ", self.when.word()),
+        };
+        match self.kind {
+            Kind::Call => format!("{when}{}", self.name),
+            kind => format!("{when}{} {}", kind.word(), self.name),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Between the debugger's stops and the monitors: who sees what first, and
+//! what becomes of what was asked for.
+
+use super::super::Debugger;
+use super::super::failure::{NOT_RUN, Result, failure};
+use super::super::stops::Reason;
+use super::feed::Target;
+use super::{Irv, Output};
+use verde_engine::{Cause, On, Tid};
+
+/// What monitors and scenario want after they have seen a stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) enum Asked {
+    Nothing,
+    /// All threads were stopped for them, and are to go on.
+    Settled,
+    /// The program is to stop; what is to be said.
+    Stop(Vec<String>),
+}
+
+impl Debugger {
+    /// The monitors see a stop. Where a breakpoint of the user's stops as well, the user comes
+    /// before the event, which waits until the program goes on.
+    pub(in super::super) fn show_to_monitors(
+        &mut self,
+        tid: Tid,
+        causes: &[Cause],
+        user_stops: bool,
+    ) -> Asked {
+        let Some(irv) = &mut self.irv else {
+            return Asked::Nothing;
+        };
+        if !user_stops {
+            self.feed(tid, causes);
+            return self.what_was_asked();
+        }
+        let waits = |irv: &Irv, cause: &Cause| matches!(cause, Cause::Trap { id } if irv.targets.contains_key(id));
+        let (later, now): (Vec<Cause>, Vec<Cause>) =
+            causes.iter().copied().partition(|c| waits(irv, c));
+        irv.deferred.extend(later.into_iter().map(|c| (tid, c)));
+        self.feed(tid, &now);
+        self.what_was_asked()
+    }
+
+    /// Obeys what was latched: `None` when the program may go on.
+    fn what_was_asked(&mut self) -> Asked {
+        let Some(mut irv) = self.irv.take() else {
+            return Asked::Nothing;
+        };
+        let latch = irv.take_latch();
+        if latch.reinstrument || irv.is_stale() {
+            self.instrument(&mut irv, None);
+            self.say_complaints(&mut irv);
+        }
+        let prompt = matches!(irv.output, Output::Prompt);
+        irv.violated |= latch.violated;
+        self.irv = Some(irv);
+        for number in &latch.checkpoints {
+            let done = self.checkpoint_as(*number);
+            self.tell_of_checkpoint(done);
+        }
+        if let Some(number) = latch.restore {
+            let done = self.restore_for(number);
+            self.tell_of_checkpoint(done);
+            // What else was asked belongs to a future that is gone.
+            return Asked::Settled;
+        }
+        let stop = match prompt {
+            true => latch.stop,
+            // Unattended, a violation is a stop for whoever wants to end there.
+            false => latch.violated,
+        };
+        if stop {
+            let mut lines: Vec<String> = latch
+                .lines
+                .into_iter()
+                .map(|l| format!("[verde] {l}"))
+                .collect();
+            lines.push("[Execution stopped.]".into());
+            return Asked::Stop(lines);
+        }
+        for line in latch.lines {
+            let _ = self.say(&format!("[verde] {line}"));
+        }
+        match latch.settled {
+            true => Asked::Settled,
+            false => Asked::Nothing,
+        }
+    }
+
+    fn tell_of_checkpoint(&mut self, done: Result<String>) {
+        let Some(mut irv) = self.irv.take() else {
+            return;
+        };
+        match done {
+            Ok(text) => {
+                for line in text.lines() {
+                    irv.output.state(&mut self.out, "scenario", line);
+                }
+            }
+            Err(e) => {
+                irv.errors += 1;
+                irv.output.remark(&mut self.out, &format!("error: {e}"));
+            }
+        }
+        self.irv = Some(irv);
+    }
+
+    /// Applies the events that waited behind a breakpoint. `Some`: the program is to stay.
+    pub(in super::super) fn apply_deferred(&mut self) -> Result<Option<Reason>> {
+        let Some(irv) = &mut self.irv else {
+            return Ok(None);
+        };
+        for (tid, cause) in std::mem::take(&mut irv.deferred) {
+            if self.is_still_there(tid, &cause) {
+                self.feed(tid, &[cause]);
+            }
+        }
+        match self.what_was_asked() {
+            Asked::Stop(lines) => Ok(Some(Reason::Monitor(lines))),
+            Asked::Nothing | Asked::Settled => Ok(None),
+        }
+    }
+
+    /// The user has not moved the thread away from the event.
+    fn is_still_there(&self, tid: Tid, cause: &Cause) -> bool {
+        let (Some(irv), Some(live)) = (&self.irv, &self.live) else {
+            return false;
+        };
+        let Cause::Trap { id } = cause else {
+            return true;
+        };
+        let Ok(regs) = live.process.regs(tid) else {
+            return false;
+        };
+        let targets = irv.targets.get(id).into_iter().flatten();
+        targets.into_iter().any(|t| match t {
+            Target::Site { source, site } => {
+                irv.alphabet.sources[*source].sites[*site].on == On::Exec(regs.pc())
+            }
+            Target::Datum { .. } => false,
+        })
+    }
+
+    /// Lets everything go, unless an event that waited says otherwise.
+    pub(in super::super) fn let_go(&mut self) -> Result<Option<Reason>> {
+        if let Some(reason) = self.apply_deferred()? {
+            return Ok(Some(reason));
+        }
+        self.give_terminal();
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        live.process.resume_all()?;
+        Ok(None)
+    }
+
+    /// The traps of the process are gone with it.
+    pub(in super::super) fn monitors_lose_traps(&mut self) {
+        if let Some(irv) = &mut self.irv {
+            irv.forget_traps();
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! From the names of events to places of the program.
+
+use super::super::Debugger;
+use super::super::here::Here;
+use super::alphabet::{Site, Source};
+use super::reads::{Callee, How, Phase, Read, entry_scope, of_call, of_place};
+use super::{Irv, data};
+use std::sync::Arc;
+use verde_engine::{Addr, On};
+use verde_expr::{FrameScope, compile};
+use verde_property::{Kind, When};
+use verde_symbols::{FileAddr, FunctionQuery, Module};
+
+/// What the user should know about the binding of an event.
+pub struct Note {
+    pub text: String,
+    /// It makes the property useless.
+    pub is_error: bool,
+}
+
+impl Debugger {
+    /// Finds the places of a source in what is loaded now. Places that stay keep their traps.
+    pub(in super::super) fn bind_source(
+        &mut self,
+        irv: &mut Irv,
+        index: usize,
+        notes: &mut Vec<Note>,
+    ) {
+        let source = &irv.alphabet.sources[index];
+        let found = match source.kind {
+            Kind::Call | Kind::Unwound => self.call_sites(source, notes),
+            Kind::Line => self.line_sites(source, notes),
+            Kind::Syscall => system_call_site(source, notes),
+            Kind::Signal => signal_site(source, notes),
+            Kind::Thread => vec![plain_site(source, On::Thread)],
+            Kind::Process => vec![],
+            Kind::Write | Kind::Read | Kind::Update => {
+                if irv.alphabet.sources[index].datum.is_none() {
+                    irv.alphabet.sources[index].datum = Some(data::Datum::default());
+                }
+                return self.declare_datum(irv, index, notes);
+            }
+        };
+        let source = &mut irv.alphabet.sources[index];
+        source.found |= !found.is_empty() || source.kind == Kind::Process;
+        let mut old = std::mem::take(&mut source.sites);
+        source.sites = found;
+        for site in &mut source.sites {
+            if let Some(i) = old.iter().position(|o| o.on == site.on) {
+                site.trap = old.swap_remove(i).trap;
+            }
+        }
+        for site in old {
+            irv.drop_trap(index, site.trap, &mut self.live);
+        }
+    }
+
+    fn call_sites(&mut self, source: &Source, notes: &mut Vec<Note>) -> Vec<Site> {
+        let functions = self.functions(&source.name).unwrap_or_default();
+        let mut sites: Vec<Site> = Vec::new();
+        let mut wrong: Option<String> = None;
+        // What a call left by an exception had is known from its entry.
+        let moment = match source.kind {
+            Kind::Unwound => When::After,
+            _ => source.when,
+        };
+        for (module, function) in &functions {
+            let Some(bias) = self.images.bias(module) else {
+                continue;
+            };
+            let callee = Callee::new(module, bias, function);
+            let mut reads = Vec::new();
+            let mut failed = None;
+            for param in &source.params {
+                match of_call(param, moment, &callee, &self.images, &mut self.memo) {
+                    Ok(read) => reads.push(read),
+                    Err(e) => {
+                        failed.get_or_insert(e);
+                        reads.push(Read {
+                            how: How::Unknown,
+                            phase: Phase::Now,
+                        });
+                    }
+                }
+            }
+            wrong = wrong.or(failed);
+            let at = Addr(function.entry.at(bias));
+            let saves = reads.iter().any(|r| r.phase != Phase::Now);
+            let on = match (source.kind, source.when) {
+                (Kind::Unwound, _) | (_, When::After) if saves => On::Call(at),
+                (Kind::Unwound, _) | (_, When::After) => On::Return(at),
+                _ => On::Exec(at),
+            };
+            if sites.iter().any(|s| s.on == on) {
+                continue;
+            }
+            let needs_scope = reads.iter().any(|r| matches!(r.how, How::Node(..)));
+            let scope = needs_scope.then(|| entry_scope(module, bias, function.entry));
+            sites.push(Site {
+                on,
+                reads: reads.into(),
+                scope: scope.map(Arc::new),
+                loc: self.line_text(at.0),
+                trap: None,
+            });
+        }
+        // One implementation of many may lack a parameter; all of them is a mistake.
+        if let Some(text) = wrong {
+            let useless = sites
+                .iter()
+                .all(|s| s.reads.iter().any(|r| matches!(r.how, How::Unknown)));
+            notes.push(Note {
+                text: format!("event {}: {text}", source.title()),
+                is_error: useless,
+            });
+        }
+        self.note_inlined(source, sites.is_empty(), notes);
+        sites
+    }
+
+    /// Calls that were inlined cannot be observed: the user is told how many.
+    fn note_inlined(&self, source: &Source, alone: bool, notes: &mut Vec<Note>) {
+        if source.told {
+            return;
+        }
+        let query = FunctionQuery::parse(&source.name);
+        let mut count = 0;
+        for loaded in self.images.loaded() {
+            if query.fits_module(loaded.module.path()) {
+                count += loaded.module.inlined_calls(&query).len();
+            }
+        }
+        if count > 0 {
+            let calls = if count == 1 { "call" } else { "calls" };
+            let rest = if alone {
+                "; there is no other".to_owned()
+            } else {
+                String::new()
+            };
+            notes.push(Note {
+                text: format!(
+                    "event {}: {count} {calls} inlined: not observable{rest} (compile with -fno-inline to see them)",
+                    source.title()
+                ),
+                is_error: false,
+            });
+        }
+    }
+
+    fn line_sites(&mut self, source: &Source, notes: &mut Vec<Note>) -> Vec<Site> {
+        let Some((file, line)) = source.name.rsplit_once(':') else {
+            return Vec::new();
+        };
+        let Ok(line) = line.trim().parse() else {
+            return Vec::new();
+        };
+        let mut sites = Vec::new();
+        let loaded = self.images.loaded().to_vec();
+        for l in &loaded {
+            let Some(found) = l.module.line_addresses(file.trim(), line) else {
+                continue;
+            };
+            for addr in found.addresses {
+                let at = Addr(addr.at(l.bias));
+                let scope = inner_scope(&l.module, l.bias, addr);
+                let mut reads = Vec::new();
+                for param in &source.params {
+                    let bound = of_place(param, |text| {
+                        let here = Here {
+                            process: None,
+                            images: &self.images,
+                            frame: Some(scope.clone()),
+                            innermost: false,
+                            memo: &mut self.memo,
+                        };
+                        compile(text, &here).map_err(|e| e.to_string())
+                    });
+                    reads.push(match bound {
+                        Ok(read) => read,
+                        Err(e) => {
+                            notes.push(Note {
+                                text: format!("event {}: {e}", source.title()),
+                                is_error: true,
+                            });
+                            Read {
+                                how: How::Unknown,
+                                phase: Phase::Now,
+                            }
+                        }
+                    });
+                }
+                sites.push(Site {
+                    on: On::Exec(at),
+                    reads: reads.into(),
+                    scope: Some(Arc::new(scope)),
+                    loc: self.line_text(at.0),
+                    trap: None,
+                });
+            }
+        }
+        sites
+    }
+
+    /// `file.c:12` of an address.
+    pub(in super::super) fn line_text(&self, addr: u64) -> Option<Arc<str>> {
+        let span = self.line_at(addr)?;
+        Some(format!("{}:{}", span.file.name, span.line).into())
+    }
+}
+
+/// The scope of an instruction inside a function.
+pub fn inner_scope(module: &Arc<Module>, bias: u64, at: FileAddr) -> FrameScope {
+    FrameScope {
+        at_entry: false,
+        ..entry_scope(module, bias, at)
+    }
+}
+
+/// An event that is not bound to an address: its parameters are registers and what it brings.
+fn plain_site(source: &Source, on: On) -> Site {
+    let reads: Vec<Read> = source
+        .params
+        .iter()
+        .map(|p| of_place(p, |_| Err(String::new())))
+        .map(|r| {
+            r.unwrap_or(Read {
+                how: How::Unknown,
+                phase: Phase::Now,
+            })
+        })
+        .collect();
+    Site {
+        on,
+        reads: reads.into(),
+        scope: None,
+        loc: None,
+        trap: None,
+    }
+}
+
+fn signal_site(source: &Source, notes: &mut Vec<Note>) -> Vec<Site> {
+    match super::names::signal(&source.name) {
+        Some(number) => vec![plain_site(source, On::Signal(number))],
+        None => {
+            notes.push(Note {
+                text: format!("event {}: there is no such signal", source.title()),
+                is_error: true,
+            });
+            Vec::new()
+        }
+    }
+}
+
+fn system_call_site(source: &Source, notes: &mut Vec<Note>) -> Vec<Site> {
+    let Some(number) = super::names::system_call(&source.name) else {
+        notes.push(Note {
+            text: format!("event {}: there is no such system call", source.title()),
+            is_error: true,
+        });
+        return Vec::new();
+    };
+    // The kernel's convention: the fourth argument is in r10.
+    const ARGUMENTS: [u16; 6] = [5, 4, 1, 10, 8, 9];
+    let mut site = plain_site(source, On::Syscall(Some(number)));
+    let reads: Vec<Read> = source
+        .params
+        .iter()
+        .zip(site.reads.iter())
+        .map(|(p, read)| {
+            use verde_property::ast::Operand;
+            let operand = match &p.operand {
+                Operand::Entry(inner) => inner,
+                other => other,
+            };
+            let Operand::Arg(i) = operand else {
+                return read.clone();
+            };
+            let how = match ARGUMENTS.get(*i as usize) {
+                Some(register) => How::Register {
+                    number: *register,
+                    bytes: 8,
+                    signed: p.ty.is_none() || p.ty.as_deref().is_some_and(|t| !t.contains('*')),
+                    boolean: false,
+                },
+                None => How::Unknown,
+            };
+            Read {
+                how,
+                phase: Phase::Now,
+            }
+        })
+        .collect();
+    site.reads = reads.into();
+    vec![site]
+}

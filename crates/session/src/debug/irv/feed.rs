@@ -1,0 +1,810 @@
+//! From what happened to a thread to the events that the monitors see.
+
+use super::super::Debugger;
+use super::super::here::Here;
+use super::super::registers::{place, to_dwarf, with_vectors};
+use super::data::Meaning;
+use super::host::{Context, Desk, Host, Watcher};
+use super::reads::{How, Phase, Read};
+use super::values::Owned;
+use super::{Irv, Latch};
+use crate::recorder::Found;
+use crate::report::Row;
+use crate::rows::{event_row, violation_row};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::sync::Arc;
+use verde_engine::{Addr, CallId, Cause, On, Regs, Tid, TrapId};
+use verde_expr::{FrameScope, compile, eval, returned_value};
+use verde_monitor::{Arg, Event};
+use verde_property::{Kind, When};
+use verde_symbols::{FileAddr, Modules, Registers, demangle};
+
+/// What a trap is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    Site { source: usize, site: usize },
+    Datum { source: usize, part: usize },
+}
+
+impl Target {
+    pub fn source(self) -> usize {
+        match self {
+            Target::Site { source, .. } | Target::Datum { source, .. } => source,
+        }
+    }
+}
+
+/// What a call began with, until it returns.
+#[derive(Clone)]
+pub struct Saved {
+    /// The trap that will report its return.
+    pub trap: TrapId,
+    registers: Registers,
+    /// For each source its parameters that are read at the entry.
+    values: SmallVec<[(usize, Vec<Owned>); 1]>,
+}
+
+/// An event on its way to the monitors.
+struct Happening<'a> {
+    source: usize,
+    site: Option<usize>,
+    tid: Tid,
+    brought: Owned,
+    saved: Option<&'a Saved>,
+}
+
+/// The registers of a thread in the forms that reading needs, made when wanted.
+struct Thread {
+    regs: Regs,
+    dwarf: Option<Registers>,
+    vectors: bool,
+}
+
+impl Thread {
+    fn new(regs: Regs) -> Thread {
+        Thread {
+            regs,
+            dwarf: None,
+            vectors: false,
+        }
+    }
+
+    fn dwarf(&mut self) -> &Registers {
+        self.dwarf.get_or_insert_with(|| to_dwarf(&self.regs))
+    }
+}
+
+impl Debugger {
+    /// The monitors see what happened to a thread. What they ask for is latched.
+    pub(in super::super) fn feed(&mut self, tid: Tid, causes: &[Cause]) {
+        let Some(mut irv) = self.irv.take() else {
+            return;
+        };
+        for cause in causes {
+            self.feed_one(&mut irv, tid, cause);
+            if irv.latch.restore.is_some() {
+                break;
+            }
+        }
+        self.irv = Some(irv);
+    }
+
+    fn feed_one(&mut self, irv: &mut Irv, tid: Tid, cause: &Cause) {
+        match *cause {
+            Cause::Trap { id } if irv.start == Some(id) => self.loaded(irv, tid),
+            Cause::Trap { id } => {
+                for target in irv.targets_of(id) {
+                    let Target::Site { source, site } = target else {
+                        continue;
+                    };
+                    if irv.alphabet.sources[source].datum.is_some() {
+                        if irv.alphabet.sources[source].wanted > 0 {
+                            self.watch_datum(irv, source, Some(tid));
+                            self.say_complaints(irv);
+                        }
+                        continue;
+                    }
+                    self.happen(
+                        irv,
+                        Happening {
+                            source,
+                            site: Some(site),
+                            tid,
+                            brought: Owned::None,
+                            saved: None,
+                        },
+                    );
+                }
+            }
+            Cause::Entry { id, call } => self.save_entry(irv, tid, id, call),
+            Cause::Return { id, call } => self.call_over(irv, tid, id, call, Kind::Call),
+            Cause::Abandoned { id, call } => self.call_over(irv, tid, id, call, Kind::Unwound),
+            Cause::Watch { id, write, .. } => {
+                let mut targets = irv.targets_of(id);
+                targets.sort_by_key(|t| irv.alphabet.sources[t.source()].when);
+                for target in targets {
+                    let Target::Datum { source, part } = target else {
+                        continue;
+                    };
+                    if let Meaning::Event(brought) = self.touched(irv, source, part, write) {
+                        self.happen(
+                            irv,
+                            Happening {
+                                source,
+                                site: None,
+                                tid,
+                                brought,
+                                saved: None,
+                            },
+                        );
+                    }
+                }
+            }
+            Cause::WatchEnded { id, .. } => irv.frame_gone(id, &mut self.live),
+            Cause::Syscall { id, value, .. } => {
+                let when = match value {
+                    None => When::Before,
+                    Some(_) => When::After,
+                };
+                for target in irv.targets_of(id) {
+                    let Target::Site { source, site } = target else {
+                        continue;
+                    };
+                    if irv.alphabet.sources[source].when == when {
+                        self.happen(
+                            irv,
+                            Happening {
+                                source,
+                                site: Some(site),
+                                tid,
+                                brought: value.map_or(Owned::None, Owned::Int),
+                                saved: None,
+                            },
+                        );
+                    }
+                }
+            }
+            Cause::Signal { signal, .. } => {
+                let on = On::Signal(signal);
+                self.unplaced(irv, tid, Kind::Signal, Owned::Int(signal.into()), |s| {
+                    s.sites.iter().any(|site| site.on == on)
+                });
+            }
+            Cause::Clone(new) => {
+                self.unplaced(irv, new, Kind::Thread, Owned::Int(new.0.into()), |s| {
+                    s.name == "start"
+                });
+            }
+            Cause::ThreadExit(status) => {
+                self.unplaced(irv, tid, Kind::Thread, Owned::Int(status.into()), |s| {
+                    s.name == "exit"
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// The program is over: the event `process exit`.
+    pub(super) fn process_over(&mut self, irv: &mut Irv, tid: Tid, status: i64) {
+        self.unplaced(irv, tid, Kind::Process, Owned::Int(status), |_| true);
+    }
+
+    /// Events without a place of code.
+    fn unplaced(
+        &mut self,
+        irv: &mut Irv,
+        tid: Tid,
+        kind: Kind,
+        brought: Owned,
+        fits: impl Fn(&super::alphabet::Source) -> bool,
+    ) {
+        for source in 0..irv.alphabet.sources.len() {
+            let s = &irv.alphabet.sources[source];
+            if s.kind == kind && s.wanted > 0 && fits(s) {
+                let site = (!s.sites.is_empty()).then_some(0);
+                let brought = brought.clone();
+                self.happen(
+                    irv,
+                    Happening {
+                        source,
+                        site,
+                        tid,
+                        brought,
+                        saved: None,
+                    },
+                );
+            }
+        }
+    }
+
+    fn save_entry(&mut self, irv: &mut Irv, tid: Tid, id: TrapId, call: CallId) {
+        let saved = self.entry_values(irv, tid, id);
+        irv.saved.extend(saved.map(|s| (call, s)));
+    }
+
+    /// What a thread at the entry of a call has for those who wait for its return.
+    pub(super) fn entry_values(&mut self, irv: &Irv, tid: Tid, id: TrapId) -> Option<Saved> {
+        let mut thread = self.thread_of(tid)?;
+        let mut values = SmallVec::new();
+        for target in irv.targets_of(id) {
+            let Target::Site { source, site } = target else {
+                continue;
+            };
+            let place = &irv.alphabet.sources[source].sites[site];
+            let (reads, scope) = (place.reads.clone(), place.scope.clone());
+            let read = |r: &Read| match r.phase {
+                Phase::Entry => self.read_now(irv, &r.how, tid, &mut thread, scope.as_deref()),
+                _ => Owned::None,
+            };
+            values.push((source, reads.iter().map(read).collect()));
+        }
+        let registers = thread.dwarf().clone();
+        Some(Saved {
+            trap: id,
+            registers,
+            values,
+        })
+    }
+
+    /// A call returned or was abandoned.
+    fn call_over(&mut self, irv: &mut Irv, tid: Tid, id: TrapId, call: CallId, kind: Kind) {
+        let saved = irv.saved.remove(&call);
+        for target in irv.targets_of(id) {
+            let Target::Site { source, site } = target else {
+                continue;
+            };
+            if irv.alphabet.sources[source].kind == kind {
+                self.happen(
+                    irv,
+                    Happening {
+                        source,
+                        site: Some(site),
+                        tid,
+                        brought: Owned::None,
+                        saved: saved.as_ref(),
+                    },
+                );
+            }
+        }
+    }
+
+    fn thread_of(&self, tid: Tid) -> Option<Thread> {
+        let live = self.live.as_ref()?;
+        Some(Thread::new(*live.process.regs(tid).ok()?))
+    }
+
+    /// Reads the parameters and lets every monitor that knows the event see it.
+    fn happen(&mut self, irv: &mut Irv, it: Happening) {
+        let mut values = std::mem::take(&mut irv.values);
+        values.clear();
+        self.read_all(irv, &it, &mut values);
+        irv.values = values;
+        let source = &irv.alphabet.sources[it.source];
+        let (kind, when) = (source.kind, source.when);
+        let loc = match (kind, when, it.site) {
+            (Kind::Call, When::Before, Some(i)) | (Kind::Line, _, Some(i)) => {
+                source.sites[i].loc.clone()
+            }
+            (Kind::Process | Kind::Thread, ..) => None,
+            _ => self.current_place(irv, it.tid, kind),
+        };
+        irv.n += 1;
+        let time = u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        if irv.choices.stacks {
+            let frames = self.stack_text(it.tid, 64);
+            let keep = irv.n;
+            irv.stacks.insert(keep, frames.into());
+        }
+        if let Some(trace) = &mut irv.trace {
+            let source = &irv.alphabet.sources[it.source];
+            trace.write(source, &irv.values, irv.n, it.tid, time, loc.as_deref());
+        }
+        let moment = Moment {
+            tid: it.tid,
+            time,
+            loc,
+        };
+        let mut relevant = false;
+        let users = irv.alphabet.sources[it.source].users.len();
+        for user in 0..users {
+            relevant |= self.apply_to(irv, it.source, user, &moment);
+            if irv.latch.restore.is_some() {
+                break;
+            }
+        }
+        irv.relevant += u64::from(relevant);
+        self.after_event(irv, it.source, &moment);
+        if irv.is_stale() {
+            self.instrument(irv, Some(it.tid));
+        }
+        if !(irv.complaints.is_empty() && irv.warnings.is_empty()) {
+            self.say_complaints(irv);
+        }
+    }
+
+    fn read_all(&mut self, irv: &mut Irv, it: &Happening, values: &mut Vec<Owned>) {
+        let source = &irv.alphabet.sources[it.source];
+        if source.params.is_empty() {
+            return;
+        }
+        let mut thread = self.thread_of(it.tid);
+        let (reads, scope): (Arc<[Read]>, Option<Arc<FrameScope>>) = match (it.site, &thread) {
+            (Some(i), _) => (source.sites[i].reads.clone(), source.sites[i].scope.clone()),
+            (None, Some(thread)) if source.datum.is_some() => {
+                self.plan_here(irv, it.source, thread.regs.rip)
+            }
+            _ => (
+                source
+                    .params
+                    .iter()
+                    .map(|p| super::reads::without_place(&p.operand))
+                    .collect(),
+                None,
+            ),
+        };
+        for (i, read) in reads.iter().enumerate() {
+            let value = match (&read.how, read.phase) {
+                (How::Brought, _) => it.brought.clone(),
+                (How::Tid, _) => Owned::Int(it.tid.0.into()),
+                (_, Phase::Entry) => it
+                    .saved
+                    .and_then(|s| s.values.iter().find(|(source, _)| *source == it.source))
+                    .and_then(|(_, values)| values.get(i).cloned())
+                    .unwrap_or_default(),
+                (how, Phase::FromEntry) => match (it.saved, &mut thread) {
+                    (Some(saved), Some(thread)) => {
+                        let mut then = Thread {
+                            regs: thread.regs,
+                            dwarf: Some(saved.registers.clone()),
+                            vectors: true,
+                        };
+                        self.read_now(irv, how, it.tid, &mut then, scope.as_deref())
+                    }
+                    _ => Owned::None,
+                },
+                (how, Phase::Now) => match &mut thread {
+                    Some(thread) => self.read_now(irv, how, it.tid, thread, scope.as_deref()),
+                    None => Owned::None,
+                },
+            };
+            values.push(value);
+        }
+    }
+
+    /// How the parameters of a data event are read where a thread is: its own variables, else
+    /// those of the frame that the local belongs to. Worked out once for each place.
+    fn plan_here(&mut self, irv: &mut Irv, source: usize, pc: u64) -> Plan {
+        if let Some(known) = irv.plans.get(&(source, pc)) {
+            return known.clone();
+        }
+        let here = self.images.module_at(pc).map(|(module, bias)| {
+            let at = FileAddr::of(pc, bias);
+            super::bind::inner_scope(&module, bias, at)
+        });
+        let home = irv.datum_frame(source).cloned();
+        let mut chosen = None;
+        for scope in [here, home].into_iter().flatten() {
+            let mut whole = true;
+            let params = &irv.alphabet.sources[source].params;
+            let mut bind = |text: &str| {
+                let here = Here {
+                    process: None,
+                    images: &self.images,
+                    frame: Some(scope.clone()),
+                    innermost: false,
+                    memo: &mut self.memo,
+                };
+                compile(text, &here).map_err(|e| e.to_string())
+            };
+            let reads: Vec<Read> = params
+                .iter()
+                .map(|p| {
+                    super::reads::of_place(p, &mut bind).unwrap_or_else(|_| {
+                        whole = false;
+                        super::reads::without_place(&p.operand)
+                    })
+                })
+                .collect();
+            let plan: Plan = (reads.into(), Some(Arc::new(scope)));
+            if whole {
+                chosen = Some(plan);
+                break;
+            }
+            chosen.get_or_insert(plan);
+        }
+        let plan = chosen.unwrap_or_else(|| (Arc::from([]), None));
+        // A frame's own plan holds as long as the frame.
+        if plan.1.as_ref().is_none_or(|s| s.frame.cfa.is_none()) {
+            irv.plans.insert((source, pc), plan.clone());
+        }
+        plan
+    }
+
+    /// Reads one value by the registers given.
+    fn read_now(
+        &mut self,
+        irv: &Irv,
+        how: &How,
+        tid: Tid,
+        thread: &mut Thread,
+        scope: Option<&FrameScope>,
+    ) -> Owned {
+        match how {
+            How::Register {
+                number,
+                bytes,
+                signed,
+                boolean,
+            } => {
+                let mut regs = thread.regs;
+                let Some(word) = place(&mut regs, *number) else {
+                    return Owned::None;
+                };
+                register_value(*word, *bytes, *signed, *boolean)
+            }
+            How::Vector { number, single } => {
+                self.with_vectors(tid, thread);
+                match thread.dwarf().bytes(*number) {
+                    Some(b) if *single && b.len() >= 4 => {
+                        Owned::Float(f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into())
+                    }
+                    Some(b) if b.len() >= 8 => {
+                        let mut word = [0; 8];
+                        word.copy_from_slice(&b[..8]);
+                        Owned::Float(f64::from_le_bytes(word))
+                    }
+                    _ => Owned::None,
+                }
+            }
+            How::Node(node, form) => {
+                let first = self.evaluate_at(node, *form, tid, thread, scope);
+                if first == Owned::None && !thread.vectors {
+                    // Perhaps it is in a vector register, which is read only when needed.
+                    self.with_vectors(tid, thread);
+                    return self.evaluate_at(node, *form, tid, thread, scope);
+                }
+                first
+            }
+            How::Returned(ty, language, form) => {
+                if !thread.vectors && !ty.is_integral() {
+                    self.with_vectors(tid, thread);
+                }
+                let Some(live) = &mut self.live else {
+                    return Owned::None;
+                };
+                let registers = thread.dwarf().clone();
+                let memory = super::super::live::ProcessMemory(&live.process);
+                let Some(value) = returned_value(ty, *language, &registers, &memory) else {
+                    return Owned::None;
+                };
+                let here = Here {
+                    process: Some((&mut live.process, tid)),
+                    images: &self.images,
+                    frame: None,
+                    innermost: false,
+                    memo: &mut self.memo,
+                };
+                Owned::of(&value, *form, &here)
+            }
+            How::Tid => Owned::Int(tid.0.into()),
+            How::Time => {
+                Owned::uint(u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
+            }
+            How::Caller => self.caller_name(thread),
+            How::Brought | How::Unknown => Owned::None,
+        }
+    }
+
+    fn with_vectors(&self, tid: Tid, thread: &mut Thread) {
+        if thread.vectors {
+            return;
+        }
+        thread.vectors = true;
+        let Some(live) = &self.live else {
+            return;
+        };
+        if let Ok(state) = live.process.xstate(tid) {
+            thread.dwarf = Some(with_vectors(&thread.regs, &state));
+        }
+    }
+
+    fn evaluate_at(
+        &mut self,
+        node: &verde_expr::Node,
+        form: super::values::Form,
+        tid: Tid,
+        thread: &mut Thread,
+        scope: Option<&FrameScope>,
+    ) -> Owned {
+        let frame = scope.map(|s| {
+            let mut frame = s.clone();
+            // The frame of a local keeps its own registers.
+            if frame.at_entry || frame.frame.cfa.is_none() {
+                frame.frame.registers = thread.dwarf().clone();
+                if frame.at_entry {
+                    frame.frame.cfa = frame.frame.registers.sp().map(|sp| sp.wrapping_add(8));
+                }
+            }
+            frame
+        });
+        let Some(live) = &mut self.live else {
+            return Owned::None;
+        };
+        let mut frame = frame;
+        if let Some(f) = &mut frame
+            && f.frame.cfa.is_none()
+        {
+            let memory = super::super::live::ProcessMemory(&live.process);
+            let (frames, _) =
+                verde_symbols::backtrace(&self.images, &memory, f.frame.registers.clone(), 1);
+            f.frame.cfa = frames.first().and_then(|f| f.cfa);
+        }
+        let mut here = Here {
+            process: Some((&mut live.process, tid)),
+            images: &self.images,
+            frame,
+            innermost: true,
+            memo: &mut self.memo,
+        };
+        match eval(node, &mut here) {
+            Ok(value) => Owned::of(&value, form, &here),
+            Err(_) => Owned::None,
+        }
+    }
+
+    /// The function that called the one which is entered.
+    fn caller_name(&self, thread: &Thread) -> Owned {
+        let Some(live) = &self.live else {
+            return Owned::None;
+        };
+        let Ok(ret) = live.process.read_u64(Addr(thread.regs.rsp)) else {
+            return Owned::None;
+        };
+        match self.name_at(ret.wrapping_sub(1)) {
+            Some(name) => Owned::Str(name),
+            None => Owned::None,
+        }
+    }
+
+    fn name_at(&self, addr: u64) -> Option<String> {
+        let (module, bias) = self.images.module_at(addr)?;
+        let at = FileAddr::of(addr, bias);
+        if let Some(function) = module.function_at(at) {
+            return Some(function.name);
+        }
+        let (symbol, _) = module.symbol_at(at)?;
+        Some(demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned()))
+    }
+
+    /// Where a thread is, for an event that is not bound to one place.
+    fn current_place(&self, irv: &mut Irv, tid: Tid, kind: Kind) -> Option<Arc<str>> {
+        let live = self.live.as_ref()?;
+        let pc = live.process.regs(tid).ok()?.rip;
+        // After a store or a call the line is that of the instruction before.
+        let at = match kind {
+            Kind::Signal => pc,
+            _ => pc.wrapping_sub(1),
+        };
+        let known = irv.places.entry(at);
+        known.or_insert_with(|| self.line_text(at)).clone()
+    }
+
+    fn apply_to(&mut self, irv: &mut Irv, source: usize, user: usize, at: &Moment) -> bool {
+        let Irv {
+            ones,
+            python,
+            output,
+            scenario,
+            latch,
+            values,
+            alphabet,
+            n,
+            ..
+        } = irv;
+        let user = &alphabet.sources[source].users[user];
+        let Some(one) = ones.iter_mut().find(|o| o.id == user.monitor) else {
+            return false;
+        };
+        if !one.listens() {
+            return false;
+        }
+        let Some(monitor) = &mut one.monitor else {
+            return false;
+        };
+        let args: SmallVec<[Option<Arg>; 8]> = user
+            .args
+            .iter()
+            .map(|i| Some(values.get(usize::from(*i)).map_or(Arg::None, Owned::arg)))
+            .collect();
+        let event = Event {
+            n: *n,
+            spec: user.spec,
+            args: &args,
+            tid: u64::try_from(at.tid.0).ok(),
+            time: Some(at.time),
+            loc: at.loc.as_deref(),
+        };
+        one.recorder.clear();
+        let mut writes = Vec::new();
+        let context = RefCell::new(Context {
+            python,
+            scenario,
+            recorder: &mut one.recorder,
+            desk: Desk {
+                debugger: self,
+                output,
+                latch,
+                switches: &mut one.switches,
+                writes: &mut writes,
+                name: &one.name,
+                tid: Some(at.tid),
+                slice: None,
+            },
+        });
+        let relevant = monitor.apply(&event, &mut Host(&context), &mut Watcher(&context));
+        if !relevant && context.borrow().desk.switches.all_events {
+            // `set_transition_debug_function`: an event that no state takes.
+            let slices = monitor.slices();
+            let args: Vec<String> = vec![alphabet.sources[source].name.clone()];
+            let text = serde_json::to_string(&args).unwrap_or_default();
+            context.borrow_mut().fire(slices, "debug", &text);
+        }
+        for write in writes {
+            write.carry_out(monitor, python);
+        }
+        relevant
+    }
+
+    /// Every property has seen the event: callbacks, rows, violations, failures.
+    fn after_event(&mut self, irv: &mut Irv, source: usize, at: &Moment) {
+        let show = irv.output.show();
+        for user in 0..irv.alphabet.sources[source].users.len() {
+            let monitor = irv.alphabet.sources[source].users[user].monitor;
+            let Some(index) = irv.position(monitor) else {
+                continue;
+            };
+            let one = &mut irv.ones[index];
+            let Some(m) = &one.monitor else {
+                continue;
+            };
+            if show != crate::replay::Show::Final && one.listens() {
+                let name = irv.alphabet.sources[source].name.clone();
+                let row = event_row(m, &mut one.recorder, show, irv.n, name, &mut irv.python);
+                irv.output.row(Row::Event(row));
+            }
+            self.event_applied(irv, index, at.tid);
+            let one = &mut irv.ones[index];
+            if one.switches.step_by_step && one.listens() {
+                irv.latch.stop = true;
+            }
+            let violations = std::mem::take(&mut one.recorder.violations);
+            for found in violations {
+                self.violated(irv, index, found, Some(at));
+            }
+            let failures = std::mem::take(&mut irv.ones[index].recorder.failures);
+            for failure in failures {
+                self.failed(irv, index, &failure);
+            }
+        }
+    }
+
+    /// A slice breaks its property.
+    pub(super) fn violated(
+        &mut self,
+        irv: &mut Irv,
+        index: usize,
+        found: Found,
+        at: Option<&Moment>,
+    ) {
+        let one = &mut irv.ones[index];
+        one.violations += 1;
+        let stops = one.stops;
+        let Some(m) = &one.monitor else {
+            return;
+        };
+        let tid = at.and_then(|a| u64::try_from(a.tid.0).ok());
+        let loc = at.and_then(|a| a.loc.clone());
+        let mut row = violation_row(m, found, irv.choices.history, tid, loc.as_deref());
+        row.backtrace = at.map(|a| self.stack_text(a.tid, 64));
+        for event in &mut row.history {
+            event.backtrace = irv.stacks.get(&event.n).map(|s| s.to_vec());
+        }
+        irv.latch.violated = true;
+        if matches!(irv.output, super::Output::Prompt) {
+            irv.latch.lines.push(super::methods::violation_line(&row));
+            // A scenario decides for itself what to stop for.
+            irv.latch.stop |= stops && irv.scenario.is_none() && at.is_some();
+        }
+        irv.output.row(Row::Violation(row));
+    }
+
+    /// The calls of a thread, innermost first: `f at file.c:12`.
+    pub(super) fn stack_text(&self, tid: Tid, limit: usize) -> Vec<String> {
+        let Some(live) = &self.live else {
+            return Vec::new();
+        };
+        let Ok(regs) = live.process.regs(tid) else {
+            return Vec::new();
+        };
+        let memory = super::super::live::ProcessMemory(&live.process);
+        let (frames, _) = verde_symbols::backtrace(&self.images, &memory, to_dwarf(regs), limit);
+        let mut out = Vec::new();
+        for (code, source) in verde_symbols::source_frames(&frames) {
+            let frame = &frames[code];
+            let text = match source {
+                Some(source) => {
+                    let place = source
+                        .line
+                        .as_ref()
+                        .map(|(file, line)| format!(" at {}:{line}", file.name));
+                    let main = super::super::live::is_main(&source);
+                    out.push(format!("{}{}", source.name, place.unwrap_or_default()));
+                    if main {
+                        break;
+                    }
+                    continue;
+                }
+                None => self.name_at(frame.lookup()),
+            };
+            let module = frame.module.as_ref().map(|(m, _)| m.path().display());
+            let from = module.map(|m| format!(" from {m}")).unwrap_or_default();
+            out.push(format!("{}{from}", text.as_deref().unwrap_or("??")));
+        }
+        out
+    }
+}
+
+/// How parameters are read, and where.
+pub type Plan = (Arc<[Read]>, Option<Arc<FrameScope>>);
+
+/// When and where an event happened.
+pub struct Moment {
+    pub tid: Tid,
+    pub time: u64,
+    pub loc: Option<Arc<str>>,
+}
+
+impl Irv {
+    fn targets_of(&self, id: TrapId) -> SmallVec<[Target; 2]> {
+        self.targets.get(&id).cloned().unwrap_or_default()
+    }
+
+    /// What the monitors want the prompt to do, once.
+    pub(super) fn take_latch(&mut self) -> Latch {
+        std::mem::take(&mut self.latch)
+    }
+}
+
+fn register_value(word: u64, bytes: u8, signed: bool, boolean: bool) -> Owned {
+    let unused = 64 - 8 * u32::from(bytes.clamp(1, 8));
+    if boolean {
+        return Owned::Bool(word & 0xff != 0);
+    }
+    match signed {
+        true => Owned::Int(((word << unused) as i64) >> unused),
+        false => Owned::uint((word << unused) >> unused),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_are_narrowed_to_their_type() {
+        assert_eq!(
+            register_value(0xffff_ffff_ffff_fffb, 4, true, false),
+            Owned::Int(-5)
+        );
+        assert_eq!(
+            register_value(0x1_0000_00c8, 1, false, false),
+            Owned::Int(200)
+        );
+        assert_eq!(
+            register_value(u64::MAX, 8, false, false),
+            Owned::UInt(u64::MAX)
+        );
+        assert_eq!(register_value(0x100, 1, false, true), Owned::Bool(false));
+    }
+}

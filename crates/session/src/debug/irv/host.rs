@@ -1,0 +1,330 @@
+//! What monitors see of the session while an event is applied: Python, the
+//! scenario, the program.
+
+use super::super::Debugger;
+use super::react::Running;
+use super::{Change, Irv, Latch, Output, Switches, Write};
+use crate::json::{Json, Object};
+use crate::recorder::Recorder;
+use std::cell::RefCell;
+use verde_engine::Tid;
+use verde_monitor::{
+    Arg, Cell, Failure, Host as MonitorHost, Monitor, Observer, Params, Raised, Slices, SlotRef,
+    Step, Truth, Violation,
+};
+use verde_property::{BlockId, Moment, Verdict};
+use verde_pyhost::{Asking, Cells, PythonHost, Unit};
+
+/// Whoever code of monitors can ask and tell.
+pub(super) struct Desk<'a> {
+    pub debugger: &'a mut Debugger,
+    pub output: &'a mut Output,
+    pub latch: &'a mut Latch,
+    pub switches: &'a mut Switches,
+    pub writes: &'a mut Vec<Write>,
+    /// The monitor's name.
+    pub name: &'a str,
+    /// The thread whose event it is.
+    pub tid: Option<Tid>,
+    /// The slice that the scenario reacts to.
+    pub slice: Option<SlotRef>,
+}
+
+/// All that an event needs besides the slices. Host and observer share it, each for the time of a
+/// call, and never at the same time.
+pub(super) struct Context<'a> {
+    pub python: &'a mut PythonHost,
+    pub scenario: &'a mut Option<Running>,
+    pub recorder: &'a mut Recorder,
+    pub desk: Desk<'a>,
+}
+
+pub(super) struct Host<'c, 'a>(pub &'c RefCell<Context<'a>>);
+
+impl MonitorHost for Host<'_, '_> {
+    fn run(
+        &mut self,
+        slices: &Slices,
+        block: BlockId,
+        params: Params,
+        cells: &mut [Cell],
+        owned: &mut [bool],
+        out: &mut String,
+    ) -> Result<Truth, Raised> {
+        let context = &mut *self.0.borrow_mut();
+        if context.desk.latch.restore.is_some() {
+            // What remains of this event belongs to an abandoned future.
+            return Ok(Truth::None);
+        }
+        context.python.run_block(
+            Unit::from(&**slices.property()),
+            block,
+            params,
+            Cells { cells, owned },
+            Some(Asking {
+                services: &mut context.desk,
+                slices: Some(slices),
+            }),
+            out,
+        )
+    }
+
+    fn has_action(&mut self, name: &str) -> bool {
+        self.0.borrow_mut().python.has_action(name)
+    }
+
+    fn action(
+        &mut self,
+        slices: &Slices,
+        name: &str,
+        slice: &[(&str, Arg)],
+        out: &mut String,
+    ) -> Result<(), Raised> {
+        let context = &mut *self.0.borrow_mut();
+        if context.desk.latch.restore.is_some() {
+            return Ok(());
+        }
+        let asking = Asking {
+            services: &mut context.desk,
+            slices: Some(slices),
+        };
+        let uid = slices.property().uid;
+        context
+            .python
+            .call_action(uid, name, slice, Some(asking), out)
+    }
+
+    fn copy(&mut self, cells: &mut [Cell]) -> Result<(), Raised> {
+        self.0.borrow_mut().python.copy(cells)
+    }
+
+    fn release(&mut self, cell: Cell) {
+        self.0.borrow_mut().python.release(cell);
+    }
+
+    fn json(&mut self, cell: Cell) -> String {
+        self.0.borrow_mut().python.json(cell)
+    }
+}
+
+pub(super) struct Watcher<'c, 'a>(pub &'c RefCell<Context<'a>>);
+
+impl Observer for Watcher<'_, '_> {
+    fn transition_taken(&mut self, slices: &Slices, step: &Step) {
+        let context = &mut *self.0.borrow_mut();
+        if context.desk.latch.restore.is_some() {
+            return;
+        }
+        context.recorder.transition_taken(slices, step);
+        if !context.desk.switches.quiet && context.desk.output.says_states() {
+            let text = state_text(slices, step.slice, context.python);
+            context.desk.say_state(&text);
+        }
+        if context.desk.switches.callbacks {
+            let property = slices.property();
+            let t = &property.state(step.from).transitions[step.transition];
+            let args = serde_json::json!([
+                {
+                    "source": property.state(step.from).name,
+                    "target": property.state(step.to).name,
+                    "event": t.label,
+                },
+                step.branch.word()
+            ]);
+            context.fire(slices, "transition_taken", &args.to_string());
+        }
+    }
+
+    fn leaving(&mut self, slices: &Slices, step: &Step) {
+        self.0.borrow_mut().react(slices, step, &[Moment::Leaving]);
+    }
+
+    fn entering(&mut self, slices: &Slices, step: &Step) {
+        let context = &mut *self.0.borrow_mut();
+        match step.from == step.to {
+            true => context.react(slices, step, &[Moment::Entering]),
+            false => context.react(slices, step, &[Moment::Entering, Moment::Changing]),
+        }
+    }
+
+    fn state_changed(&mut self, slices: &Slices, _: &Step) {
+        let context = &mut *self.0.borrow_mut();
+        if context.desk.switches.callbacks && context.desk.latch.restore.is_none() {
+            let args = serde_json::json!([current_states(slices)]);
+            context.fire(slices, "state_changed", &args.to_string());
+        }
+    }
+
+    fn ended(&mut self, slices: &Slices, slice: SlotRef, verdict: Verdict) {
+        self.0.borrow_mut().recorder.ended(slices, slice, verdict);
+    }
+
+    fn violation(&mut self, slices: &Slices, slice: SlotRef, how: Violation, n: Option<u64>) {
+        let context = &mut *self.0.borrow_mut();
+        if context.desk.latch.restore.is_none() {
+            context.recorder.violation(slices, slice, how, n);
+            context.verdict_changed(slices, slice);
+        }
+    }
+
+    fn printed(&mut self, line: &str) {
+        self.0.borrow_mut().desk.print(line);
+    }
+
+    fn stop_requested(&mut self) {
+        self.0.borrow_mut().desk.latch.stop = true;
+    }
+
+    fn failed(&mut self, slices: &Slices, failure: Failure) {
+        self.0.borrow_mut().recorder.failed(slices, failure);
+    }
+}
+
+impl Context<'_> {
+    /// Calls the Python functions that were registered for a moment.
+    pub fn fire(&mut self, slices: &Slices, moment: &str, args: &str) {
+        let mut out = String::new();
+        let asking = Asking {
+            services: &mut self.desk,
+            slices: Some(slices),
+        };
+        let uid = slices.property().uid;
+        let fired = self.python.fire(uid, moment, args, Some(asking), &mut out);
+        self.desk.print_all(&out);
+        if let Err(raised) = fired {
+            self.desk.report(&raised);
+        }
+    }
+}
+
+impl Desk<'_> {
+    /// A line that code printed.
+    pub fn print(&mut self, line: &str) {
+        if self.latch.restore.is_none() {
+            self.output.print(&mut self.debugger.out, self.name, line);
+        }
+    }
+
+    pub fn print_all(&mut self, text: &str) {
+        for line in text.lines() {
+            self.print(line);
+        }
+    }
+
+    fn say_state(&mut self, text: &str) {
+        self.output.state(&mut self.debugger.out, self.name, text);
+    }
+
+    /// Code outside of blocks raised: it is shown, and the session goes on.
+    pub fn report(&mut self, raised: &Raised) {
+        self.latch.raised = true;
+        let text = match raised.traceback.trim_end() {
+            "" => &raised.error,
+            whole => whole,
+        };
+        for line in text.lines() {
+            self.output.remark(&mut self.debugger.out, line);
+        }
+    }
+}
+
+/// Names of the states that some slice is in.
+pub(super) fn current_states(slices: &Slices) -> Vec<String> {
+    let property = slices.property();
+    let states = property.states.iter().enumerate();
+    states
+        .filter(|(i, _)| slices.in_state(verde_property::StateId(*i as u16)) > 0)
+        .map(|(_, s)| s.name.clone())
+        .collect()
+}
+
+/// `[queue = 0x55..] Current state: queue_ready (N = 1)`.
+pub(super) fn state_text(slices: &Slices, slice: SlotRef, host: &mut dyn MonitorHost) -> String {
+    let bindings = Object::of(&slices.bindings(slice));
+    let head = match bindings.is_empty() {
+        true => String::new(),
+        false => format!("[{bindings}] "),
+    };
+    let state = &slices.property().state(slices.state(slice)).name;
+    let env = env_object(slices, slice, host);
+    match env.is_empty() {
+        true => format!("{head}Current state: {state}"),
+        false => format!("{head}Current state: {state} ({env})"),
+    }
+}
+
+/// The environment of a slice.
+pub(super) fn env_object(slices: &Slices, slice: SlotRef, host: &mut dyn MonitorHost) -> Object {
+    let names = slices.property().env.iter().enumerate();
+    let known = names
+        .filter_map(|(i, n)| Some((n.clone(), Json::of_cell(slices.env(slice, i), host)?)))
+        .collect();
+    Object(known)
+}
+
+impl Write {
+    /// Changes the slice, if it is still the one that was meant.
+    pub fn carry_out(self, monitor: &mut Monitor, host: &mut dyn MonitorHost) {
+        let slices = monitor.slices();
+        let same = slices.is_live(self.slice) && slices.created(self.slice) == self.created;
+        match self.what {
+            Change::Env(name, cell) if same => monitor.set_env(self.slice, name, cell, host),
+            Change::Env(_, cell) => host.release(cell),
+            Change::State(state) if same => monitor.set_state(self.slice, state),
+            Change::State(_) => {}
+        }
+    }
+}
+
+impl Debugger {
+    /// Calls what a monitor registered for `event_applied`.
+    pub(super) fn event_applied(&mut self, irv: &mut Irv, index: usize, tid: Tid) {
+        if !irv.ones[index].switches.callbacks || irv.latch.restore.is_some() {
+            return;
+        }
+        self.with_context(irv, index, Some(tid), |context, slices| {
+            context.fire(slices, "event_applied", "[]");
+        });
+    }
+
+    /// Runs something for a monitor outside of an event, and carries out what it asked for.
+    pub(super) fn with_context<T>(
+        &mut self,
+        irv: &mut Irv,
+        index: usize,
+        tid: Option<Tid>,
+        f: impl FnOnce(&mut Context, &Slices) -> T,
+    ) -> Option<T> {
+        let Irv {
+            ones,
+            python,
+            output,
+            scenario,
+            latch,
+            ..
+        } = irv;
+        let one = &mut ones[index];
+        let monitor = one.monitor.as_mut()?;
+        let mut writes = Vec::new();
+        let mut context = Context {
+            python,
+            scenario,
+            recorder: &mut one.recorder,
+            desk: Desk {
+                debugger: self,
+                output,
+                latch,
+                switches: &mut one.switches,
+                writes: &mut writes,
+                name: &one.name,
+                tid,
+                slice: None,
+            },
+        };
+        let result = f(&mut context, monitor.slices());
+        for write in writes {
+            write.carry_out(monitor, python);
+        }
+        Some(result)
+    }
+}

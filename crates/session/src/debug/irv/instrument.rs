@@ -1,0 +1,244 @@
+//! Traps follow the states: what some slice of some property can react to is
+//! set, nothing else.
+
+use super::super::Debugger;
+use super::bind::Note;
+use super::feed::Target;
+use super::{Irv, MonitorId};
+use verde_engine::{Addr, On, Owner, Tid, Trap};
+use verde_property::{Kind, SpecId};
+
+impl Irv {
+    fn wants(&self, monitor: MonitorId, spec: SpecId) -> bool {
+        let Some(one) = self.one(monitor) else {
+            return false;
+        };
+        let Some(m) = &one.monitor else {
+            return false;
+        };
+        let all = self.choices.all_events || one.switches.all_events;
+        one.listens() && (all || m.enabled(spec))
+    }
+
+    /// The states of some monitor have changed since the traps were set.
+    pub(super) fn is_stale(&self) -> bool {
+        let fresh = |m: &verde_monitor::Monitor, v: u64| m.slices().version() == v;
+        self.ones
+            .iter()
+            .any(|o| o.monitor.as_ref().is_some_and(|m| !fresh(m, o.version)))
+    }
+}
+
+impl Debugger {
+    /// Sets and takes out traps after states changed. `tid`: the thread whose event it was.
+    pub(super) fn instrument(&mut self, irv: &mut Irv, tid: Option<Tid>) {
+        for one in &mut irv.ones {
+            if let Some(m) = &one.monitor {
+                one.version = m.slices().version();
+            }
+        }
+        for index in 0..irv.alphabet.sources.len() {
+            let mut count = 0;
+            for u in 0..irv.alphabet.sources[index].users.len() {
+                let (monitor, spec) = {
+                    let user = &irv.alphabet.sources[index].users[u];
+                    (user.monitor, user.spec)
+                };
+                let wants = irv.wants(monitor, spec);
+                irv.alphabet.sources[index].users[u].wants = wants;
+                count += usize::from(wants);
+            }
+            let source = &mut irv.alphabet.sources[index];
+            let before = std::mem::replace(&mut source.wanted, count);
+            if count > 0 && before == 0 {
+                self.plant_source(irv, index, tid);
+            } else if count == 0 && before > 0 {
+                self.take_out_source(irv, index);
+            }
+        }
+    }
+
+    /// Sets the traps of a wanted source that are not set.
+    fn plant_source(&mut self, irv: &mut Irv, index: usize, tid: Option<Tid>) {
+        if irv.alphabet.sources[index].datum.is_some() {
+            self.watch_datum(irv, index, tid);
+        }
+        let Some(live) = &mut self.live else {
+            return;
+        };
+        let mut failed = None;
+        for (i, site) in irv.alphabet.sources[index].sites.iter_mut().enumerate() {
+            if site.trap.is_some() {
+                continue;
+            }
+            match live.process.insert(Trap::new(site.on, Owner::Monitor)) {
+                Ok(id) => {
+                    site.trap = Some(id);
+                    let target = Target::Site {
+                        source: index,
+                        site: i,
+                    };
+                    irv.targets.entry(id).or_default().push(target);
+                }
+                Err(verde_engine::Error::Gone) => {}
+                Err(e) => {
+                    failed.get_or_insert(e.to_string());
+                }
+            }
+        }
+        self.adopt_running(irv, index, tid);
+        if let Some(e) = failed {
+            let title = irv.alphabet.sources[index].title();
+            irv.complain(format!("event {title} cannot be observed: {e}"));
+        }
+    }
+
+    fn take_out_source(&mut self, irv: &mut Irv, index: usize) {
+        irv.unwatch_datum(index, &mut self.live);
+        for i in 0..irv.alphabet.sources[index].sites.len() {
+            let trap = irv.alphabet.sources[index].sites[i].trap.take();
+            irv.drop_trap(index, trap, &mut self.live);
+        }
+    }
+
+    /// A program starts: data are bound when the loader has done its work.
+    pub(in super::super) fn await_start(&mut self) {
+        let (Some(irv), Some(live)) = (&mut self.irv, &mut self.live) else {
+            return;
+        };
+        let program = self.images.program();
+        if program.interpreter().is_none() {
+            return;
+        }
+        let Some(bias) = self.images.bias(program) else {
+            return;
+        };
+        let on = On::Exec(Addr(program.entry().at(bias)));
+        if let Ok(id) = live.process.insert(Trap::new(on, Owner::Monitor)) {
+            irv.start = Some(id);
+            irv.loading = true;
+        }
+    }
+
+    /// The loader has done its work.
+    pub(super) fn loaded(&mut self, irv: &mut Irv, tid: Tid) {
+        irv.loading = false;
+        if let (Some(id), Some(live)) = (irv.start.take(), &mut self.live) {
+            // Gone already, it cannot be hit again.
+            let _ = live.process.remove(id);
+        }
+        for index in 0..irv.alphabet.sources.len() {
+            let source = &irv.alphabet.sources[index];
+            if source.wanted > 0 && source.datum.is_some() {
+                self.watch_datum(irv, index, Some(tid));
+            }
+        }
+        self.say_complaints(irv);
+    }
+
+    /// Binds every event to what is loaded now and sets the wanted traps.
+    pub(in super::super) fn rebind_monitors(&mut self) {
+        let Some(mut irv) = self.irv.take() else {
+            return;
+        };
+        let mut notes = Vec::new();
+        for index in 0..irv.alphabet.sources.len() {
+            if irv.alphabet.sources[index].users.is_empty() {
+                continue;
+            }
+            self.bind_source(&mut irv, index, &mut notes);
+            irv.number_sites(index);
+            if irv.alphabet.sources[index].wanted > 0 {
+                self.plant_source(&mut irv, index, None);
+            }
+        }
+        self.tell(&mut irv, notes);
+        self.instrument(&mut irv, None);
+        self.say_complaints(&mut irv);
+        self.irv = Some(irv);
+    }
+
+    /// Says what was noticed while events were bound, each once.
+    pub(super) fn tell(&mut self, irv: &mut Irv, notes: Vec<Note>) {
+        let mut said: Vec<String> = Vec::new();
+        for note in notes {
+            if said.contains(&note.text) || !irv.once(&note.text) {
+                continue;
+            }
+            if note.is_error {
+                irv.errors += 1;
+            }
+            let word = if note.is_error { "error" } else { "warning" };
+            irv.output
+                .remark(&mut self.out, &format!("{word}: {}", note.text));
+            said.push(note.text);
+        }
+        for source in &mut irv.alphabet.sources {
+            source.told = true;
+        }
+    }
+
+    pub(super) fn say_complaints(&mut self, irv: &mut Irv) {
+        for text in std::mem::take(&mut irv.warnings) {
+            if irv.once(&text) {
+                irv.output
+                    .remark(&mut self.out, &format!("warning: {text}"));
+            }
+        }
+        for text in std::mem::take(&mut irv.complaints) {
+            if irv.once(&text) {
+                irv.output.remark(&mut self.out, &format!("error: {text}"));
+            }
+        }
+    }
+
+    /// Warns of functions that the program does not have and does not import.
+    pub(in super::super) fn warn_of_missing(&mut self) {
+        let Some(mut irv) = self.irv.take() else {
+            return;
+        };
+        for index in 0..irv.alphabet.sources.len() {
+            let source = &irv.alphabet.sources[index];
+            let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
+            if source.found || !by_name || source.users.is_empty() {
+                continue;
+            }
+            let name = source.name.rsplit(['!', ':']).next().unwrap_or_default();
+            if self.is_imported(name) {
+                continue;
+            }
+            let near = self.images.program().nearest_names(&source.name, 3);
+            let near = match near.is_empty() {
+                true => String::new(),
+                false => format!("; near it: {}", near.join(", ")),
+            };
+            let text = format!(
+                "function {} is not in the program{near} (it is awaited from a library)",
+                source.name
+            );
+            if irv.once(&text) {
+                irv.output
+                    .remark(&mut self.out, &format!("warning: {text}"));
+            }
+        }
+        self.irv = Some(irv);
+    }
+}
+
+impl Irv {
+    /// Sites were found anew: targets name them by their place in the list.
+    fn number_sites(&mut self, index: usize) {
+        for (i, site) in self.alphabet.sources[index].sites.iter().enumerate() {
+            let Some(targets) = site.trap.and_then(|id| self.targets.get_mut(&id)) else {
+                continue;
+            };
+            for target in targets {
+                if let Target::Site { source, site } = target
+                    && *source == index
+                {
+                    *site = i;
+                }
+            }
+        }
+    }
+}

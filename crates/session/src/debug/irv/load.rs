@@ -1,0 +1,397 @@
+//! Loading properties, functions files and scenarios into a session.
+
+use super::super::Debugger;
+use super::host::{Context, Desk, Host, Watcher, env_object, state_text};
+use super::react::Running;
+use super::{Choices, Irv, MonitorId, One, Output, Switches};
+use crate::properties::{Failed, read, unique_name};
+use crate::recorder::Recorder;
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+use verde_monitor::{Monitor, Options};
+use verde_property::{
+    BlockId, Diagnostic, Property, Scenario, Severity, Source, load_property, load_scenario,
+};
+
+pub type LoadFailure = Failed;
+
+/// What was noticed in files that were loaded.
+pub type Warnings = Vec<(Arc<Source>, Vec<Diagnostic>)>;
+
+impl Debugger {
+    /// The session's monitors; made when they are first needed.
+    pub(super) fn take_irv(&mut self) -> Irv {
+        match self.irv.take() {
+            Some(irv) => *irv,
+            None => Irv::new(Choices::default(), Output::Prompt),
+        }
+    }
+
+    pub(super) fn put_irv(&mut self, irv: Irv) {
+        self.irv = Some(Box::new(irv));
+    }
+
+    /// How monitors are to behave and where they speak; before any is loaded.
+    pub fn set_up_monitors(&mut self, choices: Choices, output: Output) {
+        self.put_irv(Irv::new(choices, output));
+    }
+
+    /// Writes the events that the monitors see.
+    pub fn record_to(&mut self, trace: super::TraceFile) {
+        let mut irv = self.take_irv();
+        irv.trace = Some(trace);
+        self.put_irv(irv);
+    }
+
+    /// The trace is complete: `None` when none was written.
+    pub fn end_recording(&mut self) -> Option<std::io::Result<()>> {
+        Some(self.irv.as_mut()?.trace.take()?.finish())
+    }
+
+    /// Loads a functions file: its names are there for every block.
+    pub fn load_functions(&mut self, path: &Path) -> Result<(), LoadFailure> {
+        let mut irv = self.take_irv();
+        let loaded = irv.add_functions(path);
+        self.put_irv(irv);
+        loaded
+    }
+
+    /// Loads a property into a monitor of its own, which runs at once.
+    pub fn add_property(&mut self, path: &Path) -> Result<Warnings, LoadFailure> {
+        let mut irv = self.take_irv();
+        let id = irv.new_monitor(None);
+        if let Some(one) = irv.ones.last_mut() {
+            one.stops = true;
+        }
+        let loaded = self.load_into(&mut irv, id, path, true);
+        if loaded.is_err() {
+            irv.ones.retain(|o| o.id != id);
+        }
+        self.put_irv(irv);
+        loaded
+    }
+
+    /// Loads the scenario of the session.
+    pub fn add_scenario(&mut self, path: &Path) -> Result<Warnings, LoadFailure> {
+        let mut irv = self.take_irv();
+        let loaded = self.load_scenario_into(&mut irv, path);
+        self.put_irv(irv);
+        loaded
+    }
+
+    pub(super) fn load_scenario_into(
+        &mut self,
+        irv: &mut Irv,
+        path: &Path,
+    ) -> Result<Warnings, LoadFailure> {
+        let bytes = read(path)?;
+        let loaded = load_scenario(&path.display().to_string(), &bytes, &irv.functions);
+        let Some(scenario) = loaded.model else {
+            return Err(errors(loaded.source, loaded.found));
+        };
+        let scenario = Arc::new(scenario);
+        prepare_scenario(irv, &scenario)?;
+        let init = scenario.init;
+        irv.scenario = Some(Running::new(scenario));
+        if let Some(block) = init {
+            self.run_scenario_start(irv, block);
+        }
+        Ok(warnings(loaded.source, loaded.found))
+    }
+
+    /// The scenario's initialization runs before there is a monitor, too.
+    fn run_scenario_start(&mut self, irv: &mut Irv, block: BlockId) {
+        let Irv {
+            python,
+            output,
+            scenario,
+            latch,
+            ..
+        } = irv;
+        let (mut writes, mut switches) = (Vec::new(), Switches::default());
+        let mut recorder = Recorder::default();
+        let mut context = Context {
+            python,
+            scenario,
+            recorder: &mut recorder,
+            desk: Desk {
+                debugger: self,
+                output,
+                latch,
+                switches: &mut switches,
+                writes: &mut writes,
+                name: "scenario",
+                tid: None,
+                slice: None,
+            },
+        };
+        context.run_reaction(None, None, block);
+    }
+
+    /// Loads a property into a monitor. What the monitor had before is gone.
+    pub(super) fn load_into(
+        &mut self,
+        irv: &mut Irv,
+        id: MonitorId,
+        path: &Path,
+        running: bool,
+    ) -> Result<Warnings, LoadFailure> {
+        let (name, bytes) = crate::shipped::property(path)?;
+        let loaded = load_property(&name, &bytes, &irv.functions);
+        let Some(mut property) = loaded.model else {
+            return Err(errors(loaded.source, loaded.found));
+        };
+        let before: Vec<Arc<Property>> = irv
+            .ones
+            .iter()
+            .filter(|o| o.id != id)
+            .filter_map(|o| Some(o.monitor.as_ref()?.property().clone()))
+            .collect();
+        property.name = unique_name(&property.name, &before);
+        let property = Arc::new(property);
+        prepare(irv, &property)?;
+        let Some(index) = irv.position(id) else {
+            return Ok(Vec::new());
+        };
+        irv.forget_monitor(index, &mut self.live);
+        let one = &mut irv.ones[index];
+        if one.name.is_empty() {
+            one.name = property.name.clone();
+        }
+        one.running = running;
+        self.start_monitor(irv, index, property.clone())?;
+        irv.alphabet.add(id, &property);
+        self.put_irv(std::mem::replace(
+            irv,
+            Irv::new(Choices::default(), Output::Prompt),
+        ));
+        self.rebind_monitors();
+        self.warn_of_missing();
+        if let Some(back) = self.irv.take() {
+            *irv = *back;
+        }
+        Ok(warnings(loaded.source, loaded.found))
+    }
+
+    /// Runs the initialization: the monitor is in its first state.
+    pub(super) fn start_monitor(
+        &mut self,
+        irv: &mut Irv,
+        index: usize,
+        property: Arc<Property>,
+    ) -> Result<(), LoadFailure> {
+        let rows = irv.output.show() != crate::replay::Show::Final;
+        let Irv {
+            ones,
+            python,
+            output,
+            scenario,
+            latch,
+            ..
+        } = irv;
+        let one = &mut ones[index];
+        one.recorder = Recorder {
+            rows,
+            ..Recorder::default()
+        };
+        one.violations = 0;
+        one.dropped = false;
+        one.switches = Switches::default();
+        let mut writes = Vec::new();
+        let context = RefCell::new(Context {
+            python,
+            scenario,
+            recorder: &mut one.recorder,
+            desk: Desk {
+                debugger: self,
+                output,
+                latch,
+                switches: &mut one.switches,
+                writes: &mut writes,
+                name: &one.name,
+                tid: None,
+                slice: None,
+            },
+        });
+        let started = Monitor::new(
+            property.clone(),
+            Options::default(),
+            &mut Host(&context),
+            &mut Watcher(&context),
+        );
+        let mut monitor = match started {
+            Ok(monitor) => monitor,
+            Err(failure) => return Err(Failed::Initialization { property, failure }),
+        };
+        for write in writes {
+            write.carry_out(&mut monitor, &mut irv.python);
+        }
+        irv.ones[index].version = u64::MAX;
+        if let Some(root) = monitor.slices().root() {
+            self.say_start(irv, index, &monitor, root);
+        }
+        irv.ones[index].monitor = Some(monitor);
+        let found = std::mem::take(&mut irv.ones[index].recorder.violations);
+        for violation in found {
+            self.violated(irv, index, violation, None);
+        }
+        Ok(())
+    }
+
+    fn say_start(
+        &mut self,
+        irv: &mut Irv,
+        index: usize,
+        monitor: &Monitor,
+        root: verde_monitor::SlotRef,
+    ) {
+        if !irv.output.says_states() {
+            return;
+        }
+        let slices = monitor.slices();
+        let env = env_object(slices, root, &mut irv.python);
+        let state = state_text(slices, root, &mut irv.python);
+        let name = irv.ones[index].name.clone();
+        if !env.is_empty() {
+            let text = format!("Initialization: {env}");
+            irv.output.state(&mut self.out, &name, &text);
+        }
+        irv.output.state(&mut self.out, &name, &state);
+    }
+
+    /// A new run of the program: every monitor begins again.
+    pub(in super::super) fn restart_monitors(&mut self) -> super::super::failure::Result<()> {
+        let Some(mut irv) = self.irv.take() else {
+            return Ok(());
+        };
+        if irv.used {
+            for index in 0..irv.ones.len() {
+                let Some(old) = irv.ones[index].monitor.take() else {
+                    continue;
+                };
+                let property = old.property().clone();
+                old.discard(&mut irv.python);
+                if let Err(e) = self.start_monitor(&mut irv, index, property) {
+                    self.irv = Some(irv);
+                    return super::super::failure::failure(e.to_string());
+                }
+            }
+            irv.n = 0;
+            irv.relevant = 0;
+            irv.stacks.clear();
+        }
+        irv.used = true;
+        irv.started = std::time::Instant::now();
+        self.irv = Some(irv);
+        Ok(())
+    }
+}
+
+impl Irv {
+    pub(super) fn add_functions(&mut self, path: &Path) -> Result<(), LoadFailure> {
+        let bytes = read(path)?;
+        let source = Source::new(path.display().to_string(), String::from_utf8_lossy(&bytes));
+        self.add_functions_source(source)
+    }
+
+    pub(super) fn add_functions_source(&mut self, source: Arc<Source>) -> Result<(), LoadFailure> {
+        if let Err(d) = self.functions.add(&source) {
+            return Err(Failed::Diagnostics(vec![(source, vec![*d])]));
+        }
+        let file = source.name.clone();
+        self.python
+            .add_functions(source)
+            .map_err(|raised| Failed::Functions { file, raised })
+    }
+
+    /// A monitor without a property; it becomes the current one.
+    pub(super) fn new_monitor(&mut self, name: Option<String>) -> MonitorId {
+        self.last_id += 1;
+        let id = MonitorId(self.last_id);
+        self.ones.push(One {
+            id,
+            name: name.unwrap_or_default(),
+            monitor: None,
+            running: false,
+            stops: false,
+            switches: Switches::default(),
+            recorder: Recorder::default(),
+            violations: 0,
+            version: u64::MAX,
+            dropped: false,
+        });
+        self.current = Some(id);
+        id
+    }
+
+    /// Takes a monitor's property away: its events are no longer wanted.
+    pub(super) fn forget_monitor(
+        &mut self,
+        index: usize,
+        live: &mut Option<super::super::live::Live>,
+    ) {
+        let id = self.ones[index].id;
+        if let Some(old) = self.ones[index].monitor.take() {
+            self.python.forget(old.property().uid);
+            old.discard(&mut self.python);
+        }
+        self.alphabet.remove(id);
+        for source in 0..self.alphabet.sources.len() {
+            if self.alphabet.sources[source].wanted > 0 {
+                continue;
+            }
+            self.unwatch_datum(source, live);
+            for site in 0..self.alphabet.sources[source].sites.len() {
+                let trap = self.alphabet.sources[source].sites[site].trap.take();
+                self.drop_trap(source, trap, live);
+            }
+        }
+    }
+}
+
+fn prepare(irv: &mut Irv, property: &Arc<Property>) -> Result<(), LoadFailure> {
+    let Err(raised) = irv.python.prepare((&**property).into()) else {
+        return Ok(());
+    };
+    let (block, reason) = match property.needs_python() {
+        Some(found) => found,
+        None => return Ok(()),
+    };
+    Err(Failed::Python {
+        file: property.source.name.clone(),
+        line: property.source.line(block.span.start),
+        role: block.role.word(),
+        reason: reason.text.clone(),
+        raised,
+    })
+}
+
+fn prepare_scenario(irv: &mut Irv, scenario: &Arc<Scenario>) -> Result<(), LoadFailure> {
+    let Err(raised) = irv.python.prepare((&**scenario).into()) else {
+        return Ok(());
+    };
+    let span = scenario.blocks.first().map(|b| b.span).unwrap_or_default();
+    Err(Failed::Python {
+        file: scenario.source.name.clone(),
+        line: scenario.source.line(span.start),
+        role: "scenario",
+        reason: "it acts on the program".into(),
+        raised,
+    })
+}
+
+fn errors(source: Arc<Source>, found: Vec<Diagnostic>) -> LoadFailure {
+    let errors = found
+        .into_iter()
+        .filter(|d| d.severity == Severity::Error)
+        .collect();
+    Failed::Diagnostics(vec![(source, errors)])
+}
+
+fn warnings(source: Arc<Source>, found: Vec<Diagnostic>) -> Warnings {
+    match found.is_empty() {
+        true => Vec::new(),
+        false => vec![(source, found)],
+    }
+}

@@ -1,0 +1,76 @@
+//! What monitors say at the prompt: violations, failures, verdicts.
+
+use super::super::Debugger;
+use super::{Irv, Output};
+use crate::replay::describe;
+use crate::report::{FinalProperty, ViolationRow};
+use verde_monitor::{Failure, FailureKind, Violation};
+
+/// `violation: queue [queue = 0x55..] reached sink at event 64, queue.c:4`.
+pub(super) fn violation_line(v: &ViolationRow) -> String {
+    let slice = match v.slice.is_empty() {
+        true => String::new(),
+        false => format!(" [{}]", v.slice),
+    };
+    let how = match v.how {
+        Violation::Hopeless => "reached",
+        Violation::Ended => "ended in",
+        Violation::Leaked => "is at the end still in",
+    };
+    let event = v.n.map(|n| format!(" at event {n}")).unwrap_or_default();
+    let loc = v.loc.as_ref().map(|l| format!(", {l}")).unwrap_or_default();
+    format!(
+        "violation: {}{slice} {how} {}{event}{loc}",
+        v.property, v.state
+    )
+}
+
+/// `queue: violated, 1 violation`.
+pub(super) fn final_line(p: &FinalProperty) -> String {
+    let verdict = match p.verdict {
+        "true" => "holds",
+        "false" => "violated",
+        other => other,
+    };
+    match p.violations {
+        0 => format!("{}: {verdict}", p.property),
+        1 => format!("{}: {verdict}, 1 violation", p.property),
+        n => format!("{}: {verdict}, {n} violations", p.property),
+    }
+}
+
+impl Debugger {
+    /// A block raised, or an argument was wrong: it is shown; at the prompt the program stops, in
+    /// an unattended run the property is dropped.
+    pub(super) fn failed(&mut self, irv: &mut Irv, index: usize, failure: &Failure) {
+        irv.errors += 1;
+        let one = &mut irv.ones[index];
+        let Some(monitor) = &one.monitor else {
+            return;
+        };
+        let property = monitor.property();
+        let line = property.source.line(failure.span.start);
+        if let FailureKind::Raised(raised) = &failure.kind {
+            for text in raised.traceback.lines() {
+                irv.output.remark(&mut self.out, text);
+            }
+        }
+        let text = format!(
+            "error: {}:{line}: property {}: {}",
+            property.source.name,
+            property.name,
+            describe(failure)
+        );
+        irv.output.remark(&mut self.out, &text);
+        if matches!(irv.output, Output::Prompt) {
+            irv.latch.stop = true;
+            irv.latch.raised = true;
+        } else {
+            one.dropped = true;
+            one.version = u64::MAX;
+            let name = property.name.clone();
+            let text = format!("property {name} is no longer checked; the program goes on");
+            irv.output.remark(&mut self.out, &text);
+        }
+    }
+}

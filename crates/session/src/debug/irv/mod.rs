@@ -1,0 +1,290 @@
+//! Interactive runtime verification: the program, the debugger, the monitors
+//! and the scenario together.
+//!
+//! [`Irv`] holds the monitors and what they want to hear. The debugger gives it
+//! every stop before it looks at it itself; an event is applied to every
+//! monitor that knows it while its thread waits, then the traps follow the new
+//! states, and only then a stop that somebody asked for is obeyed.
+
+mod adopt;
+mod alphabet;
+mod asked;
+mod bind;
+mod commands;
+mod data;
+mod feed;
+mod filter;
+mod host;
+mod info;
+mod instrument;
+mod load;
+mod methods;
+mod names;
+mod output;
+mod program;
+mod react;
+mod reads;
+mod requests;
+mod run;
+mod then;
+mod trace;
+mod values;
+
+pub(super) use asked::Asked;
+pub use filter::Filter;
+pub use load::{LoadFailure, Warnings};
+pub use output::Output;
+pub(super) use react::Outside;
+pub use run::{Ending, Interruption, Limits, RunOutcome};
+pub(super) use then::Then;
+pub use trace::TraceFile;
+
+use super::live::Live;
+use crate::recorder::Recorder;
+use alphabet::{Alphabet, MonitorId};
+use feed::{Saved, Target};
+use react::Running;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use values::Owned;
+use verde_engine::{CallId, Cause, Tid, TrapId};
+use verde_monitor::{Cell, Monitor, SlotRef};
+use verde_property::{Functions, StateId};
+use verde_pyhost::PythonHost;
+
+/// What the user chose for all monitors.
+#[derive(Clone, Debug)]
+pub struct Choices {
+    /// Instrument every event of the properties, not only the enabled ones.
+    pub all_events: bool,
+    /// How many events of a slice a violation shows.
+    pub history: usize,
+    /// Keep a backtrace with each event.
+    pub stacks: bool,
+    /// How long a Python block may run.
+    pub block_limit: Duration,
+}
+
+impl Default for Choices {
+    fn default() -> Choices {
+        Choices {
+            all_events: false,
+            history: 32,
+            stacks: false,
+            block_limit: Duration::from_secs(1),
+        }
+    }
+}
+
+/// What a monitor's own code may switch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Switches {
+    quiet: bool,
+    step_by_step: bool,
+    all_events: bool,
+    /// Python functions want to hear of its moments.
+    callbacks: bool,
+    /// `stop_execution`: it sees no more events.
+    halted: bool,
+}
+
+/// A monitor of the session, with a property or still without.
+struct One {
+    id: MonitorId,
+    name: String,
+    monitor: Option<Monitor>,
+    /// Events reach it.
+    running: bool,
+    /// Without a scenario its violations stop the program.
+    stops: bool,
+    switches: Switches,
+    recorder: Recorder,
+    violations: u64,
+    /// Of its slices, when the traps were last set for it.
+    version: u64,
+    /// A block of it raised where nobody can look at it: it is out.
+    dropped: bool,
+}
+
+/// A change of a slice that code asked for while an event was on its way.
+struct Write {
+    slice: SlotRef,
+    created: u64,
+    what: Change,
+}
+
+#[derive(Clone, Copy)]
+enum Change {
+    Env(usize, Cell),
+    State(StateId),
+}
+
+/// What was asked for while an event was applied, and is obeyed after it.
+#[derive(Default)]
+struct Latch {
+    /// The program is to stop.
+    stop: bool,
+    /// All threads were stopped for code that looks at the program.
+    settled: bool,
+    /// What became of a violation, for the prompt.
+    lines: Vec<String>,
+    /// Something was violated just now.
+    violated: bool,
+    /// A block raised just now.
+    raised: bool,
+    /// Checkpoints to take when the event is over, by their numbers.
+    checkpoints: Vec<u32>,
+    /// What is to be heard may have changed.
+    reinstrument: bool,
+    /// A checkpoint to go back to; nothing of this event counts any more.
+    restore: Option<u32>,
+}
+
+/// The monitors of a session, and what they follow.
+pub struct Irv {
+    ones: Vec<One>,
+    last_id: u32,
+    current: Option<MonitorId>,
+    python: PythonHost,
+    functions: Functions,
+    alphabet: Alphabet,
+    targets: FxHashMap<TrapId, SmallVec<[Target; 2]>>,
+    /// Values at the entries of calls that have not returned.
+    saved: FxHashMap<CallId, Saved>,
+    scenario: Option<Running>,
+    pub output: Output,
+    pub choices: Choices,
+    pub trace: Option<TraceFile>,
+    /// Number of the last event.
+    n: u64,
+    /// Events for which some slice had a candidate transition.
+    relevant: u64,
+    started: Instant,
+    /// The program ran with these monitors before.
+    used: bool,
+    latch: Latch,
+    /// Events that wait behind a breakpoint of the user's.
+    deferred: Vec<(Tid, Cause)>,
+    values: Vec<Owned>,
+    places: FxHashMap<u64, Option<Arc<str>>>,
+    /// How parameters of data events are read, by source and place.
+    plans: FxHashMap<(usize, u64), feed::Plan>,
+    /// The program is not relocated yet: the loader runs.
+    loading: bool,
+    /// Where the program itself begins.
+    start: Option<TrapId>,
+    /// Backtraces of events, by their numbers.
+    stacks: FxHashMap<u64, Arc<[String]>>,
+    /// Something was violated.
+    violated: bool,
+    /// What went wrong and was said.
+    errors: u64,
+    /// Warnings that wait to be said.
+    warnings: Vec<String>,
+    /// Complaints that wait to be said.
+    complaints: Vec<String>,
+    /// Commands that wait for the end of their group.
+    group: Option<Vec<String>>,
+    /// Remarks that were made.
+    said: Vec<String>,
+}
+
+impl Irv {
+    pub fn new(choices: Choices, output: Output) -> Irv {
+        Irv {
+            ones: Vec::new(),
+            last_id: 0,
+            current: None,
+            python: PythonHost::new(choices.block_limit),
+            functions: Functions::default(),
+            alphabet: Alphabet::default(),
+            targets: FxHashMap::default(),
+            saved: FxHashMap::default(),
+            scenario: None,
+            output,
+            choices,
+            trace: None,
+            n: 0,
+            relevant: 0,
+            started: Instant::now(),
+            used: false,
+            latch: Latch::default(),
+            deferred: Vec::new(),
+            values: Vec::new(),
+            places: FxHashMap::default(),
+            plans: FxHashMap::default(),
+            loading: false,
+            start: None,
+            stacks: FxHashMap::default(),
+            violated: false,
+            errors: 0,
+            warnings: Vec::new(),
+            complaints: Vec::new(),
+            group: None,
+            said: Vec::new(),
+        }
+    }
+
+    fn one(&self, id: MonitorId) -> Option<&One> {
+        self.ones.iter().find(|o| o.id == id)
+    }
+
+    fn position(&self, id: MonitorId) -> Option<usize> {
+        self.ones.iter().position(|o| o.id == id)
+    }
+
+    /// Something went wrong that has no better place; it is said after the event.
+    fn complain(&mut self, text: String) {
+        self.errors += 1;
+        self.complaints.push(text);
+    }
+
+    /// Whether no monitor has a property.
+    pub fn is_empty(&self) -> bool {
+        self.ones.iter().all(|o| o.monitor.is_none())
+    }
+
+    /// Forgets every trap: the process that had them is gone.
+    fn forget_traps(&mut self) {
+        self.targets.clear();
+        self.saved.clear();
+        self.deferred.clear();
+        self.places.clear();
+        self.plans.clear();
+        self.loading = false;
+        self.start = None;
+        for source in &mut self.alphabet.sources {
+            source.sites.clear();
+            if let Some(datum) = &mut source.datum {
+                datum.bound = None;
+            }
+        }
+    }
+
+    /// Takes a trap of a source out.
+    fn drop_trap(&mut self, source: usize, id: Option<TrapId>, live: &mut Option<Live>) {
+        let Some(id) = id else {
+            return;
+        };
+        if let Some(targets) = self.targets.get_mut(&id) {
+            targets.retain(|t| t.source() != source);
+            if targets.is_empty() {
+                self.targets.remove(&id);
+                self.saved.retain(|_, call| call.trap != id);
+            }
+        }
+        if let Some(live) = live {
+            // Gone with its library or frame, it is out already.
+            let _ = live.process.remove(id);
+        }
+    }
+}
+
+impl One {
+    /// Events reach it and may change it.
+    fn listens(&self) -> bool {
+        self.running && !self.dropped && !self.switches.halted
+    }
+}

@@ -1,0 +1,369 @@
+//! How the parameters of an event are read: worked out once when the event is
+//! bound to a place of the program, followed at every hit.
+
+use super::super::here::{Here, Memo};
+use super::super::images::Images;
+use super::values::Form;
+use std::sync::Arc;
+use verde_expr::{FrameScope, Node, compile};
+use verde_property::ParamSpec;
+use verde_property::When;
+use verde_property::ast::Operand;
+use verde_symbols::{
+    Encoding, EntryArgument, Env, FileAddr, Frame, Function, Kind, Language, LocationError, Memory,
+    Module, Place, Registers, Type,
+};
+
+/// From where a parameter's value comes.
+#[derive(Clone, Debug)]
+pub enum How {
+    /// An integer in a general register, by its DWARF number.
+    Register {
+        number: u16,
+        bytes: u8,
+        signed: bool,
+        boolean: bool,
+    },
+    /// A floating-point number in a vector register.
+    Vector {
+        number: u16,
+        single: bool,
+    },
+    /// An expression, bound.
+    Node(Box<Node>, Form),
+    /// What the function returned.
+    Returned(Type, Language, Form),
+    /// The value that the event itself brings: of a watched datum, a system call, a status.
+    Brought,
+    Tid,
+    Time,
+    Caller,
+    /// Nothing that can be read here.
+    Unknown,
+}
+
+/// By which registers, and at which moment of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// At the event.
+    Now,
+    /// At the call's entry; kept until it returns.
+    Entry,
+    /// At the event, from what the parameters were at the entry.
+    FromEntry,
+}
+
+#[derive(Clone, Debug)]
+pub struct Read {
+    pub how: How,
+    pub phase: Phase,
+}
+
+impl Read {
+    fn now(how: How) -> Read {
+        Read {
+            how,
+            phase: Phase::Now,
+        }
+    }
+}
+
+/// A function where it is loaded.
+pub struct Callee<'a> {
+    pub module: &'a Arc<Module>,
+    pub bias: u64,
+    pub function: &'a Function,
+    pub arguments: Vec<EntryArgument>,
+}
+
+impl<'a> Callee<'a> {
+    pub fn new(module: &'a Arc<Module>, bias: u64, function: &'a Function) -> Callee<'a> {
+        Callee {
+            arguments: module.entry_arguments(function),
+            module,
+            bias,
+            function,
+        }
+    }
+
+    fn is_described(&self) -> bool {
+        self.function.die.is_some()
+    }
+}
+
+/// Plans the reading of one parameter of a call. The error says what is wrong with it.
+pub fn of_call(
+    param: &ParamSpec,
+    when: When,
+    callee: &Callee,
+    images: &Images,
+    memo: &mut Memo,
+) -> Result<Read, String> {
+    let form = Form::of(param.ty.as_deref());
+    let after = when == When::After;
+    if let Some(plain) = pseudo(&param.operand) {
+        return Ok(Read::now(plain));
+    }
+    if param.operand == Operand::Ret {
+        if !after {
+            return Err("`ret` exists only in an `after` event".into());
+        }
+        return returned(param, form, callee, images, memo).map(Read::now);
+    }
+    let operand = match &param.operand {
+        Operand::Entry(inner) => inner,
+        other => other,
+    };
+    let phase = match after {
+        false => Phase::Now,
+        true if matches!(param.operand, Operand::Entry(_)) => Phase::Entry,
+        true if leads_to_memory(operand) => Phase::FromEntry,
+        true => Phase::Entry,
+    };
+    if let Operand::Arg(i) = operand
+        && let Some(how) = undescribed(*i as usize, param.ty.as_deref(), callee)
+    {
+        return Ok(Read { how, phase });
+    }
+    let text = expression(operand, param.ty.as_deref(), callee)?;
+    if let Some(how) = in_register(&text, callee, form) {
+        return Ok(Read { how, phase });
+    }
+    let node = bind(&text, callee, images, memo).map_err(|e| match &callee.function.name {
+        f if callee.is_described() => format!("{e} (in {f})"),
+        f => format!("{e} ({f} has no debug information: use `arg 0`, `arg 1`, ...)"),
+    })?;
+    Ok(Read {
+        how: How::Node(Box::new(node), form),
+        phase,
+    })
+}
+
+/// A parameter of an event that is no call: an expression at the place, or what the event brings.
+pub fn of_place(
+    param: &ParamSpec,
+    bind: impl FnOnce(&str) -> Result<Node, String>,
+) -> Result<Read, String> {
+    if let Some(plain) = pseudo(&param.operand) {
+        return Ok(Read::now(plain));
+    }
+    if param.operand == Operand::Ret {
+        return Ok(Read::now(How::Brought));
+    }
+    let text = match &param.operand {
+        Operand::Entry(inner) => inner.text(),
+        other => other.text(),
+    };
+    let node = bind(&text)?;
+    Ok(Read::now(How::Node(
+        Box::new(node),
+        Form::of(param.ty.as_deref()),
+    )))
+}
+
+fn pseudo(operand: &Operand) -> Option<How> {
+    Some(match operand {
+        Operand::Tid => How::Tid,
+        Operand::Time => How::Time,
+        Operand::Caller => How::Caller,
+        _ => return None,
+    })
+}
+
+/// In an `after` event `*p` is what the memory holds now, `p` what was passed.
+fn leads_to_memory(operand: &Operand) -> bool {
+    match operand {
+        Operand::Deref(_) => true,
+        Operand::Path(p) => p.contains("->") || p.contains('['),
+        Operand::AddressOf(inner) => leads_to_memory(inner),
+        _ => false,
+    }
+}
+
+fn expression(
+    operand: &Operand,
+    declared: Option<&str>,
+    callee: &Callee,
+) -> Result<String, String> {
+    Ok(match operand {
+        Operand::Path(p) => p.clone(),
+        Operand::Deref(o) => format!("*({})", expression(o, None, callee)?),
+        Operand::AddressOf(o) => format!("&({})", expression(o, None, callee)?),
+        Operand::Entry(o) => expression(o, declared, callee)?,
+        Operand::Arg(i) => {
+            let i = *i as usize;
+            if let Some(argument) = callee.arguments.get(i) {
+                return Ok(argument.variable.name.clone());
+            }
+            let fixed = callee.arguments.len();
+            if callee.is_described() && !callee.module.is_variadic(callee.function) {
+                return Err(format!(
+                    "`arg {i}`: {} has {fixed} argument{}",
+                    callee.function.name,
+                    if fixed == 1 { "" } else { "s" }
+                ));
+            }
+            raw_argument(i, declared)
+        }
+        other => return Err(format!("`{}` means nothing here", other.text())),
+    })
+}
+
+const INTEGER: [&str; 6] = ["$rdi", "$rsi", "$rdx", "$rcx", "$r8", "$r9"];
+
+/// The i-th integer argument of a function that nobody describes.
+fn raw_argument(i: usize, declared: Option<&str>) -> String {
+    let place = match INTEGER.get(i) {
+        Some(register) => format!("(unsigned long){register}"),
+        None => format!("*(unsigned long *)($rsp + {})", 8 + 8 * (i - INTEGER.len())),
+    };
+    narrowed(&place, declared)
+}
+
+fn narrowed(place: &str, declared: Option<&str>) -> String {
+    match declared.map(str::trim) {
+        Some(ty) if Form::of(Some(ty)) == Form::Plain && !is_pythons(ty) => {
+            format!("({ty})({place})")
+        }
+        _ => place.to_owned(),
+    }
+}
+
+/// Words that declare a type of Python's, and say nothing about sizes.
+fn is_pythons(ty: &str) -> bool {
+    matches!(ty, "ptr" | "pointer" | "object" | "any")
+}
+
+/// `arg i : double` without debug information counts the floating-point registers.
+fn undescribed(i: usize, declared: Option<&str>, callee: &Callee) -> Option<How> {
+    if callee.is_described() {
+        return None;
+    }
+    vector(i, declared)
+}
+
+fn vector(i: usize, declared: Option<&str>) -> Option<How> {
+    let single = match declared?.trim() {
+        "double" | "f64" => false,
+        "float" | "f32" => true,
+        _ => return None,
+    };
+    let index = u16::try_from(i).ok().filter(|i| *i < 8)?;
+    Some(How::Vector {
+        number: verde_symbols::XMM0 + index,
+        single,
+    })
+}
+
+fn returned(
+    param: &ParamSpec,
+    form: Form,
+    callee: &Callee,
+    images: &Images,
+    memo: &mut Memo,
+) -> Result<How, String> {
+    if callee.is_described() {
+        let Some(ty) = callee.module.return_type(callee.function) else {
+            return Err(format!("{} returns nothing", callee.function.name));
+        };
+        return Ok(How::Returned(ty, callee.function.language, form));
+    }
+    if let Some(how) = vector(0, param.ty.as_deref()) {
+        return Ok(how);
+    }
+    let text = narrowed("(unsigned long)$rax", param.ty.as_deref());
+    let node = bind(&text, callee, images, memo)?;
+    Ok(How::Node(Box::new(node), form))
+}
+
+/// The scope of a function's first instruction.
+pub fn entry_scope(module: &Arc<Module>, bias: u64, entry: FileAddr) -> FrameScope {
+    let source = module.frames_at(entry).into_iter().next();
+    FrameScope {
+        frame: Frame {
+            registers: Registers::default(),
+            pc: entry.at(bias),
+            cfa: None,
+            is_exact: true,
+            is_signal: false,
+            method: None,
+            module: Some((module.clone(), bias)),
+        },
+        source,
+        at_entry: true,
+        entry: None,
+    }
+}
+
+fn bind(text: &str, callee: &Callee, images: &Images, memo: &mut Memo) -> Result<Node, String> {
+    let here = Here {
+        process: None,
+        images,
+        frame: Some(entry_scope(
+            callee.module,
+            callee.bias,
+            callee.function.entry,
+        )),
+        innermost: false,
+        memo,
+    };
+    let node = compile(text, &here).map_err(|e| e.to_string())?;
+    if node.has_effects() {
+        return Err(format!("`{text}` would change the program"));
+    }
+    Ok(node)
+}
+
+/// The common case: a number that the calling convention puts into a register.
+fn in_register(name: &str, callee: &Callee, form: Form) -> Option<How> {
+    if form != Form::Plain {
+        return None;
+    }
+    let argument = callee.arguments.iter().find(|a| a.variable.name == name)?;
+    let registers = Registers {
+        general: [Some(0); 17],
+        ..Registers::default()
+    };
+    let env = Env {
+        memory: &NoMemory,
+        registers: Some(&registers),
+        cfa: None,
+        bias: callee.bias,
+        tls: None,
+        entry: None,
+    };
+    let place = argument.locate(&env, callee.function.entry).ok()?;
+    let Place::Register(number @ 0..=15) = place else {
+        return None;
+    };
+    let ty = argument.variable.ty.strip();
+    let plain = match ty.kind() {
+        Kind::Base(Encoding::Float | Encoding::ComplexFloat) => false,
+        Kind::Base(_) | Kind::Enum | Kind::Pointer(_) => true,
+        _ => false,
+    };
+    let bytes = u8::try_from(ty.size()?).ok().filter(|b| *b <= 8)?;
+    plain.then(|| How::Register {
+        number,
+        bytes,
+        signed: !ty.is_unsigned(),
+        boolean: matches!(ty.kind(), Kind::Base(Encoding::Bool)),
+    })
+}
+
+struct NoMemory;
+
+impl Memory for NoMemory {
+    fn read(&self, addr: u64, _: &mut [u8]) -> Result<(), LocationError> {
+        Err(LocationError::Memory(addr))
+    }
+}
+
+/// Events without a place have only what they bring.
+pub fn without_place(operand: &Operand) -> Read {
+    Read::now(match (pseudo(operand), operand) {
+        (Some(how), _) => how,
+        (None, Operand::Ret | Operand::Arg(0)) => How::Brought,
+        _ => How::Unknown,
+    })
+}

@@ -1,0 +1,243 @@
+//! Running a program unattended, and the end of a run.
+
+use super::super::Debugger;
+use super::super::failure::Result;
+use super::super::stops::Reason;
+use super::Irv;
+use crate::report::{FinalRow, ProgramEnd, Row};
+use crate::rows::final_property;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+use verde_engine::{End, Interrupter, SignalPolicy};
+use verde_monitor::FinalVerdict;
+
+/// How long and how far an unattended run may go.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    pub timeout: Option<Duration>,
+    pub stop_on_violation: bool,
+}
+
+/// Ends a run from another thread.
+#[derive(Default)]
+pub struct Interruption {
+    wanted: AtomicBool,
+    program: Mutex<Option<Interrupter>>,
+}
+
+impl Interruption {
+    /// The run is to end now.
+    pub fn ask(&self) {
+        self.wanted.store(true, Ordering::Release);
+        if let Ok(program) = self.program.lock()
+            && let Some(program) = &*program
+        {
+            program.interrupt();
+        }
+    }
+
+    fn connect(&self, program: Interrupter) {
+        if let Ok(mut place) = self.program.lock() {
+            *place = Some(program);
+        }
+        if self.is_wanted() {
+            self.ask();
+        }
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Acquire)
+    }
+}
+
+/// How the program's run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Exited(i32),
+    Killed(i32),
+    /// It was not over: the time was up, or somebody did not want to wait.
+    Cut,
+}
+
+/// What an unattended run showed.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    pub ending: Ending,
+    pub violated: bool,
+    pub interrupted: bool,
+    pub timed_out: bool,
+    /// Blocks raised, events could not be bound, and the like.
+    pub errors: u64,
+    /// Events whose functions never appeared.
+    pub never_found: Vec<String>,
+}
+
+impl Debugger {
+    /// Runs the program to its end under its monitors, or until somebody interrupts it.
+    pub fn check(&mut self, limits: Limits, interruption: &Interruption) -> Result<RunOutcome> {
+        self.signals = SignalPolicy::transparent();
+        self.launch()?;
+        if let Some(live) = &self.live {
+            interruption.connect(live.process.interrupter());
+        }
+        let timed_out = Arc::new(AtomicBool::new(false));
+        let timer = self.start_timer(limits.timeout, &timed_out);
+        let ending = self.run_unattended(limits, interruption, &timed_out);
+        drop(timer);
+        let ending = ending?;
+        let timed_out = timed_out.load(Ordering::Relaxed) && ending == Ending::Cut;
+        let interrupted = interruption.is_wanted() && ending == Ending::Cut;
+        self.end_process()?;
+        Ok(self.conclude(ending, interrupted, timed_out))
+    }
+
+    fn run_unattended(
+        &mut self,
+        limits: Limits,
+        interruption: &Interruption,
+        timed_out: &AtomicBool,
+    ) -> Result<Ending> {
+        self.let_go()?;
+        loop {
+            match self.wait()? {
+                Reason::Ended(End::Exited(status)) => return Ok(Ending::Exited(status)),
+                Reason::Ended(End::Killed(signal)) => return Ok(Ending::Killed(signal)),
+                Reason::Ended(End::Detached) => return Ok(Ending::Cut),
+                Reason::Monitor(_) if limits.stop_on_violation => return Ok(Ending::Cut),
+                Reason::Interrupted
+                    if interruption.is_wanted() || timed_out.load(Ordering::Relaxed) =>
+                {
+                    return Ok(Ending::Cut);
+                }
+                // Nobody is there to look: on it goes. Nothing waits behind a breakpoint
+                // twice.
+                _ => while self.let_go()?.is_some() {},
+            }
+        }
+    }
+
+    /// A thread that interrupts the program when its time is up; it ends when the sender is
+    /// dropped.
+    fn start_timer(
+        &self,
+        limit: Option<Duration>,
+        timed_out: &Arc<AtomicBool>,
+    ) -> Option<mpsc::Sender<()>> {
+        let limit = limit?;
+        let interrupter = self.live.as_ref()?.process.interrupter();
+        let (sender, receiver) = mpsc::channel::<()>();
+        let flag = timed_out.clone();
+        let watch = move || {
+            if receiver.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
+                flag.store(true, Ordering::Relaxed);
+                interrupter.interrupt();
+            }
+        };
+        std::thread::Builder::new().spawn(watch).ok()?;
+        Some(sender)
+    }
+
+    /// The run is over: leaks are reported, the verdicts are final.
+    fn conclude(&mut self, ending: Ending, interrupted: bool, timed_out: bool) -> RunOutcome {
+        let mut irv = self.take_irv();
+        let violated = self.finish_monitors(&mut irv, ending);
+        let mut never_found = Vec::new();
+        for source in &irv.alphabet.sources {
+            if !source.found && !source.users.is_empty() {
+                never_found.push(source.title());
+            }
+        }
+        let errors = irv.errors;
+        self.put_irv(irv);
+        RunOutcome {
+            ending,
+            violated,
+            interrupted,
+            timed_out,
+            errors,
+            never_found,
+        }
+    }
+
+    /// The final verdicts, as rows or as lines at the prompt. Whether something is violated.
+    pub(super) fn finish_monitors(&mut self, irv: &mut Irv, ending: Ending) -> bool {
+        let complete = ending != Ending::Cut;
+        let mut violated = false;
+        let mut properties = Vec::new();
+        for index in 0..irv.ones.len() {
+            let one = &mut irv.ones[index];
+            let Some(monitor) = &mut one.monitor else {
+                continue;
+            };
+            one.recorder.clear();
+            let found_all = irv
+                .alphabet
+                .sources
+                .iter()
+                .filter(|s| s.users.iter().any(|u| u.monitor == one.id))
+                .all(|s| s.found);
+            let verdict = monitor.finish(complete && !one.dropped, &mut one.recorder);
+            let verdict = match verdict {
+                FinalVerdict::True if !found_all => FinalVerdict::Inconclusive,
+                other => other,
+            };
+            let leaks = std::mem::take(&mut one.recorder.violations);
+            for leak in leaks {
+                self.violated(irv, index, leak, None);
+            }
+            let one = &irv.ones[index];
+            violated |= verdict == FinalVerdict::False || one.violations > 0;
+            if let Some(monitor) = &one.monitor {
+                properties.push(final_property(monitor, verdict, one.violations));
+            }
+        }
+        let program = match ending {
+            Ending::Exited(status) => Some(ProgramEnd::Exit(status)),
+            Ending::Killed(signal) => Some(ProgramEnd::Signal(verde_sys::signals::name(signal))),
+            Ending::Cut => None,
+        };
+        let row = FinalRow {
+            events: irv.relevant,
+            complete,
+            properties,
+            program,
+        };
+        if matches!(irv.output, super::Output::Prompt) {
+            for line in std::mem::take(&mut irv.latch.lines) {
+                irv.output.remark(&mut self.out, &line);
+            }
+            for p in &row.properties {
+                let text = super::methods::final_line(p);
+                irv.output.remark(&mut self.out, &text);
+            }
+        }
+        irv.output.row(Row::Final(row));
+        irv.latch = super::Latch::default();
+        violated
+    }
+
+    /// The program ended: its last event, and what the monitors say about it all at the prompt.
+    pub(in super::super) fn monitors_see_end(&mut self, end: End) {
+        let Some(mut irv) = self.irv.take() else {
+            return;
+        };
+        let tid = self
+            .live
+            .as_ref()
+            .map_or(verde_engine::Tid(0), |l| l.process.pid());
+        let (status, ending) = match end {
+            End::Exited(status) => (i64::from(status), Ending::Exited(status)),
+            End::Killed(signal) => (128 + i64::from(signal), Ending::Killed(signal)),
+            End::Detached => (0, Ending::Cut),
+        };
+        self.process_over(&mut irv, tid, status);
+        if matches!(irv.output, super::Output::Prompt) && !irv.is_empty() {
+            self.finish_monitors(&mut irv, ending);
+        }
+        irv.latch.stop = false;
+        irv.forget_traps();
+        self.irv = Some(irv);
+        self.react_outside(None, &super::react::Outside::Exit);
+    }
+}

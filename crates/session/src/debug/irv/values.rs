@@ -1,0 +1,164 @@
+//! Values of the program as arguments of events.
+
+use crate::json::Json;
+use verde_expr::{PrintOptions, Scope, Value, print_value, text_of};
+use verde_monitor::Arg;
+use verde_symbols::{Encoding, Kind, Memory};
+
+/// How long a string may be before it is cut.
+const LONGEST_TEXT: usize = 1 << 16;
+/// Elements of an array, and how deep structures go.
+const MOST_ELEMENTS: u64 = 256;
+const DEEPEST: usize = 4;
+
+/// An argument that nobody else owns.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Owned {
+    /// It could not be read.
+    #[default]
+    None,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Float(f64),
+    Str(String),
+    /// A structure, as JSON text.
+    Json(String),
+}
+
+/// What a declared type makes of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Plain,
+    /// `: str`.
+    Text,
+}
+
+impl Form {
+    pub fn of(declared: Option<&str>) -> Form {
+        match declared.map(str::trim) {
+            Some("str" | "string" | "String" | "&str" | "std::string") => Form::Text,
+            _ => Form::Plain,
+        }
+    }
+}
+
+impl Owned {
+    pub fn uint(u: u64) -> Owned {
+        match i64::try_from(u) {
+            Ok(i) => Owned::Int(i),
+            Err(_) => Owned::UInt(u),
+        }
+    }
+
+    pub fn integer(i: i128) -> Owned {
+        match (i64::try_from(i), u64::try_from(i)) {
+            (Ok(i), _) => Owned::Int(i),
+            (_, Ok(u)) => Owned::UInt(u),
+            // JSON's numbers have no end, and Python's neither.
+            _ => Owned::Json(i.to_string()),
+        }
+    }
+
+    pub fn arg(&self) -> Arg<'_> {
+        match self {
+            Owned::None => Arg::None,
+            Owned::Bool(b) => Arg::Bool(*b),
+            Owned::Int(i) => Arg::Int(*i),
+            Owned::UInt(u) => Arg::UInt(*u),
+            Owned::Float(f) => Arg::Float(*f),
+            Owned::Str(t) => Arg::Str(t),
+            Owned::Json(t) => Arg::Json(t),
+        }
+    }
+
+    /// A value of the program. What cannot be read is `None`.
+    pub fn of(value: &Value, form: Form, scope: &dyn Scope) -> Owned {
+        let memory = Reading(scope);
+        if form == Form::Text {
+            return match text_of(value, &memory, LONGEST_TEXT) {
+                Some(text) => Owned::Str(text),
+                None => Owned::None,
+            };
+        }
+        plain(value, scope, 0).unwrap_or_default()
+    }
+}
+
+/// The memory of a scope.
+struct Reading<'a>(&'a dyn Scope);
+
+impl Memory for Reading<'_> {
+    fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), verde_symbols::LocationError> {
+        self.0.read(addr, buf)
+    }
+}
+
+fn plain(value: &Value, scope: &dyn Scope, depth: usize) -> Option<Owned> {
+    let ty = value.ty.strip();
+    Some(match ty.kind() {
+        Kind::Base(Encoding::Bool) => Owned::Bool(value.to_integer().ok()? != 0),
+        Kind::Base(Encoding::Float) => Owned::Float(value.to_float().ok()?),
+        Kind::Base(Encoding::ComplexFloat) => shown(value, scope)?,
+        Kind::Base(_) | Kind::Enum | Kind::Pointer(_) => Owned::integer(value.to_integer().ok()?),
+        Kind::MemberPointer(..) | Kind::Unspecified => Owned::integer(value.to_integer().ok()?),
+        // A reference to a number is the number; to an object, the object's address.
+        Kind::Reference(_) | Kind::RvalueReference(_) => {
+            let target = ty.target()?;
+            let bytes = value.bytes().ok()?;
+            let mut word = [0; 8];
+            word[..bytes.len().min(8)].copy_from_slice(&bytes[..bytes.len().min(8)]);
+            let at = u64::from_le_bytes(word);
+            match target.strip().kind() {
+                Kind::Base(_) | Kind::Enum | Kind::Pointer(_) => {
+                    return plain(&Value::at(target, at, &Reading(scope)), scope, depth);
+                }
+                _ => Owned::uint(at),
+            }
+        }
+        Kind::Function(..) => Owned::uint(value.address()?),
+        Kind::Array(_, Some(count)) if depth < DEEPEST => {
+            let element = ty.target()?;
+            let size = element.size()?;
+            let memory = Reading(scope);
+            let parts: Option<Vec<String>> = (0..(*count).min(MOST_ELEMENTS))
+                .map(|i| {
+                    let part = value.part(element.clone(), i * size, &memory);
+                    json(&plain(&part, scope, depth + 1)?)
+                })
+                .collect();
+            Owned::Json(format!("[{}]", parts?.join(",")))
+        }
+        Kind::Record(_) if depth < DEEPEST && ty.variant_part().is_none() => {
+            let members = ty.members();
+            let known = members.iter().filter(|m| !m.is_static);
+            let memory = Reading(scope);
+            let mut parts = Vec::new();
+            for member in known {
+                let Some(name) = member.name.as_deref().filter(|n| !n.is_empty()) else {
+                    return shown(value, scope);
+                };
+                let part = value.part(member.ty.clone(), member.offset, &memory);
+                let part = plain(&part, scope, depth + 1).unwrap_or_default();
+                parts.push(format!(
+                    "{}:{}",
+                    json(&Owned::Str(name.to_owned()))?,
+                    json(&part)?
+                ));
+            }
+            Owned::Json(format!("{{{}}}", parts.join(",")))
+        }
+        Kind::Void => Owned::None,
+        _ => shown(value, scope)?,
+    })
+}
+
+/// What has no better form is the text that the prompt prints.
+fn shown(value: &Value, scope: &dyn Scope) -> Option<Owned> {
+    let text = print_value(value, scope, &PrintOptions::default()).ok()?;
+    Some(Owned::Str(text))
+}
+
+fn json(value: &Owned) -> Option<String> {
+    serde_json::to_string(&Json::of_arg(value.arg())).ok()
+}

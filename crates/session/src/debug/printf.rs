@@ -1,0 +1,339 @@
+//! `printf` and `output`: values in a text of the user's.
+
+use super::Debugger;
+use super::data::{print_options, split_format};
+use super::failure::{Result, failure};
+use std::io::Write;
+use verde_expr::{PrintOptions, Value, print_value};
+use verde_symbols::{Kind, Memory};
+
+/// Text of a C string that is shown; a missing end must not fill the terminal.
+const LONGEST: usize = 1 << 16;
+
+/// A piece of a format.
+#[derive(Debug, PartialEq)]
+enum Piece {
+    Text(String),
+    /// Flags and width, then the letter.
+    Value(Spec),
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Spec {
+    left: bool,
+    zero: bool,
+    plus: bool,
+    alternate: bool,
+    width: usize,
+    precision: Option<usize>,
+    letter: char,
+}
+
+impl Spec {
+    /// Pads what was made of a value.
+    fn pad(&self, text: String, numeric: bool) -> String {
+        let missing = self.width.saturating_sub(text.chars().count());
+        if missing == 0 {
+            return text;
+        }
+        if self.left {
+            return text + &" ".repeat(missing);
+        }
+        if self.zero && numeric {
+            let digits = text.trim_start_matches(['-', '+']);
+            let sign = &text[..text.len() - digits.len()];
+            return format!("{sign}{}{digits}", "0".repeat(missing));
+        }
+        " ".repeat(missing) + &text
+    }
+}
+
+/// Reads `"FORMAT"`; the rest of the line follows.
+fn quoted(text: &str) -> Result<(String, &str)> {
+    let bad = || super::Failure("Bad format string".to_owned());
+    let inner = text.strip_prefix('"').ok_or_else(bad)?;
+    let mut out = String::new();
+    let mut chars = inner.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return Ok((out, inner[at + 1..].trim_start())),
+            '\\' => match chars.next().ok_or_else(bad)?.1 {
+                'n' => out.push('\n'),
+                't' => out.push('\t'),
+                'r' => out.push('\r'),
+                'a' => out.push('\u{7}'),
+                'e' => out.push('\u{1b}'),
+                other => out.push(other),
+            },
+            c => out.push(c),
+        }
+    }
+    Err(bad())
+}
+
+fn pieces(format: &str) -> Result<Vec<Piece>> {
+    let mut out = Vec::new();
+    let mut text = String::new();
+    let mut chars = format.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            text.push(c);
+            continue;
+        }
+        let mut spec = Spec::default();
+        let mut after_point = false;
+        loop {
+            let Some(c) = chars.next() else {
+                return failure("Bad format string, missing letter after '%'");
+            };
+            match c {
+                '-' => spec.left = true,
+                '+' | ' ' => spec.plus = c == '+',
+                '#' => spec.alternate = true,
+                '0' if spec.width == 0 && !after_point => spec.zero = true,
+                '0'..='9' => {
+                    let digit = c as usize - '0' as usize;
+                    let number = match after_point {
+                        true => spec.precision.get_or_insert(0),
+                        false => &mut spec.width,
+                    };
+                    *number = (*number * 10 + digit).min(1000);
+                }
+                '.' => {
+                    after_point = true;
+                    spec.precision = Some(0);
+                }
+                'l' | 'h' | 'z' | 'j' | 't' | 'L' | 'q' => {}
+                '%' => {
+                    text.push('%');
+                    break;
+                }
+                'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' | 's' | 'p' | 'f' | 'g' | 'e' | 'a' => {
+                    spec.letter = c;
+                    out.push(Piece::Text(std::mem::take(&mut text)));
+                    out.push(Piece::Value(spec));
+                    break;
+                }
+                other => {
+                    return failure(format!("Unrecognized format specifier '{other}' in printf"));
+                }
+            }
+        }
+    }
+    out.push(Piece::Text(text));
+    Ok(out)
+}
+
+/// Splits expressions at the commas that are in no bracket and no quote.
+fn expressions(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let (mut depth, mut start) = (0i32, 0);
+    let mut quote = None;
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            (c, Some(q)) if c == q => quote = None,
+            (_, Some(_)) => {}
+            ('"' | '\'', None) => quote = Some(c),
+            ('(' | '[' | '{', None) => depth += 1,
+            (')' | ']' | '}', None) => depth -= 1,
+            (',', None) if depth == 0 => {
+                out.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(text[start..].trim());
+    out
+}
+
+impl Debugger {
+    pub(super) fn printf(&mut self, args: &str) -> Result<()> {
+        let (format, rest) = quoted(args)?;
+        let pieces = pieces(&format)?;
+        let given = match rest.strip_prefix(',') {
+            Some(rest) => expressions(rest),
+            None if rest.is_empty() => Vec::new(),
+            None => return failure("Invalid argument syntax"),
+        };
+        let wanted = pieces.iter().filter(|p| matches!(p, Piece::Value(_)));
+        if wanted.count() != given.len() {
+            return failure("Wrong number of arguments for specified format-string");
+        }
+        let mut given = given.into_iter();
+        let mut text = String::new();
+        for piece in &pieces {
+            match (piece, piece_argument(piece, &mut given)) {
+                (Piece::Value(spec), Some(expression)) => {
+                    let value = self.evaluate(expression)?;
+                    text.push_str(&self.formatted(spec, &value)?);
+                }
+                (Piece::Text(plain), _) => text.push_str(plain),
+                (Piece::Value(_), None) => {}
+            }
+        }
+        write!(self.out, "{text}")?;
+        Ok(())
+    }
+
+    fn formatted(&mut self, spec: &Spec, value: &Value) -> Result<String> {
+        let width = value.ty.size().unwrap_or(8).clamp(1, 8) * 8;
+        let unsigned = |v: i128| (v as u64) & (u64::MAX >> (64 - width));
+        Ok(match spec.letter {
+            's' => spec.pad(self.string_of(spec, value)?, false),
+            'c' => {
+                let code = unsigned(value.to_integer()?) as u32;
+                let c = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+                spec.pad(c.to_string(), false)
+            }
+            'f' | 'g' | 'e' | 'a' => {
+                let number = match value.to_float() {
+                    Ok(number) => number,
+                    Err(_) => value.to_integer()? as f64,
+                };
+                let text = match (spec.letter, spec.precision) {
+                    ('f', precision) => format!("{number:.*}", precision.unwrap_or(6)),
+                    ('e', precision) => exponent(format!("{number:.*e}", precision.unwrap_or(6))),
+                    _ => verde_expr::format_float(&number.to_le_bytes()),
+                };
+                spec.pad(text, true)
+            }
+            letter => {
+                let number = match value.to_integer() {
+                    Ok(number) => number,
+                    Err(_) => value.to_float()? as i128,
+                };
+                let text = match letter {
+                    'd' | 'i' if spec.plus => format!("{number:+}"),
+                    'd' | 'i' => number.to_string(),
+                    'u' => unsigned(number).to_string(),
+                    'p' => format!("{:#x}", unsigned(number)),
+                    'o' => format!("{:o}", unsigned(number)),
+                    'x' if spec.alternate => format!("{:#x}", unsigned(number)),
+                    'X' => format!("{:X}", unsigned(number)),
+                    _ => format!("{:x}", unsigned(number)),
+                };
+                spec.pad(text, true)
+            }
+        })
+    }
+
+    fn string_of(&mut self, spec: &Spec, value: &Value) -> Result<String> {
+        let at = match value.ty.strip().kind() {
+            Kind::Pointer(_) => Some(value.to_address()?),
+            Kind::Array(..) => value.address(),
+            _ => None,
+        };
+        let limit = spec.precision.unwrap_or(LONGEST);
+        let here = self.here();
+        let Some(mut at) = at else {
+            if let (Kind::Array(..), Ok(bytes)) = (value.ty.strip().kind(), value.bytes()) {
+                let ended = bytes.split(|b| *b == 0).next().unwrap_or_default();
+                let ended = &ended[..ended.len().min(limit)];
+                return Ok(escaped(&String::from_utf8_lossy(ended)));
+            }
+            return Ok(print_value(value, &here, &PrintOptions::default())?);
+        };
+        let mut bytes = Vec::new();
+        let mut byte = [0];
+        while bytes.len() < limit && here.read(at, &mut byte).is_ok() && byte[0] != 0 {
+            bytes.push(byte[0]);
+            at = at.wrapping_add(1);
+        }
+        Ok(escaped(&String::from_utf8_lossy(&bytes)))
+    }
+
+    /// `output[/FORMAT] EXPRESSION`: a value alone, without number and newline.
+    pub(super) fn output(&mut self, args: &str) -> Result<()> {
+        let (letters, text) = split_format(args);
+        let options = print_options(letters)?;
+        let mut here = self.here();
+        let value = verde_expr::evaluate(text, &mut here)?;
+        let shown = print_value(&value, &here, &options)?;
+        write!(self.out, "{shown}")?;
+        Ok(())
+    }
+}
+
+fn piece_argument<'a>(piece: &Piece, given: &mut impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    match piece {
+        Piece::Value(_) => given.next(),
+        Piece::Text(_) => None,
+    }
+}
+
+/// C writes at least two digits of an exponent, with its sign.
+fn exponent(text: String) -> String {
+    match text.split_once('e') {
+        Some((digits, power)) => {
+            let (sign, power) = match power.strip_prefix('-') {
+                Some(power) => ('-', power),
+                None => ('+', power),
+            };
+            format!("{digits}e{sign}{power:0>2}")
+        }
+        None => text,
+    }
+}
+
+/// Text of the program must not command the terminal.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_taken_apart() -> Result<()> {
+        let (format, rest) = quoted(r#""a %-5d %s\n", x, y"#)?;
+        assert_eq!(format, "a %-5d %s\n");
+        assert_eq!(rest, ", x, y");
+        assert_eq!(
+            expressions(" f(a, b), \"c,d\", t[1]"),
+            ["f(a, b)", "\"c,d\"", "t[1]"]
+        );
+        let spec = |letter, width, left| {
+            Piece::Value(Spec {
+                letter,
+                width,
+                left,
+                ..Spec::default()
+            })
+        };
+        let text = |t: &str| Piece::Text(t.to_owned());
+        let wanted = vec![
+            text("a "),
+            spec('d', 5, true),
+            text(" "),
+            spec('s', 0, false),
+            text("\n"),
+        ];
+        assert_eq!(pieces(&format)?, wanted);
+        assert!(pieces("%y").is_err() && pieces("%").is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn padding_goes_where_c_puts_it() {
+        let spec = |zero, left| Spec {
+            zero,
+            left,
+            width: 5,
+            ..Spec::default()
+        };
+        assert_eq!(spec(true, false).pad("-42".into(), true), "-0042");
+        assert_eq!(spec(false, true).pad("42".into(), true), "42   ");
+        assert_eq!(spec(false, false).pad("42".into(), true), "   42");
+        assert_eq!(exponent("1.5e-7".into()), "1.5e-07");
+    }
+}

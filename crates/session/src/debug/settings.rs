@@ -1,0 +1,192 @@
+//! `set`, `unset` and `show`: how the program is started and followed.
+
+use super::Debugger;
+use super::failure::{Result, failure};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use verde_engine::Follow;
+
+/// What the next start of the program uses.
+#[derive(Default)]
+pub(super) struct Settings {
+    /// Changed variables; `None` for those taken out.
+    changes: BTreeMap<OsString, Option<OsString>>,
+    /// The debugger's own variables are not passed on.
+    cleared: bool,
+    pub cwd: Option<PathBuf>,
+    pub follow: Follow,
+}
+
+impl Settings {
+    /// The program's environment; `None`: the debugger's own.
+    pub fn environment(&self) -> Option<Vec<(OsString, OsString)>> {
+        if self.changes.is_empty() && !self.cleared {
+            return None;
+        }
+        let own = match self.cleared {
+            true => Vec::new(),
+            false => std::env::vars_os().collect(),
+        };
+        let kept = own
+            .into_iter()
+            .filter(|(n, _)| !self.changes.contains_key(n));
+        let new = self.changes.iter().filter_map(|(name, value)| {
+            let value = value.clone()?;
+            Some((name.clone(), value))
+        });
+        Some(kept.chain(new).collect())
+    }
+
+    fn variable(&self, name: &str) -> Option<OsString> {
+        match self.changes.get(OsStr::new(name)) {
+            Some(changed) => changed.clone(),
+            None if self.cleared => None,
+            None => std::env::var_os(name),
+        }
+    }
+}
+
+/// Splits `NAME=VALUE` or `NAME VALUE`.
+fn assignment(text: &str) -> (&str, &str) {
+    let end = text
+        .find(|c: char| c == '=' || c.is_whitespace())
+        .unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let rest = rest.trim_start();
+    (name, rest.strip_prefix('=').unwrap_or(rest).trim_start())
+}
+
+fn is_prefix(word: &str, name: &str, least: usize) -> bool {
+    word.len() >= least && name.starts_with(word)
+}
+
+impl Debugger {
+    /// The settings that have a name; anything else is an expression.
+    pub(super) fn set_other(&mut self, what: &str, rest: &str, whole: &str) -> Result<()> {
+        let rest = rest.trim();
+        if is_prefix(what, "environment", 3) {
+            return self.set_environment(rest);
+        }
+        match what {
+            "cwd" => {
+                self.settings.cwd = (!rest.is_empty()).then(|| PathBuf::from(rest));
+                Ok(())
+            }
+            "follow-fork-mode" => {
+                self.settings.follow = match rest {
+                    "parent" => Follow::Parent,
+                    "child" => Follow::Child,
+                    _ => return failure("set follow-fork-mode parent, or child"),
+                };
+                if let Some(live) = &mut self.live {
+                    live.process.options.follow = self.settings.follow;
+                }
+                Ok(())
+            }
+            "" => failure("Set what?  set var LEFT = VALUE, set args, set env, set cwd"),
+            _ if whole.starts_with('$') || whole.contains('=') => {
+                self.evaluate(whole)?;
+                self.look_again()
+            }
+            _ => failure(format!(
+                "\"set {what}\" is not a command.  Try \"set var\", \"set args\", \"set env\", \
+                 \"set cwd\" or \"set follow-fork-mode\"."
+            )),
+        }
+    }
+
+    fn set_environment(&mut self, text: &str) -> Result<()> {
+        let (name, value) = assignment(text);
+        if name.is_empty() {
+            return failure("Which variable?  set env NAME=VALUE");
+        }
+        let value = Some(OsString::from(value));
+        self.settings.changes.insert(OsString::from(name), value);
+        Ok(())
+    }
+
+    pub(super) fn unset(&mut self, args: &str) -> Result<()> {
+        let (what, name) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+        if !is_prefix(what, "environment", 3) {
+            return failure("Unset what?  unset env [NAME]");
+        }
+        match name.trim() {
+            "" => {
+                self.settings.changes.clear();
+                self.settings.cleared = true;
+            }
+            name => {
+                self.settings.changes.insert(OsString::from(name), None);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn show(&mut self, args: &str) -> Result<()> {
+        let (what, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+        if is_prefix(what, "environment", 3) {
+            return self.show_environment(rest.trim());
+        }
+        match what {
+            "args" => {
+                let args: Vec<_> = self.args.iter().map(|a| a.to_string_lossy()).collect();
+                let text = args.join(" ");
+                self.say(&format!(
+                    "Argument list to give program being debugged when it is started is \"{text}\"."
+                ))
+            }
+            "cwd" => {
+                let text = match &self.settings.cwd {
+                    Some(dir) => format!(
+                        "Current working directory that will be used when starting the inferior \
+                         is \"{}\".",
+                        dir.display()
+                    ),
+                    None => "You have not set the inferior's current working directory.\n\
+                             The inferior will inherit Verde's cwd."
+                        .to_owned(),
+                };
+                self.say(&text)
+            }
+            "follow-fork-mode" => {
+                let side = match self.settings.follow {
+                    Follow::Parent => "parent",
+                    Follow::Child => "child",
+                };
+                self.say(&format!(
+                    "Debugger response to a program call of fork or vfork is \"{side}\"."
+                ))
+            }
+            "version" => self.say(concat!("Verde ", env!("CARGO_PKG_VERSION"))),
+            _ => failure("Show what?  show args, show env [NAME], show cwd, show follow-fork-mode"),
+        }
+    }
+
+    fn show_environment(&mut self, name: &str) -> Result<()> {
+        if !name.is_empty() {
+            return match self.settings.variable(name) {
+                Some(value) => self.say(&format!("{name} = {}", value.to_string_lossy())),
+                None => self.say(&format!("Environment variable \"{name}\" not defined.")),
+            };
+        }
+        let all = self.settings.environment();
+        let all = all.unwrap_or_else(|| std::env::vars_os().collect());
+        for (name, value) in all {
+            let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+            self.say(&format!("{name}={value}"))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn variables_are_named_in_both_ways() {
+        assert_eq!(super::assignment("A=b c"), ("A", "b c"));
+        assert_eq!(super::assignment("A b"), ("A", "b"));
+        assert_eq!(super::assignment("A = b"), ("A", "b"));
+        assert_eq!(super::assignment("A"), ("A", ""));
+    }
+}

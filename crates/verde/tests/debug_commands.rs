@@ -1,0 +1,346 @@
+//! Commands beyond breakpoints and values: catchpoints, commands of
+//! breakpoints, jumps, settings.
+
+mod lab;
+
+use lab::{Fallible, Lab, in_order};
+
+const SOURCE: &str = r#"#include <stdio.h>
+#include <unistd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <dlfcn.h>
+static volatile int got;
+static void on(int s) { got = s; }
+int twice(int x) {
+    int y = x * 2;
+    return y;
+}
+double half(double x) { return x / 2; }
+int main(int argc, char **argv) {
+    signal(SIGUSR1, on);
+    int r = twice(4);
+    double h = half(3);
+    if (getenv("FOO")) printf("FOO=%s\n", getenv("FOO"));
+    char where[512];
+    if (getcwd(where, sizeof where)) printf("in %s\n", where);
+    fflush(stdout);
+    if (write(1, "hi\n", 3) != 3) return 1;
+    raise(SIGUSR1);
+    pid_t p = fork();
+    if (!p) { twice(7); _exit(3); }
+    waitpid(p, 0, 0);
+    p = vfork();
+    if (!p) _exit(3);
+    dlopen("libm.so.6", RTLD_NOW);
+    printf("r %d got %d h %g\n", r, got, h);
+    fflush(stdout);
+    if (argc > 1) execl("/bin/true", "true", (char *)0);
+    return 0;
+}
+"#;
+
+fn lab() -> Result<Lab, Box<dyn std::error::Error>> {
+    Lab::c(SOURCE, &["-O0"])
+}
+
+#[test]
+fn catchpoints_stop_at_what_they_name() -> Fallible {
+    let script = "catch syscall write\ncatch signal SIGUSR1\ncatch fork\ncatch vfork\n\
+                  catch exec\ncatch load libm\ncatch syscall 1 read\ninfo breakpoints\ndelete 7\n\
+                  run a\nc\nc\nc\nc\nc\nc\nc\nc\nc\nc\nc\n";
+    let text = lab()?.script(script, &[])?;
+    in_order(
+        &text,
+        &[
+            "Catchpoint 1 (syscall 'write' [1])\n",
+            "Catchpoint 2 (signal SIGUSR1)\n",
+            "Catchpoint 3 (fork)\n",
+            "Catchpoint 4 (vfork)\n",
+            "Catchpoint 5 (exec)\n",
+            "Catchpoint 6 (load)\n",
+            "Catchpoint 7 (syscalls 'write' [1] 'read' [0])\n",
+            "1       catchpoint     keep y                      syscall \"write\" \n",
+            "6       catchpoint     keep y                      load of library matching libm\n",
+            "7       catchpoint     keep y                      syscalls \"write, read\" \n",
+            "\nCatchpoint 1 (call to syscall write), 0x",
+            "\nCatchpoint 1 (returned from syscall write), 0x",
+            "\nCatchpoint 1 (call to syscall write), 0x",
+            "hi\n\nCatchpoint 1 (returned from syscall write), 0x",
+            "\nCatchpoint 2 (signal SIGUSR1), ",
+            "\nCatchpoint 3 (forked process ",
+            "\nCatchpoint 4 (vforked process ",
+            "\nCatchpoint 6\n  Inferior loaded /",
+            "libm.so.6\n",
+            "\nCatchpoint 1 (returned from syscall write), 0x",
+            " is executing new program: /",
+            "\nCatchpoint 5 (exec'd /",
+            "exited normally]",
+        ],
+    );
+    Ok(())
+}
+
+#[test]
+fn a_caught_signal_needs_no_stop_of_its_own() -> Fallible {
+    let script = "handle SIGUSR1 nostop noprint pass\ncatch signal SIGUSR1\nrun\n\
+                  print got\nignore 1 1\nrun\n";
+    let text = lab()?.script(script, &[])?;
+    in_order(
+        &text,
+        &[
+            "SIGUSR1       No\tNo\tYes\t\tUser defined signal 1\n",
+            "Catchpoint 1 (signal SIGUSR1), ",
+            "$1 = 0\n",
+            "r 8 got 10",
+            "exited normally]",
+        ],
+    );
+    assert!(!text.contains("received signal"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn exceptions_are_caught() -> Fallible {
+    let lab = lab()?;
+    let source = "#include <stdexcept>\nint main() {\n  try { throw std::runtime_error(\"no\"); }\n  \
+                  catch (const std::exception &) {}\n  return 0;\n}\n";
+    lab.build("g++", "prog.cc", source, "prog", &["-O0"])?;
+    let text = lab.script("catch throw\ncatch catch\nrun\nbt\nc\nc\n", &[])?;
+    in_order(
+        &text,
+        &[
+            "Catchpoint 1 (throw)\n",
+            "Catchpoint 2 (catch)\n",
+            "Catchpoint 1 (exception thrown), 0x",
+            "in main () at prog.cc:3\n",
+            "Catchpoint 2 (exception caught), 0x",
+            "exited normally]",
+        ],
+    );
+    Ok(())
+}
+
+const LIST: &str = "handle SIGUSR1 nostop\nbreak twice\ncommands 1\nsilent\nprintf \"x is %d, %s\\n\", x, \"text\"\n\
+                    commands\nbt\nend\ncontinue\nprint 77\nend\nrun\nprint 5\n";
+
+#[test]
+fn commands_of_a_breakpoint_run_at_its_stops() -> Fallible {
+    let lab = lab()?;
+    let text = lab.script(LIST, &[])?;
+    in_order(
+        &text,
+        &[
+            "x is 4, text\n",
+            "r 8 got 10",
+            "exited normally]\n",
+            "$1 = 5\n",
+        ],
+    );
+    // Silent, and what follows a command that goes on is not run.
+    assert!(!text.contains("Breakpoint 1, "), "{text}");
+    assert!(!text.contains("77"), "{text}");
+
+    let lines: Vec<&str> = LIST.lines().collect();
+    assert_eq!(lab.text(&lines)?.matches("x is 4").count(), 1);
+    let input = lab.path("input");
+    std::fs::write(&input, LIST)?;
+    let mut verde = std::process::Command::new(env!("CARGO_BIN_EXE_verde"));
+    verde
+        .arg("debug")
+        .arg(lab.path("prog"))
+        .stdin(std::fs::File::open(input)?);
+    let text = String::from_utf8_lossy(&verde.output()?.stdout).into_owned();
+    in_order(&text, &["(verde) >>>", "x is 4, text\n", "$1 = 5\n"]);
+    Ok(())
+}
+
+#[test]
+fn a_list_that_does_not_end_and_a_command_that_fails() -> Fallible {
+    let lab = lab()?;
+    std::fs::write(lab.path("script"), "break twice\ncommands\nbt\n")?;
+    let script = lab.path("script").display().to_string();
+    let source = format!("source {script}");
+    let output = lab.verde(&[&source, "print 1"], &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("there is no \"end\""), "{errors}");
+    assert!(String::from_utf8_lossy(&output.stdout).ends_with("$1 = 1\n"));
+
+    let commands = [
+        "break twice",
+        "commands",
+        "print nothing",
+        "print 9",
+        "end",
+        "run",
+        "print x",
+    ];
+    let output = lab.verde(&commands, &[])?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        !text.contains("= 9") && text.ends_with("$1 = 4\n"),
+        "{text}"
+    );
+    assert_eq!(output.status.code(), Some(1));
+    Ok(())
+}
+
+#[test]
+fn the_program_goes_on_elsewhere() -> Fallible {
+    let lab = lab()?;
+    let script = "break twice\nrun\nreturn 99\nnext\nprint r\njump twice\nprint x\n";
+    let text = lab.script(script, &[])?;
+    in_order(
+        &text,
+        &[
+            "Breakpoint 1, twice (x=4)",
+            "#0  0x",
+            "in main ",
+            "17\t",
+            "$1 = 99\n",
+            "Continuing at 0x",
+            "Breakpoint 1, twice",
+        ],
+    );
+    let text = lab.script("break half\nrun\nreturn 2.5\nnext\nprint h\n", &[])?;
+    in_order(&text, &["$1 = 2.5\n"]);
+    let text = lab.script("break twice\nrun\nsignal SIGUSR1\nsignal 0\n", &[])?;
+    in_order(
+        &text,
+        &[
+            "Continuing with signal SIGUSR1.\n",
+            "received signal SIGUSR1",
+            "Continuing with no signal.\n",
+            "r 8 got 10 h 1.5\n",
+        ],
+    );
+    let text = lab.script("run\nprint got\nsignal 0\n", &[])?;
+    in_order(&text, &["$1 = 0\n", "r 8 got 0 h 1.5\n"]);
+    Ok(())
+}
+
+#[test]
+fn the_environment_and_the_directory_are_settings() -> Fallible {
+    let lab = lab()?;
+    let script = "show env FOO\nset env FOO=bar baz\nshow env FOO\nset cwd /usr\nshow cwd\n\
+                  set args a b\nshow args\nset args\nrun\nsignal SIGUSR1\nunset env FOO\nset cwd\n\
+                  set $n = 5\nprint $n + 1\nrun\n";
+    let text = lab.script(script, &[])?;
+    in_order(
+        &text,
+        &[
+            "Environment variable \"FOO\" not defined.\n",
+            "FOO = bar baz\n",
+            "inferior is \"/usr\".\n",
+            "started is \"a b\".\n",
+            "FOO=bar baz\nin /usr\n",
+            "$1 = 6\n",
+            "in /",
+        ],
+    );
+    assert_eq!(text.matches("FOO=").count(), 1, "{text}");
+    Ok(())
+}
+
+#[test]
+fn the_child_can_be_followed() -> Fallible {
+    let script =
+        "set follow-fork-mode child\nhandle SIGUSR1 nostop\nbreak twice\nrun\nc\nprint x\nc\n";
+    let text = lab()?.script(script, &[])?;
+    in_order(
+        &text,
+        &[
+            "twice (x=4)",
+            "[Attaching after process ",
+            "twice (x=7)",
+            "$1 = 7\n",
+            "exited with code 03]",
+        ],
+    );
+    Ok(())
+}
+
+const THREADS: &str = r#"#include <pthread.h>
+static pthread_barrier_t all;
+static int work(int n) { return n + 1; }
+static void *run(void *p) {
+    pthread_barrier_wait(&all);
+    for (int i = 0; i < 5; i++) work(i);
+    pthread_barrier_wait(&all);
+    return p;
+}
+static void ready(void) {}
+int main(void) {
+    pthread_t t[2];
+    pthread_barrier_init(&all, 0, 3);
+    for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, run, 0);
+    ready();
+    pthread_barrier_wait(&all);
+    pthread_barrier_wait(&all);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn threads_are_told_apart() -> Fallible {
+    let lab = Lab::c(THREADS, &["-O0", "-pthread"])?;
+    let script = "break ready\nrun\nbreak work thread 3\ninfo breakpoints\nc\nc\nc\nc\nc\n\
+                  thread apply all bt 1\nthread 1\nthread\nthread apply 1 2 print 5\ninfo threads\nc\n";
+    let text = lab.script(script, &[])?;
+    in_order(
+        &text,
+        &[
+            "hit Breakpoint 1, ready ()",
+            " in work at prog.c:3 thread 3\n\tstop only in thread 3\n",
+            "[Switching to Thread 0x",
+            "\nThread 3 \"prog\" hit Breakpoint 2, work (n=0)",
+            "\nThread 3 \"prog\" hit Breakpoint 2, work (n=4)",
+            "\nThread 3 (Thread 0x",
+            " \"prog\"):\n#0  work (n=4)",
+            "\nThread 1 (Thread 0x",
+            "[Switching to thread 1 (Thread 0x",
+            "[Current thread is 1 (Thread 0x",
+            "\nThread 1 (Thread 0x",
+            "$1 = 5\n",
+            "\nThread 2 (Thread 0x",
+            "$2 = 5\n",
+            "  Id   Target Id ",
+            "* 1    Thread 0x",
+            "  3    Thread 0x",
+            "exited normally]",
+        ],
+    );
+    Ok(())
+}
+
+#[test]
+fn mistakes_in_these_commands_are_one_line() -> Fallible {
+    let commands = [
+        "catch",
+        "catch nothing",
+        "catch syscall nosuchcall",
+        "catch signal SIGNOSUCH",
+        "commands",
+        "commands 7",
+        "jump 3",
+        "return",
+        "signal SIGUSR1",
+        "set follow-fork-mode both",
+        "unset all",
+        "show nothing",
+        "set nothing",
+        "break twice thread 4",
+        "printf \"%d\"",
+        "printf \"%y\", 1",
+        "printf 1",
+        "info signals SIGNOSUCH",
+        "print 40 + 2",
+    ];
+    let output = lab()?.verde(&commands, &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(errors.lines().count(), commands.len() - 1, "{errors}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "$1 = 42\n");
+    Ok(())
+}
