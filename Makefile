@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test setup lint unit page web fuzz bench-monitor bench-checkpoint bench-page release
+.PHONY: demo test setup lint unit page web fuzz bench-monitor bench-checkpoint bench-debugger bench-page release
 
 demo: setup
 	@$(CARGO) build --quiet -p verde -p verde-python
@@ -53,6 +53,14 @@ bench-checkpoint: setup
 	$(CARGO) build --release -p verde-bench --bin checkpoint
 	@mkdir -p bench/out
 	target/release/checkpoint | tee bench/out/checkpoint.md
+
+# The same. The large program is a build of verde with all debug information.
+bench-debugger: setup release
+	$(CARGO) build --release -p verde-bench
+	$(CARGO) build --config 'profile.dev.debug="full"' \
+		--config 'profile.dev.package."*".debug="full"' --target-dir target/full -p verde
+	@mkdir -p bench/out
+	target/release/debugger target/release/verde target/full/debug/verde | tee bench/out/debugger.md
 
 bench-page: setup release web/node_modules/.package-lock.json
 	@mkdir -p bench/out

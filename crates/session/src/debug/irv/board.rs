@@ -8,8 +8,8 @@ use super::then::Then;
 use super::values::Owned;
 use super::{Interruption, Irv};
 use crate::board::{
-    self, Answer, Asked, Board, CheckpointView, EventView, Frame, FrameView, Keeper, ProgramState, ProgramView,
-    PropertyView, Request, SliceId, SourceView, ThreadView,
+    self, Answer, Asked, Board, CheckpointView, EventView, Frame, FrameView, Keeper, ProgramState,
+    ProgramView, PropertyView, Request, SliceId, SourceView, ThreadView,
 };
 use crate::json::Json;
 use crate::report::ViolationRow;
