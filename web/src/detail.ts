@@ -38,7 +38,7 @@ function historyTable(rows: HistoryRow[]): HTMLElement {
     const step = e.taken ? (e.from === e.to ? e.to : `${e.from} → ${e.to}`) : "–";
     const line = h(
       "div",
-      { class: `event-line${e.taken ? "" : " idle"}` },
+      { class: `event-line${e.taken ? "" : " idle"}`, title: `${e.event}(${named(e.args)})` },
       h("span", { class: "n" }, String(e.n)),
       h("span", { class: "what" }, e.event, h("small", {}, `(${named(e.args)})`)),
       h("span", { class: "step" }, step),

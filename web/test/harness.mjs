@@ -28,17 +28,23 @@ export function lineOf(file, text) {
 }
 
 /** Starts verde with its page. */
-export async function open(...args) {
+export const open = (...args) => openBy("", ...args);
+
+/** Starts verde and types something that opens its page. */
+export async function openBy(typed, ...args) {
   const child = spawn(verde, args, { cwd: here, stdio: ["pipe", "pipe", "pipe"] });
   let said = "";
   child.stdout.on("data", (text) => (said += text));
+  if (typed) child.stdin.write(`${typed}\n`);
   const url = await new Promise((resolve, reject) => {
     let text = "";
-    child.stderr.on("data", (more) => {
+    const read = (more) => {
       text += more;
       const found = /at (http:\/\/\S+)/.exec(text);
       if (found) resolve(found[1]);
-    });
+    };
+    child.stderr.on("data", read);
+    child.stdout.on("data", read);
     child.on("exit", (code) => reject(new Error(`verde exited with ${code}: ${text}`)));
   });
   return {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { createServer, request } from "node:http";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { closeBrowser, compile, line, lineOf, look, open, pictureOf, room, state } from "./harness.mjs";
+import { closeBrowser, compile, line, lineOf, look, open, openBy, pictureOf, room, state } from "./harness.mjs";
 
 const GREEN = "rgb(31, 143, 62)";
 const RED = "rgb(207, 35, 48)";
@@ -274,4 +275,40 @@ test("an unattended run is watched, stopped and let go", async (t) => {
   session.child.kill("SIGINT");
   await new Promise((resolve) => session.child.on("exit", resolve));
   assert.equal(session.child.exitCode, 130);
+});
+
+test("a process that runs already is watched, and goes on afterwards", async (t) => {
+  const running = spawn(compile("names"), { stdio: "ignore" });
+  t.after(() => running.kill("SIGKILL"));
+  const session = await open("attach", "-p", "names.prop", "--web", String(running.pid));
+  t.after(session.close);
+  const page = await look(session.url);
+  await state(page, "stopped");
+  await page.keyboard.press("c");
+  await page.waitForFunction(() => Number(document.querySelector("#total").textContent) > 10);
+  await page.keyboard.press("i");
+  await state(page, "stopped");
+  // The terminal is asked in between.
+  session.child.stdin.write("info monitors\n");
+  await page.locator("#state", { hasText: "stopped" }).waitFor();
+  session.child.stdin.end();
+  await new Promise((resolve) => session.child.on("exit", resolve));
+  assert.match(session.said(), /names .* running/);
+  assert.equal(running.exitCode, null);
+});
+
+test("the prompt opens the page, and both command the session", async (t) => {
+  const session = await openBy("verde show-graph", "debug", "-p", "queue.prop", queue);
+  t.after(session.close);
+  const page = await look(session.url);
+  session.child.stdin.write(`break ${lineOf("queue.c", "queue_pop(&queue, 3)")}\nrun\n`);
+  await state(page, "stopped");
+  await page.keyboard.press("n");
+  await page.locator("#total", { hasText: /^4$/ }).waitFor();
+  session.child.stdin.write("continue\n");
+  await pictureOf(page, { current: ["sink"] });
+  session.child.stdin.write("quit\n");
+  await new Promise((resolve) => session.child.on("exit", resolve));
+  assert.equal(session.child.exitCode, 0);
+  await page.locator("#link.off").waitFor();
 });

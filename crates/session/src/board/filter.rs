@@ -17,7 +17,8 @@ enum Term {
     /// By state: whether it passes.
     State(Vec<bool>),
     Compare(Field, Op, Wanted),
-    Word(String),
+    /// In lower case, and whether a state has it.
+    Word(String, Vec<bool>),
 }
 
 #[derive(Clone, Copy)]
@@ -100,7 +101,11 @@ impl Term {
         });
         // The leftmost sign; of those that begin there the longest, which stand first.
         let Some((at, sign, op)) = found.min_by_key(|(at, ..)| *at) else {
-            return Ok(Term::Word(word.to_lowercase()));
+            let word = word.to_ascii_lowercase();
+            let states = property.states.iter();
+            let fits = states.map(|s| s.name.to_ascii_lowercase().contains(&word));
+            let fits = fits.collect();
+            return Ok(Term::Word(word, fits));
         };
         let (name, value) = (&word[..at], &word[at + sign.len()..]);
         if name == "state" && matches!(op, Op::Equal) {
@@ -142,18 +147,18 @@ impl Term {
                 };
                 compare(slices, cell, *op, wanted, host, text)
             }
-            Term::Word(word) => {
-                let property = slices.property();
-                let state = &property.state(slices.state(r)).name;
-                if state.to_lowercase().contains(word.as_str()) {
+            Term::Word(word, states) => {
+                if states[slices.state(r).index()] {
                     return true;
                 }
+                let property = slices.property();
                 let key = slices.key(r);
                 let keys = slices.mask(r).iter().map(|i| key.cell(i));
                 let env = (0..property.env.len()).map(|i| slices.env(r, i));
                 keys.chain(env).any(|cell| {
                     show(slices, cell, host, text);
-                    text.to_lowercase().contains(word.as_str())
+                    text.make_ascii_lowercase();
+                    text.contains(word.as_str())
                 })
             }
         }
