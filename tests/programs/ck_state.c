@@ -78,9 +78,9 @@ static void *thread(void *argument) {
         pthread_sigmask(0, 0, &mask_now);
         wrong[3] |= sigismember(&mask_now, SIGUSR1) != 1 ||
                     sigismember(&mask_now, SIGUSR2) != (id & 1);
-        unsigned cpu;
-        syscall(SYS_getcpu, &cpu, 0, 0);
-        wrong[6] |= cpu != id % cpus;
+        cpu_set_t allowed;
+        sched_getaffinity(0, sizeof allowed, &allowed);
+        wrong[6] |= CPU_COUNT(&allowed) != 1 || !CPU_ISSET(id % cpus, &allowed);
         pthread_getname_np(pthread_self(), name_now, sizeof name_now);
         wrong[5] |= strcmp(name, name_now) != 0;
         sigaltstack(0, &stack_now);
