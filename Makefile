@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test setup lint unit fuzz bench-monitor release
+.PHONY: demo test setup lint unit fuzz bench-monitor bench-checkpoint bench-debugger release
 
 demo: setup
 	@$(CARGO) build --quiet -p verde -p verde-python
@@ -35,3 +35,16 @@ bench-monitor: setup release
 	$(CARGO) build --release -p verde-bench
 	@mkdir -p bench/out
 	target/release/monitor target/release/verde | tee bench/out/monitor.md
+
+bench-checkpoint: setup
+	$(CARGO) build --release -p verde-bench --bin checkpoint
+	@mkdir -p bench/out
+	target/release/checkpoint | tee bench/out/checkpoint.md
+
+# The same. The large program is a build of verde with all debug information.
+bench-debugger: setup release
+	$(CARGO) build --release -p verde-bench
+	$(CARGO) build --config 'profile.dev.debug="full"' \
+		--config 'profile.dev.package."*".debug="full"' --target-dir target/full -p verde
+	@mkdir -p bench/out
+	target/release/debugger target/release/verde target/full/debug/verde | tee bench/out/debugger.md

@@ -4,7 +4,7 @@ use super::Debugger;
 use super::failure::{Result, failure};
 use super::points::Site;
 use std::sync::Arc;
-use verde_symbols::{FileAddr, Function, FunctionQuery, Module, SourceFile};
+use verde_symbols::{FileAddr, Function, FunctionQuery, Module, Modules, SourceFile};
 
 /// A location taken apart.
 pub(super) enum Spec<'a> {
@@ -60,13 +60,18 @@ impl Debugger {
                     verde_symbols::Kind::Function(..) => value.address(),
                     _ => None,
                 };
-                Ok(vec![Site {
-                    module: None,
-                    addr: FileAddr(match addr {
-                        Some(addr) => addr,
-                        None => value.to_address()?,
-                    }),
-                    trap: None,
+                let addr = match addr {
+                    Some(addr) => addr,
+                    None => value.to_address()?,
+                };
+                // A place of a file moves with it.
+                Ok(vec![match self.images.module_at(addr) {
+                    Some((module, bias)) => site(&module, FileAddr::of(addr, bias)),
+                    None => Site {
+                        module: None,
+                        addr: FileAddr(addr),
+                        trap: None,
+                    },
                 }])
             }
             Spec::Line(file, line) => {
