@@ -26,6 +26,8 @@ impl Debugger {
         self.end_process()?;
         let launch = Launch {
             program: std::path::absolute(&self.program)?,
+            name: Some(self.name.clone()),
+            aslr: self.keeps_aslr,
             args: self.args.clone(),
             env: self.settings.environment(),
             cwd: self.settings.cwd.clone(),

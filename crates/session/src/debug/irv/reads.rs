@@ -86,8 +86,11 @@ impl<'a> Callee<'a> {
         }
     }
 
+    /// Its parameters are known. Of assembler code only the name is.
     fn is_described(&self) -> bool {
-        self.function.die.is_some()
+        let line = self.module.line_at(self.function.entry);
+        let assembler = line.is_some_and(|l| l.file.name.ends_with(".S"));
+        self.function.die.is_some() && !assembler
     }
 }
 
