@@ -24,6 +24,7 @@ mod handle;
 mod help;
 mod here;
 mod highlight;
+mod hot_scope;
 mod images;
 mod info;
 mod interrupts;
@@ -91,6 +92,7 @@ pub struct Debugger {
     settings: settings::Settings,
     attached: attached::Attached,
     interrupts: Interrupts,
+    hot: hot_scope::HotScopes,
     style: style::Style,
     terminal: terminal::Shared,
     automation: Automation,
@@ -136,6 +138,7 @@ impl Debugger {
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
             interrupts: Interrupts::default(),
+            hot: hot_scope::HotScopes::default(),
             style: style::Style::default(),
             terminal: terminal::Shared::default(),
             automation: Automation::default(),

@@ -127,6 +127,7 @@ impl Debugger {
 
     pub(super) fn forget_process(&mut self) {
         self.terminal.close();
+        self.hot.forget();
         let others = !self.automatic.is_empty();
         self.checkpoints.process_gone(self.live.take(), others);
         self.monitors_lose_traps();
