@@ -32,6 +32,7 @@ impl Debugger {
             env: self.settings.environment(),
             cwd: self.settings.cwd.clone(),
             own_group: self.terminal.open(),
+            namespace: self.settings.namespace,
             ..Launch::default()
         };
         let options = Options {
