@@ -20,6 +20,6 @@ pub use exit::Exit;
 pub use graph::{GraphCommand, graph};
 pub use lint::{LintCommand, lint};
 pub use monitors::MonitorSetup;
-pub use prompt::{DebugCommand, Given, debug};
+pub use prompt::{DebugCommand, Given, Target, debug};
 pub use replay::{Interrupt, ReplayCommand, replay};
 pub use verde_session::debug::Interruption;

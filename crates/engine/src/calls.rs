@@ -2,6 +2,7 @@
 //! ends.
 
 use crate::shadow::{Extent, Fate, Frame};
+use crate::sites::Exit;
 use crate::{Addr, CallId, Cause, On, Process, Result, Tid, Trap, TrapId};
 use smallvec::SmallVec;
 use verde_sys::{Regs, procfs};
@@ -180,6 +181,65 @@ impl Process {
         for at in addresses {
             self.need_site(*at, |site| site.leaves_frames = true)?;
             self.exits_seen = true;
+        }
+        Ok(())
+    }
+
+    /// Opens calls that were already running in a stopped thread when their return trap was
+    /// set: for each, where its return address is on the stack. The numbers of those that were
+    /// not known, in the same order.
+    pub fn adopt_calls(
+        &mut self,
+        id: TrapId,
+        tid: Tid,
+        function: Addr,
+        return_slots: &[Addr],
+    ) -> Result<Vec<Option<CallId>>> {
+        let pid = self.pid;
+        let mut out = Vec::new();
+        for slot in return_slots {
+            let ret = self.memory.read_u64(*slot)?;
+            if !self.expect_return(id, Addr(ret)) {
+                out.push(None);
+                continue;
+            }
+            let thread = self.stopped_mut(tid)?;
+            thread.shadow.select(slot.0, || extent(pid, slot.0));
+            let call = CallId(self.calls + 1);
+            let frame = Frame {
+                sp: slot.0,
+                ret,
+                function: function.0,
+                trap: id,
+                call,
+                suspect: false,
+            };
+            let new = self.stopped_mut(tid)?.shadow.adopt(frame);
+            self.calls += u64::from(new);
+            out.push(new.then_some(call));
+        }
+        Ok(out)
+    }
+
+    /// Tells the engine where `longjmp` and its like are: besides what
+    /// [`Process::observe_exits`] does, a step over a call left by one ends
+    /// where it lands.
+    pub fn observe_jumps(&mut self, addresses: &[Addr]) -> Result<()> {
+        self.observe_exits_as(addresses, Exit::Jump)
+    }
+
+    /// The same for the functions that handlers of exceptions begin with:
+    /// `__cxa_begin_catch`.
+    pub fn observe_catches(&mut self, addresses: &[Addr]) -> Result<()> {
+        self.observe_exits_as(addresses, Exit::Catch)
+    }
+
+    fn observe_exits_as(&mut self, addresses: &[Addr], exit: Exit) -> Result<()> {
+        self.observe_exits(addresses)?;
+        for at in addresses {
+            if let Some(site) = self.sites.get_mut(*at) {
+                site.exit = Some(exit);
+            }
         }
         Ok(())
     }

@@ -41,6 +41,7 @@ impl Process {
                 tracing::debug!(%error, "slots stay mapped");
             }
         }
+        self.drop_scratch();
         let threads: Vec<Tid> = self.threads.keys().copied().collect();
         let count = threads.len();
         for tid in threads {

@@ -45,6 +45,9 @@ pub enum Error {
     /// A seccomp filter forbids the system calls the engine must inject.
     #[error("a seccomp filter of the program forbids {0}")]
     Seccomp(&'static str),
+    /// The program is in a state that passes.
+    #[error("{0}")]
+    NotNow(&'static str),
     /// No place near the code for relocated instructions.
     #[error("no free address range near {0}")]
     NoRoom(Addr),

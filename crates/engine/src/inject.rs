@@ -32,6 +32,19 @@ impl Process {
         args: &[u64],
         vectors: impl FnOnce(&mut XState),
     ) -> Result<Returned> {
+        self.call_with_stack(tid, function, args, &[], vectors)
+    }
+
+    /// The same with further arguments on the stack, as the function expects
+    /// them there: the first lowest.
+    pub fn call_with_stack(
+        &mut self,
+        tid: Tid,
+        function: Addr,
+        args: &[u64],
+        stack: &[u8],
+        vectors: impl FnOnce(&mut XState),
+    ) -> Result<Returned> {
         self.settle(tid)?;
         let entry = procfs::auxv(self.pid)?.entry().ok_or(Error::Gone)?;
         let thread = self.stopped_mut(tid)?;
@@ -43,7 +56,8 @@ impl Process {
         self.queue.retain(|t| *t != tid);
         let saved_xstate = ptrace::xstate(tid)?;
 
-        let result = self.call_and_wait(tid, function, args, vectors, &saved_xstate, entry);
+        let result =
+            self.call_and_wait(tid, function, (args, stack), vectors, &saved_xstate, entry);
 
         let Some(thread) = self.threads.get_mut(&tid) else {
             return result;
@@ -66,14 +80,15 @@ impl Process {
         &mut self,
         tid: Tid,
         function: Addr,
-        args: &[u64],
+        (args, stack): (&[u64], &[u8]),
         vectors: impl FnOnce(&mut XState),
         xstate: &XState,
         entry: Addr,
     ) -> Result<Returned> {
         let thread = self.stopped_mut(tid)?;
         let mut regs = thread.regs;
-        let base = (regs.rsp - RED_ZONE) & !15;
+        let room = RED_ZONE.saturating_add(stack.len() as u64);
+        let base = regs.rsp.saturating_sub(room) & !15;
         for (i, place) in [
             &mut regs.rdi,
             &mut regs.rsi,
@@ -102,6 +117,7 @@ impl Process {
         ptrace::set_xstate(tid, &changed)?;
         // It returns to the program's first instruction, which has run its
         // only time.
+        self.write(Addr(base), stack)?;
         self.write(Addr(base - 8), &entry.0.to_le_bytes())?;
         let frame = FrameRef {
             cfa: Addr(base),

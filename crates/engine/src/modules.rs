@@ -22,7 +22,7 @@ pub enum ModuleKind {
 }
 
 /// A loaded object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Module {
     /// The file.
     pub path: PathBuf,
@@ -34,15 +34,29 @@ pub struct Module {
     pub end: Addr,
     /// Its part.
     pub kind: ModuleKind,
+    /// The loader's record of it (`link_map`).
+    pub record: Option<Addr>,
 }
 
-#[derive(Debug, Default)]
+/// The same object, whether or not the loader has made its record yet.
+impl PartialEq for Module {
+    fn eq(&self, other: &Module) -> bool {
+        let key = |m: &Module| (m.bias, m.start, m.end, m.kind);
+        key(self) == key(other) && self.path == other.path
+    }
+}
+
+impl Eq for Module {}
+
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Modules {
     list: Vec<Module>,
     /// Where the loader's `r_debug` is.
     debug: Option<Addr>,
     /// The trap on the loader's function.
-    trap: Option<TrapId>,
+    pub(crate) trap: Option<TrapId>,
+    /// Where that is.
+    pub(crate) notify: Option<Addr>,
 }
 
 impl Process {
@@ -65,6 +79,7 @@ impl Process {
         if let Some(base) = auxv.loader() {
             let (debug, notify) = self.loader_symbols(base, &maps);
             self.modules.debug = debug.or_else(|| self.dynamic_debug(&auxv));
+            self.modules.notify = notify;
             if let Some(at) = notify {
                 let trap = Trap::new(On::Exec(at), Owner::Loader);
                 self.modules.trap = Some(self.insert(trap)?);
@@ -244,6 +259,7 @@ impl Process {
                 start,
                 end,
                 kind,
+                record: Some(at),
             }
         });
         Some((module, next))
@@ -277,6 +293,7 @@ fn initial(process: &Process, auxv: &Auxv, maps: &[Mapping]) -> Vec<Module> {
                 start,
                 end,
                 kind,
+                record: None,
             });
         }
     };

@@ -91,7 +91,7 @@ impl Process {
 
     /// Brings a thread from a system call's entry back before the call: from
     /// the entry itself it could not make another one.
-    fn take_syscall_back(&mut self, tid: Tid) -> Result<()> {
+    pub(crate) fn take_syscall_back(&mut self, tid: Tid) -> Result<()> {
         let before = *self.regs(tid)?;
         let mut regs = before;
         regs.orig_rax = u64::MAX;

@@ -18,11 +18,12 @@ use verde_sys::{number, procfs, wait};
 
 pub(crate) const PAGE: u64 = 4096;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Pages {
     pub(crate) map: FxHashMap<u64, Page>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Page {
     /// What the program set.
     protection: i32,
@@ -44,6 +45,11 @@ impl Page {
 impl Pages {
     pub fn is_empty(&self) -> bool {
         self.map.is_empty()
+    }
+
+    /// The traps that need guarded pages.
+    pub fn users(&self) -> Vec<TrapId> {
+        self.map.values().flat_map(|p| p.users.clone()).collect()
     }
 
     /// A fault on a guarded page.

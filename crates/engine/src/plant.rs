@@ -61,6 +61,7 @@ impl Process {
                 entry: SmallVec::new(),
                 returns: SmallVec::new(),
                 leaves_frames: false,
+                exit: None,
                 passage,
                 slot,
             };
@@ -96,7 +97,7 @@ impl Process {
             return Ok(slot);
         }
         let maps = procfs::maps(self.pid)?;
-        let base = slots::find_hole(&maps, at).ok_or(Error::NoRoom(at))?;
+        let base = slots::find_hole(&maps, at, REGION).ok_or(Error::NoRoom(at))?;
         // The program never writes there; the engine writes through the
         // memory file, which asks no permission.
         let protection = (n::PROT_READ | n::PROT_EXEC) as u64;
@@ -116,6 +117,7 @@ impl Process {
     pub(crate) fn forget_addresses(&mut self) {
         self.sites.clear();
         self.slots.clear();
+        self.scratch = None;
         self.return_sites.clear();
         self.forget_watches();
         self.modules = crate::modules::Modules::default();

@@ -3,6 +3,7 @@
 use crate::fork::{Borrower, Follow};
 use crate::modules::Modules;
 use crate::pin::Pin;
+use crate::scratch::Scratch;
 use crate::sites::Sites;
 use crate::slots::Slots;
 use crate::thread::{State, Thread};
@@ -14,6 +15,7 @@ use crate::{
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
 use verde_sys::doorbell::{Button, Doorbell};
 use verde_sys::launch::{self, Launch};
 use verde_sys::memory::Memory;
@@ -66,6 +68,8 @@ pub struct Process {
     pub(crate) thread_traps: Vec<TrapId>,
     pub(crate) watches: Watches,
     pub(crate) modules: Modules,
+    /// Stops decided early, to be reported first.
+    pub(crate) ready: VecDeque<Stop>,
     /// Threads with a stop to report, oldest first.
     pub(crate) queue: VecDeque<Tid>,
     /// First stops of tasks whose creation has not been reported yet.
@@ -77,10 +81,16 @@ pub struct Process {
     /// The world is being stopped: nothing is resumed on arrival.
     pub(crate) stopping: bool,
     pub(crate) end: Option<End>,
-    end_reported: bool,
+    pub(crate) end_reported: bool,
     pub(crate) fate: IfTracerDies,
     /// A `syscall` instruction of the program, for remote calls.
     pub(crate) syscall_instruction: Option<Addr>,
+    /// Memory in the program that is the debugger's.
+    pub(crate) scratch: Option<Scratch>,
+    /// Which program this is: another number after each launch and exec.
+    pub(crate) program: u64,
+    /// The threads that a successor replaces, with their first ids.
+    pub(crate) former: FxHashMap<Tid, Tid>,
     pub(crate) pin: Pin,
     /// Choices.
     pub options: Options,
@@ -180,6 +190,7 @@ impl Process {
             thread_traps: Vec::new(),
             watches: Watches::default(),
             modules: Modules::default(),
+            ready: VecDeque::new(),
             queue: VecDeque::new(),
             strangers: Vec::new(),
             borrowers: FxHashMap::default(),
@@ -189,6 +200,9 @@ impl Process {
             end_reported: false,
             fate,
             syscall_instruction: None,
+            scratch: None,
+            program: 0,
+            former: FxHashMap::default(),
             pin,
             options,
             doorbell: Doorbell::new()?,
@@ -198,6 +212,8 @@ impl Process {
 
     /// Finds out what the address space holds, after a launch, attach or exec.
     pub(crate) fn new_program(&mut self) {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        self.program = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         let features = procfs::status_field(self.pid, self.pid, "x86_Thread_features");
         self.shadow_stack = features.is_some_and(|f| f.contains("shstk"));
         self.syscall_instruction = self.find_syscall_instruction();
@@ -213,6 +229,9 @@ impl Process {
     pub fn wait(&mut self) -> Result<Option<Stop>> {
         for tid in std::mem::take(&mut self.parked) {
             self.go(tid)?;
+        }
+        if let Some(stop) = self.ready.pop_front() {
+            return Ok(Some(stop));
         }
         loop {
             while let Some(tid) = self.queue.pop_front() {
@@ -293,6 +312,11 @@ impl Process {
     /// The process id.
     pub fn pid(&self) -> Tid {
         self.pid
+    }
+
+    /// It ran before the debugger came, and survives it.
+    pub fn is_attached(&self) -> bool {
+        self.fate == IfTracerDies::Release
     }
 
     /// How it ended, if it did.

@@ -133,6 +133,9 @@ impl Process {
         let (number, value) = match stop {
             SyscallStop::Entry { number, .. } => {
                 thread.syscall = Some(number);
+                if std::mem::take(&mut thread.entry_told) {
+                    return Ok(());
+                }
                 (number, None)
             }
             SyscallStop::Exit { value } => match thread.syscall.take() {

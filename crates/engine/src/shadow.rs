@@ -187,6 +187,21 @@ impl ShadowStack {
         }
     }
 
+    /// Opens a call that began before anybody asked: it goes between the calls
+    /// around it. `false`: it is known already.
+    pub fn adopt(&mut self, frame: Frame) -> bool {
+        let Some(stack) = self.stacks.get_mut(self.current) else {
+            return false;
+        };
+        let same = |f: &Frame| f.sp == frame.sp && f.trap == frame.trap;
+        if stack.frames.iter().any(same) {
+            return false;
+        }
+        let at = stack.frames.partition_point(|f| f.sp >= frame.sp);
+        stack.frames.insert(at, frame);
+        true
+    }
+
     /// A longjmp or throw begins: any open call may be over soon.
     pub fn suspect_all(&mut self) {
         for frame in self.stacks.iter_mut().flat_map(|s| &mut s.frames) {
@@ -198,6 +213,13 @@ impl ShadowStack {
     pub fn forget(&mut self, trap: TrapId) {
         for stack in &mut self.stacks {
             stack.frames.retain(|f| f.trap != trap);
+        }
+    }
+
+    /// Keeps only the calls of traps that `known` accepts.
+    pub fn retain(&mut self, known: impl Fn(TrapId) -> bool) {
+        for stack in &mut self.stacks {
+            stack.frames.retain(|f| known(f.trap));
         }
     }
 
@@ -227,6 +249,27 @@ mod tests {
         low: 0x1000,
         high: 0x9000,
     };
+
+    #[test]
+    fn calls_that_began_before_go_between_the_others() {
+        let mut shadow = ShadowStack::default();
+        shadow.select(0x8000, || OWN);
+        shadow.push(frame(0x8000, 1, 10, 1));
+        shadow.push(frame(0x4000, 2, 11, 2));
+        let late = Frame {
+            trap: TrapId(7),
+            ..frame(0x6000, 3, 12, 3)
+        };
+        assert!(shadow.adopt(late));
+        assert!(!shadow.adopt(late), "known already");
+        let mut ended = Vec::new();
+        shadow.settle(0x4008, 2, |_, _| true, |f, fate| ended.push((f.call, fate)));
+        shadow.settle(0x6008, 3, |_, _| true, |f, fate| ended.push((f.call, fate)));
+        assert_eq!(
+            ended,
+            [(CallId(2), Fate::Returned), (CallId(3), Fate::Returned)]
+        );
+    }
 
     fn frame(sp: u64, ret: u64, function: u64, call: u64) -> Frame {
         Frame {

@@ -9,6 +9,15 @@ use std::collections::BTreeSet;
 /// The byte of an int3.
 pub const INT3: u8 = 0xcc;
 
+/// A way out of frames other than their returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It goes on with an older frame: longjmp.
+    Jump,
+    /// Called by the frame that goes on: a handler of exceptions.
+    Catch,
+}
+
 /// An address of code that some trap needs or needed. A site that nobody
 /// needs any more stays as a tombstone: a hit of it may still be queued in
 /// the kernel, and it is planted again with a single write.
@@ -28,6 +37,8 @@ pub struct Site {
     pub returns: SmallVec<[TrapId; 2]>,
     /// Here begins a longjmp or a throw.
     pub leaves_frames: bool,
+    /// How a step that waits for a return follows it.
+    pub exit: Option<Exit>,
     /// How to go past.
     pub passage: Passage,
     /// The slot with the relocated instruction.
@@ -111,6 +122,29 @@ impl Sites {
                 *place = INT3;
             }
         }
+    }
+
+    /// Where longjmp and throw are observed.
+    pub fn leaving(&self) -> impl Iterator<Item = Addr> {
+        let all = self.map.iter().filter(|(_, site)| site.leaves_frames);
+        all.map(|(at, _)| Addr(*at))
+    }
+
+    /// Keeps only the traps that `known` accepts. The int3 that nobody needs
+    /// any more count as taken out: their addresses with the bytes to write.
+    pub fn retain(&mut self, known: impl Fn(TrapId) -> bool) -> Vec<(Addr, u8)> {
+        let mut obsolete = Vec::new();
+        for (at, site) in &mut self.map {
+            for list in [&mut site.exec, &mut site.entry, &mut site.returns] {
+                list.retain(|id| known(*id));
+            }
+            if site.planted && !site.needed() {
+                site.planted = false;
+                self.planted.remove(at);
+                obsolete.push((Addr(*at), site.bytes[0]));
+            }
+        }
+        obsolete
     }
 
     /// Drops the sites of an address range that no longer exists, with their

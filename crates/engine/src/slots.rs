@@ -123,8 +123,8 @@ impl Slots {
     }
 }
 
-/// A free address range for a region near `near`, by the memory map.
-pub fn find_hole(maps: &[Mapping], near: Addr) -> Option<Addr> {
+/// A free address range of `size` bytes near `near`, by the memory map.
+pub fn find_hole(maps: &[Mapping], near: Addr, size: u64) -> Option<Addr> {
     const LOWEST: u64 = 0x1_0000;
     const HIGHEST: u64 = 0x7fff_ffff_0000;
     // A page of distance on both sides: a region must not look like the
@@ -133,11 +133,11 @@ pub fn find_hole(maps: &[Mapping], near: Addr) -> Option<Addr> {
     let mut best: Option<(u64, Addr)> = None;
     let mut consider = |from: u64, to: u64| {
         let (from, to) = (from.max(LOWEST) + GAP, to.min(HIGHEST).saturating_sub(GAP));
-        if to < from || to - from < REGION {
+        if to < from || to - from < size {
             return;
         }
         // The end of the hole nearest to the code.
-        let base = if to <= near.0 { to - REGION } else { from } & !0xfff;
+        let base = if to <= near.0 { to - size } else { from } & !0xfff;
         let distance = base.abs_diff(near.0);
         if distance < REACH && best.is_none_or(|(d, _)| distance < d) {
             best = Some((distance, Addr(base)));
@@ -176,7 +176,7 @@ mod tests {
             map(0x7fff_f7d0_0000, 0x7fff_f7ff_f000),
         ];
         for near in [0x5555_5555_5000, 0x7fff_f7d0_1000] {
-            let hole = find_hole(&maps, Addr(near)).expect("a hole");
+            let hole = find_hole(&maps, Addr(near), REGION).expect("a hole");
             assert!(hole.0.abs_diff(near) < REACH);
             assert!(
                 maps.iter()

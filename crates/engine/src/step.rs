@@ -7,11 +7,14 @@
 
 use crate::calls::Causes;
 use crate::guide::{Guide, frame};
+use crate::sites::Exit;
 use crate::thread::Happening;
 use crate::{Addr, Cause, Error, FrameRef, On, Owner, Process, Result, Tid, Trap, TrapId};
 use iced_x86::FlowControl;
 use std::ops::Range;
 use std::rc::Rc;
+
+const LONGEST_INSTRUCTION: u64 = 15;
 
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +29,8 @@ pub enum StepKind {
     Over,
     /// Until the function returns.
     Out,
+    /// Until this frame returns.
+    OutOf(FrameRef),
     /// Until this address is reached, or the function returns.
     Until(Addr),
 }
@@ -49,6 +54,15 @@ enum Phase {
     Stepping,
     /// Running until one of these traps.
     Running { traps: Vec<TrapId>, then: Then },
+    /// One instruction after the other through a longjmp, until the stack
+    /// pointer is above `from` and the jump is done.
+    Jumping {
+        from: u64,
+        /// The instruction before.
+        last: u64,
+        traps: Vec<TrapId>,
+        then: Then,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +83,7 @@ impl std::fmt::Debug for StepPlan {
 impl StepPlan {
     /// The thread must be resumed for one instruction.
     pub(crate) fn single_steps(&self) -> bool {
-        matches!(self.phase, Phase::Stepping)
+        matches!(self.phase, Phase::Stepping | Phase::Jumping { .. })
     }
 }
 
@@ -91,6 +105,9 @@ impl Process {
         };
         self.stopped_mut(tid)?.plan = Some(Box::new(plan));
         match kind {
+            StepKind::OutOf(frame) => {
+                self.run_to(tid, &[self.return_trap(tid, frame)], Then::Stop)?;
+            }
             StepKind::Out | StepKind::Until(_) => {
                 let frame = frame.ok_or(Error::NoCode(regs.pc()))?;
                 let mut targets = vec![self.return_trap(tid, frame)];
@@ -110,7 +127,7 @@ impl Process {
             return Ok(());
         };
         if let Some(plan) = thread.plan.take()
-            && let Phase::Running { traps, .. } = plan.phase
+            && let Phase::Running { traps, .. } | Phase::Jumping { traps, .. } = plan.phase
         {
             for id in traps {
                 self.remove(id)?;
@@ -188,10 +205,32 @@ impl Process {
         happening: &Happening,
         causes: &mut Causes,
     ) -> Result<()> {
+        if let Happening::Int3(at) = happening {
+            self.follow_exit(tid, *at)?;
+        }
+        let regs = self.threads.get(&tid).map(|t| t.regs);
         let Some(plan) = self.plan_mut(tid) else {
             return Ok(());
         };
         let done = match (&mut plan.phase, happening) {
+            (
+                Phase::Jumping {
+                    from,
+                    last,
+                    traps,
+                    then,
+                },
+                Happening::Step(_),
+            ) => {
+                let Some(regs) = regs else { return Ok(()) };
+                let before = std::mem::replace(last, regs.rip);
+                let next = before..=before.saturating_add(LONGEST_INSTRUCTION);
+                if regs.rsp <= *from || next.contains(&regs.rip) {
+                    return Ok(());
+                }
+                let (traps, then) = (std::mem::take(traps), *then);
+                self.landed(tid, traps, then)?
+            }
             (Phase::Stepping, Happening::Step(_)) => self.look(tid)?,
             (Phase::Stepping, Happening::Signal(_)) => {
                 self.prepare_step(tid)?;
@@ -221,6 +260,78 @@ impl Process {
             self.arrived_on_trap(tid, causes);
         }
         Ok(())
+    }
+
+    /// A thread whose step waits for a return enters a function that leaves
+    /// frames: the return may never come.
+    fn follow_exit(&mut self, tid: Tid, at: Addr) -> Result<()> {
+        let Some(exit) = self.sites.get(at).and_then(|s| s.exit) else {
+            return Ok(());
+        };
+        let Some(sp) = self.threads.get(&tid).map(|t| t.regs.sp()) else {
+            return Ok(());
+        };
+        let Some(plan) = self.plan_mut(tid) else {
+            return Ok(());
+        };
+        let Phase::Running { traps, then } = &mut plan.phase else {
+            return Ok(());
+        };
+        let (traps, then) = (std::mem::take(traps), *then);
+        if exit == Exit::Jump {
+            plan.phase = Phase::Jumping {
+                from: sp.0,
+                last: at.0,
+                traps,
+                then,
+            };
+            return Ok(());
+        }
+        // The handler called this: it goes on when this returns.
+        let handler = FrameRef {
+            cfa: sp + 8,
+            return_to: Addr(self.read_u64(sp)?),
+        };
+        if !self.is_left(&traps, handler.cfa) {
+            self.wait_on(tid, traps, then);
+            return Ok(());
+        }
+        for id in traps {
+            self.remove(id)?;
+        }
+        self.run_to(tid, &[self.return_trap(tid, handler)], then)
+    }
+
+    /// A frame that a step waits for is gone once the stack is up to `sp`.
+    fn is_left(&self, traps: &[TrapId], sp: Addr) -> bool {
+        let all = traps.iter().filter_map(|id| self.traps.get(*id));
+        let mut frames = all.filter_map(|e| e.trap.frame);
+        frames.any(|frame| sp >= frame.cfa)
+    }
+
+    fn wait_on(&mut self, tid: Tid, traps: Vec<TrapId>, then: Then) {
+        if let Some(plan) = self.plan_mut(tid) {
+            plan.phase = Phase::Running { traps, then };
+        }
+    }
+
+    /// A longjmp has arrived; whether the step is complete there.
+    fn landed(&mut self, tid: Tid, traps: Vec<TrapId>, then: Then) -> Result<bool> {
+        let sp = self.threads.get(&tid).map(|t| t.regs.sp());
+        if !sp.is_some_and(|sp| self.is_left(&traps, sp)) {
+            self.wait_on(tid, traps, then);
+            return Ok(false);
+        }
+        if let Some(plan) = self.plan_mut(tid) {
+            plan.phase = Phase::Stepping;
+        }
+        for id in traps {
+            self.remove(id)?;
+        }
+        match then {
+            Then::Stop => Ok(true),
+            Then::Look => self.look(tid),
+        }
     }
 
     /// A step that ends on a trap reports the trap too: resuming will not.
@@ -253,7 +364,7 @@ impl Process {
         let called = std::mem::take(&mut plan.call_next);
         match plan.kind {
             StepKind::Instruction | StepKind::InstructionOver => return Ok(true),
-            StepKind::Out | StepKind::Until(_) => return Ok(true),
+            StepKind::Out | StepKind::OutOf(_) | StepKind::Until(_) => return Ok(true),
             StepKind::Into | StepKind::Over => {}
         }
         if called {
@@ -262,7 +373,11 @@ impl Process {
                 Some(at) if at == pc => Ok(true),
                 Some(at) => {
                     let trap = Trap::new(On::Exec(at), Owner::Step).in_thread(tid);
-                    self.run_to(tid, &[trap], Then::Stop)?;
+                    // Through a stub another function may be reached.
+                    let return_to = Addr(self.read_u64(regs.sp())?);
+                    let cfa = regs.sp() + 8;
+                    let back = self.return_trap(tid, FrameRef { cfa, return_to });
+                    self.run_to(tid, &[trap, back], Then::Stop)?;
                     Ok(false)
                 }
                 None => {

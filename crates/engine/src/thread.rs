@@ -53,6 +53,8 @@ pub enum Happening {
 #[derive(Debug)]
 pub struct Thread {
     pub tid: Tid,
+    /// The id its first predecessor had; the same but after restores.
+    pub origin: Tid,
     pub state: State,
     /// Registers of the present stop, with the pc where the program thinks
     /// it is.
@@ -83,6 +85,8 @@ pub struct Thread {
     pub syscall: Option<u64>,
     /// Stopped at a system call's entry.
     pub at_entry: bool,
+    /// The system call it is about to enter has been reported.
+    pub entry_told: bool,
     /// Job control has it stopped.
     pub group_stop: bool,
     /// The last resume was for one instruction.
@@ -107,6 +111,7 @@ impl Thread {
     pub fn new(tid: Tid, state: State) -> Thread {
         Thread {
             tid,
+            origin: tid,
             state,
             regs: Regs::default(),
             pc_changed: false,
@@ -122,6 +127,7 @@ impl Thread {
             vforking: false,
             syscall: None,
             at_entry: false,
+            entry_told: false,
             group_stop: false,
             stepping: false,
             touches: 0,

@@ -175,6 +175,15 @@ impl TrapSet {
         Some(entry.trap)
     }
 
+    /// Binds a trap to another thread.
+    pub(crate) fn rebind(&mut self, id: TrapId, tid: Tid) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            self.ids.remove(&entry.trap);
+            entry.trap.thread = Some(tid);
+            self.ids.insert(entry.trap, id);
+        }
+    }
+
     /// A trap by its id.
     pub fn get(&self, id: TrapId) -> Option<&Entry> {
         self.entries.get(&id)

@@ -39,6 +39,13 @@ pub(crate) struct Hardware {
     pub(crate) last: u64,
 }
 
+impl Hardware {
+    /// Switches it off in every thread; `arm_again` switches it on.
+    pub(crate) fn disarm(&mut self) {
+        self.events.clear();
+    }
+}
+
 /// What is watched, of a data trap.
 pub(crate) struct Wanted {
     pub at: Addr,

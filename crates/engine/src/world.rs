@@ -14,9 +14,21 @@ pub struct StopGuard<'a> {
 }
 
 impl StopGuard<'_> {
+    /// Leaves the world stopped, and says which threads were running before.
+    pub fn release(mut self) -> Vec<Tid> {
+        std::mem::take(&mut self.stopped)
+    }
+
     /// Leaves the world stopped, until `resume` or `resume_all`.
     pub fn keep(mut self) {
         self.stopped.clear();
+    }
+}
+
+impl StopGuard<'_> {
+    /// Threads that were stopped later: they go on with the others.
+    pub(crate) fn also_stopped(&mut self, tids: Vec<Tid>) {
+        self.stopped.extend(tids);
     }
 }
 

@@ -45,12 +45,17 @@ pub fn violation_row(
         tid,
         loc: loc.map(str::to_string),
         backtrace: None,
-        history: m
-            .history(found.history, history)
-            .iter()
-            .map(|e| history_row(property, e))
-            .collect(),
+        history: history_rows(m, found.history, history),
     }
+}
+
+/// The last events that a slice saw.
+pub fn history_rows(m: &Monitor, place: u64, most: usize) -> Vec<HistoryRow> {
+    let entries = m.history(place, most);
+    entries
+        .iter()
+        .map(|e| history_row(m.property(), e))
+        .collect()
 }
 
 fn history_row(property: &Property, e: &Entry) -> HistoryRow {

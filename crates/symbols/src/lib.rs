@@ -25,6 +25,7 @@ mod location;
 mod module;
 mod names;
 mod paths;
+mod plt;
 mod query;
 mod registers;
 mod scan;

@@ -10,10 +10,15 @@ pub struct CpuSet(pub(crate) libc::cpu_set_t);
 impl CpuSet {
     /// Where the calling thread may run.
     pub fn current() -> Result<CpuSet> {
+        CpuSet::of(Tid(0))
+    }
+
+    /// Where a thread (0: the caller) may run.
+    pub fn of(tid: Tid) -> Result<CpuSet> {
         // SAFETY: cpu_set_t is plain bits, all zero is the empty set.
         let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
         // SAFETY: `set` has the size given.
-        if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) } != 0 {
+        if unsafe { libc::sched_getaffinity(tid.0, size_of::<libc::cpu_set_t>(), &mut set) } != 0 {
             return Err(SysError::last("sched_getaffinity"));
         }
         Ok(CpuSet(set))

@@ -15,12 +15,15 @@
 mod addr;
 pub mod affinity;
 pub mod debug_registers;
+pub mod descriptors;
 pub mod doorbell;
 mod error;
 pub mod guardian;
 pub mod launch;
 pub mod memory;
+pub mod payload;
 pub mod perf;
+pub mod pidfd;
 pub mod procfs;
 pub mod ptrace;
 mod regs;
@@ -28,7 +31,9 @@ pub mod remote;
 pub mod siginfo;
 pub mod signals;
 pub mod syscalls;
+pub mod task;
 pub mod terminal;
+pub mod unix_sockets;
 pub mod wait;
 mod xstate;
 
@@ -42,11 +47,16 @@ pub use xstate::XState;
 /// Numbers of the kernel interface, so that crates above need no `libc`.
 pub mod number {
     pub use libc::{
-        EAGAIN, ECHILD, EINTR, EINVAL, EIO, ENOSPC, EPERM, ESRCH, MAP_ANONYMOUS,
-        MAP_FIXED_NOREPLACE, MAP_PRIVATE, O_RDONLY, O_RDWR, PROT_EXEC, PROT_NONE, PROT_READ,
-        PROT_WRITE, SIGABRT, SIGALRM, SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL, SIGINT,
-        SIGIO, SIGKILL, SIGPIPE, SIGPROF, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP, SIGTSTP,
-        SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_mmap, SYS_mprotect,
-        SYS_munmap,
+        CLONE_CHILD_CLEARTID, CLONE_FILES, CLONE_FS, CLONE_PARENT, CLONE_PTRACE, CLONE_SETTLS,
+        CLONE_SIGHAND, CLONE_SYSVSEM, CLONE_THREAD, CLONE_UNTRACED, CLONE_VM, EACCES, EAGAIN,
+        ECHILD, EEXIST, EINTR, EINVAL, EIO, ENOENT, ENOSPC, EPERM, ESRCH, MADV_DOFORK,
+        MADV_DONTFORK, MADV_KEEPONFORK, MADV_WIPEONFORK, MAP_ANONYMOUS, MAP_FIXED_NOREPLACE,
+        MAP_PRIVATE, O_RDONLY, O_RDWR, PROT_EXEC, PROT_NONE, PROT_READ, PROT_WRITE, SIGABRT,
+        SIGALRM, SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGIO, SIGKILL, SIGPIPE,
+        SIGPROF, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG,
+        SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_clone3, SYS_epoll_ctl, SYS_getitimer,
+        SYS_getpid, SYS_gettid, SYS_madvise, SYS_mmap, SYS_mprotect, SYS_munmap, SYS_prctl,
+        SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setitimer, SYS_timer_create,
+        SYS_timer_delete, SYS_timer_gettime, SYS_timer_settime,
     };
 }

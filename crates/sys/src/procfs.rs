@@ -114,9 +114,83 @@ impl Mapping {
 
 /// The memory map of a process, by rising address.
 pub fn maps(pid: Tid) -> Result<Vec<Mapping>> {
+    Ok(parse_maps(&maps_text(pid)?))
+}
+
+/// The same as the kernel writes it.
+pub fn maps_text(pid: Tid) -> Result<String> {
     let text = read("read /proc/pid/maps", format!("/proc/{pid}/maps"))?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The mappings in such a text.
+pub fn parse_maps(text: &str) -> Vec<Mapping> {
+    text.lines().filter_map(mapping).collect()
+}
+
+/// The processes that threads of a process have started.
+pub fn children(pid: Tid, threads: &[Tid]) -> Vec<Tid> {
+    let mut list = Vec::new();
+    for tid in threads {
+        let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/children"));
+        let text = text.unwrap_or_default();
+        list.extend(
+            text.split_whitespace()
+                .filter_map(|w| w.parse().ok())
+                .map(Tid),
+        );
+    }
+    list
+}
+
+/// A timer made by `timer_create`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PosixTimer {
+    /// Its id.
+    pub id: i32,
+    /// The signal it sends.
+    pub signal: i32,
+    /// The value that comes with the signal.
+    pub value: u64,
+    /// How it tells (`SIGEV_SIGNAL` and so on).
+    pub notify: i32,
+    /// The thread it tells, if it is one.
+    pub thread: Option<Tid>,
+    /// Its clock.
+    pub clock: i32,
+}
+
+/// The timers made by `timer_create` in a process.
+pub fn timers(pid: Tid) -> Result<Vec<PosixTimer>> {
+    let text = read("read /proc/pid/timers", format!("/proc/{pid}/timers"));
+    // Kernels without checkpoint support have no such file.
+    let text = text.unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    Ok(text.lines().filter_map(mapping).collect())
+    Ok(text.split("ID: ").filter_map(timer).collect())
+}
+
+fn timer(text: &str) -> Option<PosixTimer> {
+    let mut lines = text.lines();
+    let id = lines.next()?.parse().ok()?;
+    let mut field = |name: &str| lines.find_map(|l| l.strip_prefix(name));
+    let (signal, value) = field("signal: ")?.split_once('/')?;
+    let (how, whom) = field("notify: ")?.split_once('/')?;
+    let clock = field("ClockID: ")?.parse().ok()?;
+    let thread = whom.strip_prefix("tid.").and_then(|t| t.parse().ok());
+    let notify = match (how, thread) {
+        ("none", _) => libc::SIGEV_NONE,
+        ("thread", _) => libc::SIGEV_THREAD,
+        (_, Some(_)) => libc::SIGEV_THREAD_ID,
+        _ => libc::SIGEV_SIGNAL,
+    };
+    Some(PosixTimer {
+        id,
+        signal: signal.parse().ok()?,
+        value: u64::from_str_radix(value, 16).ok()?,
+        notify,
+        thread: thread.map(Tid),
+        clock,
+    })
 }
 
 fn mapping(line: &str) -> Option<Mapping> {
@@ -157,6 +231,30 @@ pub fn status_field(pid: Tid, tid: Tid, name: &str) -> Option<String> {
         .lines()
         .find(|l| l.strip_prefix(name).is_some_and(|r| r.starts_with(':')))?;
     Some(line[name.len() + 1..].trim().to_string())
+}
+
+/// The name of a thread, with a NUL at the end.
+pub fn name(pid: Tid, tid: Tid) -> Result<[u8; 16]> {
+    let mut text = read(
+        "read /proc/pid/comm",
+        format!("/proc/{pid}/task/{tid}/comm"),
+    )?;
+    // The file ends in a newline that is not part of it.
+    text.pop();
+    text.truncate(15);
+    let mut name = [0; 16];
+    name[..text.len()].copy_from_slice(&text);
+    Ok(name)
+}
+
+/// Bytes of memory that a process has alone, and its share of what it has in
+/// common with others (Pss).
+pub fn proportional_size(pid: Tid) -> Result<u64> {
+    let text = read("read smaps_rollup", format!("/proc/{pid}/smaps_rollup"))?;
+    let text = String::from_utf8_lossy(&text);
+    let field = text.lines().find_map(|l| l.strip_prefix("Pss:"));
+    let number = field.and_then(|f| f.split_whitespace().next()?.parse::<u64>().ok());
+    Ok(number.unwrap_or(0) * 1024)
 }
 
 /// A thread's stat file kept open, to ask cheaply for its state and CPU.

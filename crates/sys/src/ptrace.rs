@@ -37,7 +37,7 @@ fn options(fate: IfTracerDies) -> usize {
 }
 
 /// The raw call: the C library's wrapper changes the meaning of PEEK requests.
-fn request(
+pub(crate) fn request(
     name: &'static str,
     request: libc::c_uint,
     tid: Tid,
@@ -64,6 +64,19 @@ pub fn set_fate(tid: Tid, fate: IfTracerDies) -> Result<()> {
         tid,
         0,
         options(fate),
+    )
+    .map(drop)
+}
+
+/// Reports nothing about the task any more but its end; it dies with the
+/// tracer.
+pub fn only_kill(tid: Tid) -> Result<()> {
+    request(
+        "PTRACE_SETOPTIONS",
+        libc::PTRACE_SETOPTIONS,
+        tid,
+        0,
+        libc::PTRACE_O_EXITKILL as usize,
     )
     .map(drop)
 }
@@ -247,11 +260,24 @@ pub fn set_siginfo(tid: Tid, info: &SigInfo) -> Result<()> {
     .map(drop)
 }
 
-/// Whether a fault or trap of the task's own waits to be delivered. An
-/// interrupt can stop a task between an exception and its signal: the signal
-/// comes with the next resume, before any instruction.
-pub fn has_pending_fault(tid: Tid) -> Result<bool> {
-    const COUNT: usize = 16;
+/// Signals that wait to be delivered to a stopped thread, or with `shared` to
+/// any thread of its process.
+pub fn pending(tid: Tid, shared: bool) -> Result<Vec<SigInfo>> {
+    const SHARED: u32 = 1;
+    let mut all = Vec::new();
+    loop {
+        let mut infos = [SigInfo::ZERO; 16];
+        let flags = if shared { SHARED } else { 0 };
+        let got = peek_signals(tid, all.len() as u64, flags, &mut infos)?;
+        all.extend_from_slice(&infos[..got]);
+        if got < infos.len() {
+            return Ok(all);
+        }
+    }
+}
+
+/// Copies queued signals from the `offset`-th on; how many.
+fn peek_signals(tid: Tid, offset: u64, flags: u32, into: &mut [SigInfo]) -> Result<usize> {
     #[repr(C)]
     struct Arguments {
         offset: u64,
@@ -259,18 +285,26 @@ pub fn has_pending_fault(tid: Tid) -> Result<bool> {
         count: i32,
     }
     let arguments = Arguments {
-        offset: 0,
-        flags: 0,
-        count: COUNT as i32,
+        offset,
+        flags,
+        count: into.len() as i32,
     };
-    let mut infos = [SigInfo::ZERO; COUNT];
     let got = request(
         "PTRACE_PEEKSIGINFO",
         libc::PTRACE_PEEKSIGINFO,
         tid,
         (&raw const arguments) as usize,
-        infos.as_mut_ptr() as usize,
+        into.as_mut_ptr() as usize,
     )?;
+    Ok(usize::try_from(got).unwrap_or(0).min(into.len()))
+}
+
+/// Whether a fault or trap of the task's own waits to be delivered. An
+/// interrupt can stop a task between an exception and its signal: the signal
+/// comes with the next resume, before any instruction.
+pub fn has_pending_fault(tid: Tid) -> Result<bool> {
+    let mut infos = [SigInfo::ZERO; 16];
+    let got = peek_signals(tid, 0, 0, &mut infos)?;
     const FAULTS: [i32; 6] = [
         libc::SIGSEGV,
         libc::SIGBUS,
@@ -279,7 +313,6 @@ pub fn has_pending_fault(tid: Tid) -> Result<bool> {
         libc::SIGFPE,
         libc::SIGSYS,
     ];
-    let got = usize::try_from(got).unwrap_or(0).min(COUNT);
     Ok(infos[..got]
         .iter()
         .any(|i| i.code() > 0 && FAULTS.contains(&i.signal())))

@@ -59,6 +59,70 @@ impl Remote {
         })
     }
 
+    /// Borrows a new task, which will have these registers and this signal
+    /// mask afterwards. All signals but SIGTRAP are blocked in it already.
+    pub fn adopt(tid: Tid, after: Regs, mask: u64, instruction: Addr) -> Remote {
+        Remote {
+            tid,
+            saved: after,
+            mask,
+            instruction,
+            held: Vec::new(),
+            ended: false,
+            children: Vec::new(),
+        }
+    }
+
+    /// Lets the thread run code that ends in an int3, from `code` on with the
+    /// registers that `set` gives it. [`Remote::finish`] waits for the end.
+    pub fn start(&mut self, code: Addr, set: impl FnOnce(&mut Regs)) -> Result<()> {
+        let mut regs = self.saved;
+        regs.rip = code.0;
+        regs.orig_rax = NO_SYSCALL;
+        set(&mut regs);
+        ptrace::set_regs(self.tid, &regs)?;
+        self.go_on()
+    }
+
+    /// The same for a thread that stands in that code.
+    pub fn go_on(&mut self) -> Result<()> {
+        ptrace::resume(self.tid, Go::Continue, 0)
+    }
+
+    /// Waits for the int3 of code that was started; the registers there.
+    pub fn finish(&mut self) -> std::result::Result<Regs, RemoteError> {
+        loop {
+            match wait::task(self.tid)? {
+                status if status.is_end() => {
+                    self.ended = true;
+                    return Err(RemoteError::Ended(status));
+                }
+                WaitStatus::Event(Event::Exit) => return Err(self.dying().into()),
+                WaitStatus::Signal(libc::SIGTRAP) => return Ok(ptrace::regs(self.tid)?),
+                WaitStatus::Signal(signal) => self.held.push(signal),
+                _ => {}
+            }
+            self.go_on()?;
+        }
+    }
+
+    /// The thread was killed: it is sent on to its end, which will be
+    /// reported to whoever waits. Waiting here could be for ever, since a
+    /// first thread ends after all others.
+    fn dying(&mut self) -> SysError {
+        self.ended = true;
+        let _ = ptrace::resume(self.tid, Go::Continue, 0);
+        SysError {
+            call: "remote call",
+            errno: libc::ESRCH,
+        }
+    }
+
+    /// The thread.
+    pub fn tid(&self) -> Tid {
+        self.tid
+    }
+
     /// Makes the thread execute one system call.
     pub fn call(
         &mut self,
@@ -82,6 +146,7 @@ impl Remote {
                     self.ended = true;
                     return Err(RemoteError::Ended(status));
                 }
+                WaitStatus::Event(Event::Exit) => return Err(self.dying().into()),
                 WaitStatus::Event(Event::Fork | Event::Vfork | Event::Clone) => {
                     self.children
                         .push(Tid(ptrace::event_message(self.tid)? as i32));

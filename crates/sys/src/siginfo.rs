@@ -39,6 +39,11 @@ impl SigInfo {
         u64::from_ne_bytes(b)
     }
 
+    /// All of it, as the kernel takes it.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Signal number.
     pub fn signal(&self) -> i32 {
         self.i32_at(0)

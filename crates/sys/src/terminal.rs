@@ -10,6 +10,8 @@ pub struct Terminal {
     fd: OwnedFd,
     ours: libc::termios,
     theirs: Option<libc::termios>,
+    /// The group that had the terminal last: a shell gives it to its jobs.
+    their_group: Option<i32>,
     our_group: i32,
     given: bool,
 }
@@ -35,6 +37,7 @@ impl Terminal {
             fd,
             ours,
             theirs: None,
+            their_group: None,
             our_group,
             given: false,
         })
@@ -49,7 +52,12 @@ impl Terminal {
         if let Some(theirs) = &self.theirs {
             set_settings(&self.fd, theirs)?;
         }
-        set_foreground(&self.fd, group.0)?;
+        let last = self.their_group.take();
+        match last.map(|group| set_foreground(&self.fd, group)) {
+            Some(Ok(())) => {}
+            // The first time, or that group has ended.
+            _ => set_foreground(&self.fd, group.0)?,
+        }
         self.given = true;
         Ok(())
     }
@@ -60,6 +68,9 @@ impl Terminal {
             return Ok(());
         }
         self.theirs = settings(&self.fd).ok();
+        // SAFETY: no memory is involved.
+        let group = unsafe { libc::tcgetpgrp(self.fd.as_raw_fd()) };
+        self.their_group = (group > 0 && group != self.our_group).then_some(group);
         set_foreground(&self.fd, self.our_group)?;
         self.given = false;
         set_settings(&self.fd, &self.ours)
@@ -68,6 +79,7 @@ impl Terminal {
     /// Forgets the program's settings (it ended).
     pub fn forget_program(&mut self) {
         self.theirs = None;
+        self.their_group = None;
     }
 }
 

@@ -5,7 +5,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use verde_cli::{DebugCommand, Exit, Format, Given, GraphCommand, LintCommand, ReplayCommand};
+use verde_cli::{
+    DebugCommand, Exit, Format, Given, GraphCommand, LintCommand, ReplayCommand, Target,
+};
 use verde_session::Show;
 
 /// Interactive runtime verification: a native debugger that checks properties
@@ -22,6 +24,7 @@ Examples:
   verde check -p queue.prop ./program          run it and report what breaks the property
   verde debug -p queue.prop ./program          stop at the call that breaks it
   verde debug ./program input.txt              look into a program with a prompt
+  verde attach 4711                            the same for one that runs already
   verde lint queue.prop                        what is wrong with a property
   verde graph queue.prop -o queue.svg          a picture of it
   verde replay -p queue.prop trace.jsonl       run it over a recorded trace
@@ -33,6 +36,7 @@ Examples:
 pub enum Command {
     Check(CheckArgs),
     Debug(DebugArgs),
+    Attach(AttachArgs),
     Record(RecordArgs),
     Replay(ReplayArgs),
     Lint(LintArgs),
@@ -82,10 +86,9 @@ impl From<ShowArg> for Show {
     }
 }
 
-/// Debug a program at a prompt; the commands are gdb's
+/// Commands to run before the prompt, or instead of it
 #[derive(Args)]
-#[command(after_help = DEBUG_HELP)]
-pub struct DebugArgs {
+struct CommandArgs {
     /// Run the commands of a file first; may be repeated
     #[arg(short = 'x', long = "command", value_name = "FILE")]
     file: Vec<PathBuf>,
@@ -97,6 +100,26 @@ pub struct DebugArgs {
     batch: bool,
     #[command(flatten)]
     monitors: MonitorArgs,
+}
+
+impl CommandArgs {
+    fn for_target(self, target: Target) -> DebugCommand {
+        let files = self.file.into_iter().map(Given::File);
+        DebugCommand {
+            commands: files.chain(self.ex.into_iter().map(Given::Line)).collect(),
+            batch: self.batch,
+            monitors: self.monitors.into(),
+            target,
+        }
+    }
+}
+
+/// Debug a program at a prompt; the commands are gdb's
+#[derive(Args)]
+#[command(after_help = DEBUG_HELP)]
+pub struct DebugArgs {
+    #[command(flatten)]
+    commands: CommandArgs,
     program: PathBuf,
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
@@ -107,6 +130,23 @@ Examples:
   verde debug ./program input.txt
   verde debug --batch --ex 'break f' --ex run --ex backtrace ./program
 `help` at the prompt lists the commands.";
+
+/// Debug a process that runs already; it goes on when the debugger ends
+#[derive(Args)]
+#[command(after_help = ATTACH_HELP)]
+pub struct AttachArgs {
+    #[command(flatten)]
+    commands: CommandArgs,
+    /// The process
+    #[arg(value_parser = clap::value_parser!(i32).range(1..))]
+    pid: i32,
+}
+
+const ATTACH_HELP: &str = "\
+Examples:
+  verde attach 4711
+  verde attach --batch --ex 'thread apply all bt' 4711
+Killing verde does no harm to the process.";
 
 /// Run properties over a saved trace, without the program
 #[derive(Args)]
@@ -209,14 +249,13 @@ impl From<ReplayArgs> for ReplayCommand {
 
 impl From<DebugArgs> for DebugCommand {
     fn from(a: DebugArgs) -> DebugCommand {
-        let files = a.file.into_iter().map(Given::File);
-        DebugCommand {
-            commands: files.chain(a.ex.into_iter().map(Given::Line)).collect(),
-            batch: a.batch,
-            monitors: a.monitors.into(),
-            program: a.program,
-            args: a.args,
-        }
+        a.commands.for_target(Target::Program(a.program, a.args))
+    }
+}
+
+impl From<AttachArgs> for DebugCommand {
+    fn from(a: AttachArgs) -> DebugCommand {
+        a.commands.for_target(Target::Process(a.pid))
     }
 }
 

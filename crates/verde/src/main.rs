@@ -82,6 +82,7 @@ fn run(command: Command) -> Exit {
         Command::Check(a) => verde_cli::check(&a.into(), &until_interrupted()),
         Command::Record(a) => verde_cli::record(&a.into(), &until_interrupted()),
         Command::Debug(a) => verde_cli::debug(a.into()),
+        Command::Attach(a) => verde_cli::debug(a.into()),
         Command::Graph(a) => verde_cli::graph(&a.into()),
         Command::Replay(a) => {
             let command: ReplayCommand = a.into();

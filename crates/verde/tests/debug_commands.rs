@@ -3,7 +3,7 @@
 
 mod lab;
 
-use lab::{Fallible, Lab};
+use lab::{Fallible, Lab, in_order};
 
 const SOURCE: &str = r#"#include <stdio.h>
 #include <unistd.h>
@@ -43,17 +43,6 @@ int main(int argc, char **argv) {
 
 fn lab() -> Result<Lab, Box<dyn std::error::Error>> {
     Lab::c(SOURCE, &["-O0"])
-}
-
-/// All the texts, in this order.
-fn in_order(text: &str, wanted: &[&str]) {
-    let mut rest = text;
-    for piece in wanted {
-        match rest.split_once(piece) {
-            Some((_, after)) => rest = after,
-            None => panic!("{piece:?} is missing after the others in:\n{text}"),
-        }
-    }
 }
 
 #[test]

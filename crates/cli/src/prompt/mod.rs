@@ -1,16 +1,16 @@
 //! The debugger's prompt: commands from the command line, files, a pipe or a
 //! terminal.
 
+mod local;
 mod reader;
 
 use crate::{Exit, MonitorSetup};
+use local::Commands;
 use reader::Reader;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use verde_session::debug::{Debugger, Failure, Output, Reply};
+use verde_session::debug::{Failure, Reply};
 
 /// What `verde debug` was asked for.
 #[derive(Debug)]
@@ -20,8 +20,16 @@ pub struct DebugCommand {
     /// Ask nothing and end after the commands.
     pub batch: bool,
     pub monitors: MonitorSetup,
-    pub program: PathBuf,
-    pub args: Vec<OsString>,
+    pub target: Target,
+}
+
+/// What to debug.
+#[derive(Debug)]
+pub enum Target {
+    /// A program to start, with its arguments.
+    Program(PathBuf, Vec<OsString>),
+    /// A process that runs.
+    Process(i32),
 }
 
 /// Commands of the command line.
@@ -39,7 +47,7 @@ enum Flow {
 }
 
 struct Prompt {
-    debugger: Debugger,
+    debugger: Box<dyn Commands>,
     /// What an empty line runs.
     again: Option<String>,
     failed: bool,
@@ -48,41 +56,25 @@ struct Prompt {
 /// Runs the debugger. A command that fails is reported and the next one runs;
 /// a failure in a file ends that file, and makes a batch exit with 1.
 pub fn debug(command: DebugCommand) -> Exit {
-    // The program gets ^C itself, and its stop brings the prompt back.
-    let pressed = Arc::new(AtomicBool::new(false));
-    if let Err(e) = signal_hook::flag::register(signal_hook::consts::SIGINT, pressed) {
-        complain(&e.to_string());
-    }
-    let out = Box::new(std::io::stdout());
-    let debugger = match Debugger::open(command.program, command.args, out) {
+    let opened = match command.target {
+        Target::Program(program, args) => local::open(program, args, &command.monitors),
+        Target::Process(pid) => local::attach(pid, &command.monitors),
+    };
+    let debugger = match opened {
         Ok(debugger) => debugger,
         Err(e) => {
             complain(&format!("verde: {e}"));
             return Exit::ERROR;
         }
     };
-    let mut debugger = debugger;
-    if let Err(exit) = command.monitors.load(&mut debugger, Output::Prompt) {
-        return exit;
-    }
     let mut prompt = Prompt {
         debugger,
         again: None,
         failed: false,
     };
-    for given in &command.commands {
-        let flow = match given {
-            Given::Line(line) => prompt.line(line),
-            Given::File(path) => prompt.file(path),
-        };
-        if let Flow::Quit = flow {
-            return prompt.exit(command.batch);
-        }
-    }
-    if !command.batch {
-        prompt.interact();
-    }
-    prompt.exit(command.batch)
+    let exit = prompt.all(&command.commands, command.batch);
+    prompt.debugger.end();
+    exit
 }
 
 /// Not `eprintln!`: a closed standard error must not panic.
@@ -91,6 +83,22 @@ fn complain(text: &str) {
 }
 
 impl Prompt {
+    fn all(&mut self, commands: &[Given], batch: bool) -> Exit {
+        for given in commands {
+            let flow = match given {
+                Given::Line(line) => self.line(line),
+                Given::File(path) => self.file(path),
+            };
+            if let Flow::Quit = flow {
+                return self.exit(batch);
+            }
+        }
+        if !batch {
+            self.interact();
+        }
+        self.exit(batch)
+    }
+
     fn exit(&self, batch: bool) -> Exit {
         match batch && self.failed {
             true => Exit::ERROR,
@@ -133,11 +141,11 @@ impl Prompt {
 
     /// Reads commands until `quit` or the end of the input.
     fn interact(&mut self) {
-        let mut reader = match Reader::open(self.debugger.completer()) {
+        let mut reader = match Reader::open(self.debugger.completion()) {
             Ok(reader) => reader,
             Err(e) => return complain(&e.to_string()),
         };
-        while let Some(line) = reader.next(self.debugger.prompt()) {
+        while let Some(line) = reader.next(&self.debugger.prompt()) {
             let line = match line.trim() {
                 "" => match self.again.clone() {
                     Some(again) => again,

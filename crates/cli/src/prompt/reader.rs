@@ -8,10 +8,12 @@ use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 use std::io::{BufRead, IsTerminal, Write};
-use verde_session::debug::Completer;
 
 /// Completion for the line editor.
-pub(super) struct Names(Completer);
+pub(super) struct Names(Completion);
+
+/// Where the last word of a line begins, and what it may become.
+pub(super) type Completion = Box<dyn Fn(&str) -> (usize, Vec<String>)>;
 
 impl Complete for Names {
     type Candidate = Pair;
@@ -22,7 +24,7 @@ impl Complete for Names {
         at: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
-        let (start, words) = self.0.complete(line.get(..at).unwrap_or(line));
+        let (start, words) = (self.0)(line.get(..at).unwrap_or(line));
         let pair = |word: String| Pair {
             display: word.clone(),
             replacement: word,
@@ -45,7 +47,7 @@ pub(super) enum Reader {
 
 impl Reader {
     /// A line editor if somebody sits in front of it.
-    pub fn open(completer: Completer) -> Result<Reader, ReadlineError> {
+    pub fn open(completer: Completion) -> Result<Reader, ReadlineError> {
         if !std::io::stdin().is_terminal() {
             return Ok(Reader::Plain);
         }

@@ -29,7 +29,7 @@ impl Debugger {
         let condition = match condition {
             Some(text) => Some(Condition {
                 text: text.to_owned(),
-                node: self.bind_at(&sites, text)?,
+                node: self.bind_where(&sites, text)?,
             }),
             None => None,
         };
@@ -77,8 +77,38 @@ impl Debugger {
         }
     }
 
+    /// The same, later if no place is known yet.
+    fn bind_where(&mut self, sites: &[Site], text: &str) -> Result<Option<Node>> {
+        match sites.is_empty() {
+            true => Ok(None),
+            false => self.bind_at(sites, text).map(Some),
+        }
+    }
+
+    /// Conditions of breakpoints that have found their places.
+    fn bind_late(&mut self) {
+        for index in 0..self.points.list.len() {
+            let point = &self.points.list[index];
+            let (Kind::Code { sites, .. }, Some(condition)) = (&point.kind, &point.condition)
+            else {
+                continue;
+            };
+            if condition.node.is_some() || sites.is_empty() {
+                continue;
+            }
+            let (sites, text) = (sites.clone(), condition.text.clone());
+            // One that makes no sense there is told when the place is reached.
+            let node = self.bind_at(&sites, &text).ok();
+            if let Some(condition) = &mut self.points.list[index].condition {
+                condition.node = node;
+            }
+        }
+    }
+
     /// An expression bound to the variables that are visible at a place.
     fn bind_at(&mut self, sites: &[Site], text: &str) -> Result<Node> {
+        let without_states = self.with_states(text, true)?;
+        let text = without_states.as_deref().unwrap_or(text);
         let frame = sites.first().and_then(|site| {
             let pc = self.address(site)?;
             let (module, bias) = self.images.module_at(pc)?;
@@ -156,6 +186,7 @@ impl Debugger {
                 sites.extend(fresh);
             }
         }
+        self.bind_late();
         self.rebind_monitors();
         self.arm()
     }
@@ -234,6 +265,9 @@ impl Debugger {
     }
 
     pub(super) fn delete(&mut self, args: &str) -> Result<()> {
+        if let Some(numbers) = Debugger::of_checkpoints(args) {
+            return self.delete_checkpoints(numbers);
+        }
         for number in self.named_points(args)? {
             self.remove_point(number)?;
         }
@@ -269,7 +303,7 @@ impl Debugger {
             self.points.get_mut(number)?.condition = None;
             return self.say(&format!("Breakpoint {number} now unconditional."));
         }
-        let node = self.bind_at(&sites, text)?;
+        let node = Some(self.bind_at(&sites, text)?);
         self.points.get_mut(number)?.condition = Some(Condition {
             text: text.to_owned(),
             node,

@@ -334,7 +334,11 @@ impl Debugger {
 
     /// The process became another program; what its catchpoints say.
     pub(super) fn executed(&mut self, tid: Tid) -> Result<Vec<String>> {
-        let pid = self.live.as_ref().map_or(0, |l| l.process.pid().0);
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        live.exits_of = 0;
+        let pid = live.process.pid();
         let path = self.executable();
         self.say(&format!("process {pid} is executing new program: {path}"))?;
         let points = self.catching(|on| matches!(on, Event::Exec));

@@ -50,7 +50,7 @@ const COMMANDS: &[Command] = commands! {
     ["catch"], Debugger::set_catch, No, "catch EVENT: stop at syscall [NAME]..., signal [NAME]..., fork, vfork, exec, load [TEXT], unload, throw, catch, rethrow; e.g. catch syscall openat close";
     ["tcatch"], Debugger::set_tcatch, No, "tcatch EVENT: catch it once";
     ["commands"], Debugger::set_commands, No, "commands [NUMBER]...: the lines that follow, up to end, run when the breakpoint stops the program; silent as the first one says nothing of the stop";
-    ["delete", "d"], Debugger::delete, No, "delete [NUMBER]...: forget breakpoints, all without a number";
+    ["delete", "d"], Debugger::delete, No, "delete [NUMBER]...: forget breakpoints, all without a number; delete checkpoint NUMBER";
     ["disable"], Debugger::disable, No, "disable [NUMBER]...: keep breakpoints but do not stop";
     ["enable"], Debugger::enable, No, "enable [NUMBER]...: stop at them again";
     ["condition"], Debugger::condition, No, "condition NUMBER [CONDITION]: stop only if it holds; without one always";
@@ -80,16 +80,19 @@ const COMMANDS: &[Command] = commands! {
     ["x"], Debugger::examine, Bare, "x/NFU ADDRESS: N units of size U (b, h, w, g) in format F; e.g. x/4i $pc, x/8xb p, x/s name";
     ["list", "l"], Debugger::list, Bare, "list [LINE or FUNCTION or FIRST,LAST]: source lines";
     ["disassemble"], Debugger::disassemble, Same, "disassemble [FUNCTION]: its instructions";
-    ["info", "i", "inf"], Debugger::info, Same, "info breakpoints, locals, args, registers [NAME], threads, functions [TEXT], frame, line, program, sharedlibrary, source";
+    ["info", "i", "inf"], Debugger::info, Same, "info breakpoints, checkpoints, locals, args, registers [NAME], threads, functions [TEXT], frame, line, program, sharedlibrary, source";
     ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop";
     ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
     ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";
     ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS; set env NAME=VALUE; set cwd DIRECTORY; set follow-fork-mode parent, child";
     ["unset"], Debugger::unset, No, "unset env [NAME]: take a variable out of the program's environment";
     ["show"], Debugger::show, No, "show args, env [NAME], cwd, follow-fork-mode";
+    ["checkpoint"], Debugger::checkpoint, No, "checkpoint: save the program as it is now, for restart";
+    ["restart"], Debugger::restart, No, "restart NUMBER: make the program what it was at a checkpoint; restart undo: back again";
     ["kill", "k"], Debugger::kill, No, "kill: end the program";
     ["detach"], Debugger::detach, No, "detach: let the program go on without debugger";
     ["echo"], Debugger::echo, No, "echo TEXT: print a text";
+    ["verde"], Debugger::verde, No, "verde COMMAND: properties and their monitors; verde help lists the commands";
     ["help", "h"], Debugger::help, No, "help [COMMAND]";
 };
 
@@ -133,6 +136,9 @@ impl Debugger {
     /// Runs one command line. Empty lines and comments do nothing.
     pub fn execute(&mut self, line: &str) -> Result<Reply> {
         let line = line.trim();
+        if self.joins_group(line) {
+            return Ok(Reply::Next(None));
+        }
         if self.take_line(line)? {
             return Ok(Reply::Next(None));
         }

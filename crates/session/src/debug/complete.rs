@@ -41,6 +41,13 @@ impl Completer {
             let fitting = topics().filter(|t| t.starts_with(word));
             return (start, fitting.map(str::to_owned).collect());
         }
+        if let Some(rest) = line.strip_prefix("verde ")
+            && !rest.contains(' ')
+        {
+            let from = line.len() - rest.len();
+            let fitting = Debugger::verde_names().filter(|n| n.starts_with(rest));
+            return (from, fitting.map(str::to_owned).collect());
+        }
         if word.is_empty() {
             return (start, Vec::new());
         }

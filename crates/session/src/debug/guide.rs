@@ -26,6 +26,12 @@ impl Guide for SymbolGuide {
     fn entry_stop(&self, entry: Addr) -> Option<Addr> {
         let (module, bias) = self.0.module_at(entry.0)?;
         let at = FileAddr::of(entry.0, bias);
+        if let Some(name) = module.plt_target(at) {
+            return self
+                .0
+                .definition(name)
+                .and_then(|at| self.entry_stop(Addr(at)));
+        }
         let function = module.function_at(at).filter(|f| f.entry == at)?;
         module.line_at(at)?;
         Some(Addr(module.breakpoint_address(&function).at(bias)))

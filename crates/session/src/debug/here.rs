@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use verde_engine::{Addr, Process, Tid};
 use verde_expr::{Call, EvalError, FrameScope, Loaded, Scope, Value};
 use verde_symbols::{
-    FileAddr, FunctionQuery, Language, LocationError, Memory, Module, RIP, Registers,
+    FileAddr, FunctionQuery, Language, LocationError, Memory, Module, RIP, Registers, dynamic_tls,
 };
 
 /// Values that were printed and variables of the session (`$1`, `$x`).
@@ -69,8 +69,11 @@ impl Scope for Here<'_> {
     fn tls(&self, module: &Module) -> Option<u64> {
         let (process, tid) = self.process.as_ref()?;
         let base = process.regs(*tid).ok()?.fs_base;
-        let own = std::ptr::eq(&**self.images.program(), module);
-        own.then(|| module.static_tls(base)).flatten()
+        if std::ptr::eq(&**self.images.program(), module) {
+            return module.static_tls(base);
+        }
+        let number = self.images.tls_number(process, module)?;
+        dynamic_tls(self, base, number)
     }
 
     fn write(&mut self, addr: u64, bytes: &[u8]) -> Result<(), EvalError> {
@@ -114,11 +117,9 @@ impl Scope for Here<'_> {
 
     fn call(&mut self, call: &Call) -> Result<Registers, EvalError> {
         let (process, tid) = self.process.as_mut().ok_or(NO_PROCESS)?;
-        if !call.stack.is_empty() || call.integers.len() > 6 {
-            let text = "Calls with arguments on the stack are not possible here.";
-            return Err(EvalError::Program(text.to_owned()));
-        }
-        let returned = process.call_function(*tid, Addr(call.function), &call.integers, |state| {
+        let function = Addr(call.function);
+        let (integers, stack) = (&call.integers, &call.stack);
+        let returned = process.call_with_stack(*tid, function, integers, stack, |state| {
             for (i, value) in call.floats.iter().enumerate() {
                 state.set_xmm(i, *value);
             }

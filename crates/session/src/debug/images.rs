@@ -108,6 +108,16 @@ impl Images {
         self.language
     }
 
+    /// Where the function is that the loader takes for this symbol.
+    pub fn definition(&self, symbol: &str) -> Option<u64> {
+        self.loaded.iter().find_map(|l| {
+            let all = l.module.symbols().iter();
+            let mut own = all.filter(|s| s.is_code && s.is_global && s.name == symbol);
+            own.find(|s| !l.module.is_plt(s.addr) && s.addr.0 != 0)
+                .map(|s| s.addr.at(l.bias))
+        })
+    }
+
     /// Where a module is loaded.
     pub fn bias(&self, module: &Module) -> Option<u64> {
         let mut all = self.loaded.iter();

@@ -33,6 +33,8 @@ pub(super) struct Live {
     pub levels: Vec<Level>,
     /// The selected frame.
     pub selected: usize,
+    /// How many modules were looked through for ways out of frames.
+    pub exits_of: usize,
 }
 
 /// The memory of a process.
@@ -55,6 +57,7 @@ impl Live {
             frames: Vec::new(),
             levels: Vec::new(),
             selected: 0,
+            exits_of: 0,
         }
     }
 

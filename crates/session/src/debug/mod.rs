@@ -4,14 +4,17 @@
 //! launches. [`Debugger::execute`] runs one command line; everything it has to
 //! say goes to the writer given, a failure is one line for the caller to show.
 
+mod attach;
 mod attached;
 mod breaks;
 mod catches;
+mod checkpoints;
 mod code;
 mod commands;
 mod complete;
 mod data;
 mod displays;
+mod exits;
 mod failure;
 mod frames;
 mod guide;
@@ -19,6 +22,7 @@ mod handle;
 mod here;
 mod images;
 mod info;
+mod interrupts;
 mod irv;
 mod jumps;
 mod live;
@@ -26,22 +30,27 @@ mod location;
 mod points;
 mod printf;
 mod registers;
+mod remote;
 mod run;
 mod scripts;
 mod settings;
 mod source;
 mod stepping;
 mod stops;
+mod terminal;
 mod threads;
+mod tls;
 mod watches;
 
 pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
+pub use interrupts::Interrupts;
 pub use irv::{
-    Choices, Ending, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
+    Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
     Warnings,
 };
+pub use remote::{Remote, RemoteInterrupt, attach};
 
 use here::{Here, Memo};
 use images::Images;
@@ -60,6 +69,7 @@ pub struct Debugger {
     args: Vec<OsString>,
     images: Images,
     live: Option<Live>,
+    checkpoints: checkpoints::Checkpoints,
     points: Points,
     memo: Memo,
     sources: Sources,
@@ -70,6 +80,8 @@ pub struct Debugger {
     signals: SignalPolicy,
     settings: settings::Settings,
     attached: attached::Attached,
+    interrupts: Interrupts,
+    terminal: terminal::Shared,
     /// The monitors, once there are some.
     irv: Option<Box<Irv>>,
     /// Files of commands being read.
@@ -89,6 +101,7 @@ impl Debugger {
             args,
             images,
             live: None,
+            checkpoints: checkpoints::Checkpoints::default(),
             points: Points::default(),
             memo: Memo::default(),
             sources: Sources::default(),
@@ -103,6 +116,8 @@ impl Debugger {
             signals: SignalPolicy::interactive(),
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
+            interrupts: Interrupts::default(),
+            terminal: terminal::Shared::default(),
             irv: None,
             nesting: 0,
             out,

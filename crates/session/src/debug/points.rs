@@ -3,7 +3,7 @@
 use super::catches::{Catch, Exception};
 use super::failure::{Result, failure};
 use std::sync::Arc;
-use verde_engine::{Addr, FrameRef, Tid, TrapId};
+use verde_engine::{FrameRef, Tid, TrapId};
 use verde_expr::{Node, Value};
 use verde_symbols::{FileAddr, Module};
 
@@ -31,10 +31,13 @@ pub(super) struct Watch {
     pub node: Node,
     pub on: Access,
     pub old: Option<Value>,
-    pub at: Addr,
-    /// The activation that a local belongs to.
-    pub frame: Option<FrameRef>,
-    pub trap: Option<TrapId>,
+    /// What the expression reads: its place, and the pointers and indices
+    /// that lead there.
+    pub ranges: Vec<(u64, u64)>,
+    /// The thread and activation that a local belongs to.
+    pub frame: Option<(Tid, FrameRef)>,
+    /// One for each range.
+    pub traps: Vec<TrapId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,7 +76,8 @@ pub(super) enum Kind {
 /// A condition, bound where the breakpoint is.
 pub(super) struct Condition {
     pub text: String,
-    pub node: Node,
+    /// Not before its place is known.
+    pub node: Option<Node>,
 }
 
 pub(super) struct Point {
@@ -87,6 +91,8 @@ pub(super) struct Point {
     pub ignore: u64,
     /// Only in this thread, by the user's number and the kernel's.
     pub thread: Option<(usize, Tid)>,
+    /// The scenario's: it reacts, and only `stop()` stops.
+    pub by_scenario: bool,
     /// Run after each stop here.
     pub commands: Vec<String>,
     /// It stands for a moment of C++ exceptions.
@@ -98,7 +104,7 @@ impl Point {
     pub fn traps(&self) -> Vec<TrapId> {
         match &self.kind {
             Kind::Code { sites, .. } => sites.iter().filter_map(|s| s.trap).collect(),
-            Kind::Watch(watch) => watch.trap.into_iter().collect(),
+            Kind::Watch(watch) => watch.traps.clone(),
             Kind::Catch(catch) => catch.traps.clone(),
         }
     }
@@ -107,7 +113,7 @@ impl Point {
     pub fn forget_traps(&mut self) {
         match &mut self.kind {
             Kind::Code { sites, .. } => sites.iter_mut().for_each(|s| s.trap = None),
-            Kind::Watch(watch) => watch.trap = None,
+            Kind::Watch(watch) => watch.traps.clear(),
             Kind::Catch(catch) => catch.traps.clear(),
         }
     }
@@ -130,6 +136,7 @@ impl Points {
             condition,
             hits: 0,
             ignore: 0,
+            by_scenario: false,
             thread: None,
             commands: Vec::new(),
             exception: None,

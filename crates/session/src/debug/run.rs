@@ -29,6 +29,7 @@ impl Debugger {
             args: self.args.clone(),
             env: self.settings.environment(),
             cwd: self.settings.cwd.clone(),
+            own_group: self.terminal.open(),
             ..Launch::default()
         };
         let options = Options {
@@ -38,6 +39,7 @@ impl Debugger {
         };
         let process = Process::launch(&launch, options)?;
         self.images.refresh(&process);
+        self.interrupts.of(process.interrupter());
         self.live = Some(Live::new(process));
         self.listing.reset();
         if let Err(e) = self.arm() {
@@ -45,6 +47,7 @@ impl Debugger {
             return Err(e);
         }
         self.restart_monitors()?;
+        self.await_start();
         self.rebind_monitors();
         Ok(())
     }
@@ -103,6 +106,9 @@ impl Debugger {
         let pid = live.process.pid();
         live.process.detach()?;
         self.forget_process();
+        let program = self.program.display();
+        let text = format!("Detaching from program: {program}, process {pid}");
+        self.say(&text)?;
         self.say(&format!("[Inferior 1 (process {pid}) detached]"))
     }
 
@@ -118,7 +124,8 @@ impl Debugger {
     }
 
     pub(super) fn forget_process(&mut self) {
-        self.live = None;
+        self.terminal.close();
+        self.checkpoints.process_gone(self.live.take());
         self.monitors_lose_traps();
         // A local goes with its frame.
         let is_local = |k: &Kind| matches!(k, Kind::Watch(w) if w.frame.is_some());

@@ -3,9 +3,9 @@
 use super::Debugger;
 use super::failure::{NOT_RUN, Result, failure};
 use super::guide::SymbolGuide;
-use super::stops::{Expected, Reason};
+use super::stops::Reason;
 use std::rc::Rc;
-use verde_engine::{Addr, On, Owner, StepKind, Trap};
+use verde_engine::{Addr, StepKind};
 use verde_expr::{PrintOptions, Value, print_value, returned_value};
 
 impl Debugger {
@@ -82,6 +82,10 @@ impl Debugger {
             return Ok(reason);
         }
         let guide = Rc::new(SymbolGuide(self.images.clone()));
+        if !matches!(kind, StepKind::Instruction) {
+            self.observe_exits()?;
+        }
+        self.give_terminal();
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
@@ -136,7 +140,6 @@ impl Debugger {
         if live.levels.get(level + 1).is_none() {
             return failure("\"finish\" not meaningful in the outermost frame.");
         }
-        let tid = live.tid;
         let result = live.frame(level).ok().and_then(|frame| {
             let (module, _) = frame.module.as_ref()?;
             let function = module.function_at(frame.file_addr()?)?;
@@ -147,22 +150,10 @@ impl Debugger {
         }
         let line = self.frame_text(level, true);
         self.say(&format!("Run till exit from {line}"))?;
-        let trap = Trap::new(On::Exec(frame.return_to), Owner::Step)
-            .in_thread(tid)
-            .in_frame(frame);
-        let Some(live) = &mut self.live else {
-            return failure(NOT_RUN);
-        };
-        let id = live.process.insert(trap)?;
-        live.process.resume_all()?;
-        let reason = self.wait_expecting(&Expected { trap: Some(id) })?;
-        if let Some(live) = &mut self.live {
-            match live.process.remove(id) {
-                Ok(()) | Err(verde_engine::Error::NoTrap(_) | verde_engine::Error::Gone) => {}
-                Err(e) => return Err(e.into()),
-            }
-        }
-        let returned = matches!(reason, Reason::Step);
+        let reason = self.one_step(StepKind::OutOf(frame))?;
+        // Not so where an exception or a longjmp has ended it.
+        let pc = self.live.as_ref().and_then(|l| Some(l.frame(0).ok()?.pc));
+        let returned = matches!(reason, Reason::Step) && pc == Some(frame.return_to.0);
         self.announce(reason, None)?;
         match result {
             Some((ty, language)) if returned => {

@@ -2,13 +2,13 @@
 
 use super::Debugger;
 use super::catches::Exception;
-use super::failure::{NOT_RUN, Result, failure};
+use super::failure::{Failure, NOT_RUN, Result, failure};
 use super::here::Here;
-use super::irv::Asked;
+use super::irv::{Asked, Outside};
 use super::points::{Access, Kind};
 use std::io::Write;
-use verde_engine::{Cause, End, Error, FrameRef, Tid, TrapId};
-use verde_expr::{FrameScope, PrintOptions, Value, eval, print_value};
+use verde_engine::{Cause, End, Error, FrameRef, Tid};
+use verde_expr::{Data, FrameScope, PrintOptions, Value, eval, evaluate, print_value};
 use verde_symbols::{Memory, backtrace, source_frames};
 
 /// Why the program is stopped.
@@ -23,21 +23,17 @@ pub(super) enum Reason {
     Monitor(Vec<String>),
 }
 
-/// What a step wants to hear about besides breakpoints.
-#[derive(Default)]
-pub(super) struct Expected {
-    pub trap: Option<TrapId>,
-}
-
 impl Debugger {
     /// Waits until there is something to tell.
     pub(super) fn wait(&mut self) -> Result<Reason> {
-        self.wait_expecting(&Expected::default())
-    }
-
-    pub(super) fn wait_expecting(&mut self, expected: &Expected) -> Result<Reason> {
         self.out_flush()?;
         self.attached.forget();
+        let reason = self.next_reason();
+        self.terminal.take();
+        reason
+    }
+
+    fn next_reason(&mut self) -> Result<Reason> {
         loop {
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
@@ -51,7 +47,7 @@ impl Debugger {
             }
             let mut reason = None;
             for cause in &stop.causes {
-                if let Some(new) = self.judge(stop.tid, cause, expected)? {
+                if let Some(new) = self.judge(stop.tid, cause)? {
                     reason = Some(merge(reason, new));
                 }
             }
@@ -94,13 +90,15 @@ impl Debugger {
     }
 
     /// Whether a cause is one to stop for.
-    fn judge(&mut self, tid: Tid, cause: &Cause, expected: &Expected) -> Result<Option<Reason>> {
+    fn judge(&mut self, tid: Tid, cause: &Cause) -> Result<Option<Reason>> {
         match *cause {
-            Cause::Trap { id } if expected.trap == Some(id) => Ok(Some(Reason::Step)),
             Cause::Trap { id } | Cause::Watch { id, .. } | Cause::Syscall { id, .. } => {
                 let mut lines = Vec::new();
                 for number in self.points.of_trap(id) {
-                    lines.extend(self.hit(tid, number, cause)?);
+                    let what = self.reaction_to(number);
+                    if let Some(text) = self.hit(tid, number, cause)? {
+                        lines.extend(self.react_to_point(tid, what, text));
+                    }
                 }
                 Ok((!lines.is_empty()).then_some(Reason::Point(lines)))
             }
@@ -119,6 +117,7 @@ impl Debugger {
             Cause::StepDone => Ok(Some(Reason::Step)),
             Cause::Interrupted => Ok(Some(Reason::Interrupted)),
             Cause::Signal { signal, .. } => {
+                self.react_outside(Some(tid), &Outside::Signal(signal));
                 let stop = self.signals.get(signal).stop;
                 Ok(stop.then_some(Reason::Signal(signal)))
             }
@@ -141,16 +140,22 @@ impl Debugger {
         let Some(index) = self.points.list.iter().position(|p| p.number == number) else {
             return Ok(None);
         };
-        let changed = match self.watched_change(index) {
+        let changed = match self.watched_change(index, tid)? {
             Some(change) => change,
             None => return Ok(None),
         };
-        let node = self.points.list[index]
-            .condition
-            .as_ref()
-            .map(|c| c.node.clone());
+        let condition = self.points.list[index].condition.as_ref();
+        let node = condition.map(|c| c.node.clone());
+        // With states of monitors in it, it is another expression each time.
+        let current = match condition {
+            Some(c) => self.with_states(&c.text, false),
+            None => Ok(None),
+        };
         let mut complaint = String::new();
-        if let Some(node) = node {
+        if let Some(None) = node {
+            complaint = format!("Error in testing condition for breakpoint {number}:\n");
+        }
+        if let Some(Some(node)) = node {
             let Some(live) = &mut self.live else {
                 return Ok(None);
             };
@@ -162,7 +167,16 @@ impl Debugger {
                 innermost: true,
                 memo: &mut self.memo,
             };
-            match eval(&node, &mut here).and_then(|v| v.to_bool()) {
+            let truth = match current {
+                Ok(None) => eval(&node, &mut here)
+                    .and_then(|v| v.to_bool())
+                    .map_err(Into::into),
+                Ok(Some(text)) => evaluate(&text, &mut here)
+                    .and_then(|v| v.to_bool())
+                    .map_err(Into::into),
+                Err(e) => Err::<bool, Failure>(e),
+            };
+            match truth {
                 Ok(false) => return Ok(None),
                 Ok(true) => {}
                 Err(e) => {
@@ -197,32 +211,29 @@ impl Debugger {
 
     /// For a watchpoint what has changed, for others nothing; `None`: the
     /// value is what it was.
-    fn watched_change(&mut self, index: usize) -> Option<String> {
+    fn watched_change(&mut self, index: usize, tid: Tid) -> Result<Option<String>> {
         let number = self.points.list[index].number;
-        let new = {
-            let Kind::Watch(watch) = &self.points.list[index].kind else {
-                return Some(String::new());
-            };
-            let (at, ty) = (watch.at, watch.node.ty.clone());
-            let here = self.here();
-            Value::at(ty, at.0, &here)
-        };
-        let old = match &mut self.points.list[index].kind {
-            Kind::Watch(watch) => watch.old.replace(new.clone()),
-            Kind::Code { .. } | Kind::Catch(_) => None,
+        if !matches!(self.points.list[index].kind, Kind::Watch(_)) {
+            return Ok(Some(String::new()));
+        }
+        let Some((old, new)) = self.watched_now(index, tid)? else {
+            return Ok(None);
         };
         let same = old.as_ref().is_some_and(|o| o.data == new.data);
         let Kind::Watch(watch) = &self.points.list[index].kind else {
-            return None;
+            return Ok(None);
         };
         let head = format!("\n{} {number}: {}\n", watch.on.title(), watch.text);
         let access = watch.on;
         let mut show = |v: &Value| {
+            if matches!(v.data, Data::Missing(_)) {
+                return "<unreadable>".to_owned();
+            }
             let here = self.here();
             print_value(v, &here, &PrintOptions::default()).unwrap_or_else(|e| format!("<{e}>"))
         };
-        Some(match (access, same, &old) {
-            (Access::Write, true, _) => return None,
+        Ok(Some(match (access, same, &old) {
+            (Access::Write, true, _) => return Ok(None),
             (Access::Read | Access::Both, true, _) | (_, _, None) => {
                 format!("{head}\nValue = {}", show(&new))
             }
@@ -233,13 +244,12 @@ impl Debugger {
                     show(&new)
                 )
             }
-        })
+        }))
     }
 
     /// Says why and where the program stopped. `before`: the function a step
     /// began in, which needs no new line for its frame.
     pub(super) fn announce(&mut self, reason: Reason, before: Option<FrameRef>) -> Result<()> {
-        let mut last = Vec::new();
         match reason {
             Reason::Ended(end) => return self.announce_end(end),
             Reason::Point(_) if self.attached.is_silent() => return Ok(()),
@@ -277,18 +287,22 @@ impl Debugger {
                 let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
                 self.say(&format!("\n{who} received signal {name}, {text}."))?;
             }
-            Reason::Monitor(lines) => last = lines,
+            Reason::Monitor(lines) => {
+                let frame = self.frame_text(0, false);
+                self.say(&frame)?;
+                self.show_displays()?;
+                for line in lines {
+                    self.say(&line)?;
+                }
+                return Ok(());
+            }
             Reason::Interrupted => {
                 let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
                 self.say(&format!("\n{who} received signal SIGINT, Interrupt."))?;
             }
         }
         self.say_frame(0, false)?;
-        self.show_displays()?;
-        for line in last {
-            self.say(&line)?;
-        }
-        Ok(())
+        self.show_displays()
     }
 
     fn announce_end(&mut self, end: End) -> Result<()> {

@@ -1,12 +1,21 @@
 //! Watchpoints.
+//!
+//! An expression is watched by all that it reads: `p->x` changes when `x` is
+//! written, and when `p` is.
 
 use super::Debugger;
-use super::failure::{NOT_RUN, Result, failure};
+use super::failure::{Result, failure};
 use super::here::Here;
+use super::live::{Live, ProcessMemory};
 use super::location::split_condition;
 use super::points::{Access, Condition, Kind, Watch};
-use verde_engine::{Addr, On, Owner, Trap};
-use verde_expr::{EvalError, Value, compile, eval};
+use super::registers::to_dwarf;
+use verde_engine::{Addr, Error, FrameRef, On, Owner, Tid, Trap};
+use verde_expr::{EvalError, FrameScope, Value, compile, eval, reads};
+use verde_symbols::{LocationError, Memory, backtrace, source_frames};
+
+/// Frames looked through for the one that a local is in.
+const DEEPEST: usize = 10_000;
 
 impl Debugger {
     pub(super) fn set_watch(&mut self, args: &str) -> Result<()> {
@@ -23,26 +32,41 @@ impl Debugger {
 
     fn add_watch(&mut self, args: &str, on: Access) -> Result<()> {
         let (text, condition) = split_condition(args);
-        if text.is_empty() {
+        let place = ["-location ", "-l "]
+            .iter()
+            .find_map(|o| text.strip_prefix(o));
+        let expression = match place {
+            Some(place) => self.fixed_place(place.trim())?,
+            None => text.to_owned(),
+        };
+        if expression.is_empty() {
             return failure("Watch what?  Name a variable or another place in memory.");
         }
+        let states = match condition {
+            Some(c) => self.with_states(c, true)?,
+            None => None,
+        };
         let mut here = self.here();
-        let node = compile(text, &here)?;
-        let value = eval(&node, &mut here)?;
-        if value.address().is_none() {
-            return failure(format!("Cannot watch \"{text}\": it is not in memory."));
+        let node = compile(&expression, &here)?;
+        if node.has_effects() {
+            return failure(format!("Cannot watch \"{text}\": it changes the program."));
+        }
+        if reads(&node, &mut here).is_empty() {
+            eval(&node, &mut here)?;
+            return failure(format!("Cannot watch constant value `{text}'."));
         }
         let condition = match condition {
             Some(c) => Some(Condition {
                 text: c.to_owned(),
-                node: compile(c, &here)?,
+                node: Some(compile(states.as_deref().unwrap_or(c), &here)?),
             }),
             None => None,
         };
-        // Bound without a frame too, it is no local.
-        let is_local = self.bind_without_frame(text).is_err();
         let frame = match &self.live {
-            Some(live) if is_local => live.frame_ref(live.selected),
+            Some(live) if node.needs_frame() => {
+                let frame = live.frame_ref(live.selected);
+                frame.map(|frame| (live.tid, frame))
+            }
             _ => None,
         };
         let watch = Watch {
@@ -50,9 +74,9 @@ impl Debugger {
             node,
             on,
             old: None,
-            at: Addr(0),
+            ranges: Vec::new(),
             frame,
-            trap: None,
+            traps: Vec::new(),
         };
         let number = self
             .points
@@ -64,49 +88,159 @@ impl Debugger {
         self.say(&format!("{} {number}: {text}", on.title()))
     }
 
-    fn bind_without_frame(&mut self, text: &str) -> std::result::Result<(), EvalError> {
-        let here = Here {
-            process: None,
+    /// The place that an expression means now, whatever becomes of its parts.
+    fn fixed_place(&mut self, text: &str) -> Result<String> {
+        let value = self.evaluate(text)?;
+        match value.address() {
+            Some(at) => Ok(format!("*({} *) {at:#x}", verde_expr::name_of(&value.ty))),
+            None => failure(format!("Cannot watch \"{text}\": it is not in memory.")),
+        }
+    }
+
+    /// What a watched expression is now, and what it reads. A value that
+    /// cannot be had is one, too: the pointer may be null.
+    pub(super) fn look_at_watched(
+        &mut self,
+        index: usize,
+        tid: Tid,
+    ) -> Option<(Value, Vec<(u64, u64)>)> {
+        let Kind::Watch(watch) = &self.points.list[index].kind else {
+            return None;
+        };
+        let (node, frame) = (watch.node.clone(), watch.frame);
+        let live = self.live.as_mut()?;
+        let tid = frame.map_or(tid, |(owner, _)| owner);
+        let scope = match frame {
+            Some((_, frame)) => Some(scope_of(live, tid, frame, &self.images)?),
+            None => None,
+        };
+        let mut here = Here {
+            process: Some((&mut live.process, tid)),
             images: &self.images,
-            frame: None,
+            frame: scope,
             innermost: false,
             memo: &mut self.memo,
         };
-        compile(text, &here).map(|_| ())
+        let value = match eval(&node, &mut here) {
+            Ok(value) => value,
+            Err(EvalError::Location(why)) => Value::missing(node.ty.clone(), why),
+            Err(_) => Value::missing(node.ty.clone(), LocationError::OptimizedOut),
+        };
+        let ranges = reads(&node, &mut here);
+        Some((value, ranges))
     }
 
-    /// Sets the trap of a watchpoint, from the value it has now.
+    /// Sets the traps of a watchpoint, from the value it has now.
     pub(super) fn arm_watch(&mut self, index: usize) -> Result<()> {
-        let node = match &self.points.list[index].kind {
-            Kind::Watch(watch) if watch.trap.is_none() => watch.node.clone(),
+        let Some(tid) = self.live.as_ref().map(|l| l.tid) else {
+            return Ok(());
+        };
+        match &self.points.list[index].kind {
+            Kind::Watch(watch) if watch.traps.is_empty() => {}
             _ => return Ok(()),
-        };
-        if self.live.is_none() {
-            return Ok(());
         }
-        let value: Value = eval(&node, &mut self.here())?;
-        let (Some(at), Some(len)) = (value.address(), value.ty.size()) else {
-            return failure("Cannot watch a value that is not in memory.");
-        };
-        let at = Addr(at);
-        let Some(live) = &mut self.live else {
-            return failure(NOT_RUN);
-        };
-        let Kind::Watch(watch) = &mut self.points.list[index].kind else {
+        let Some((value, ranges)) = self.look_at_watched(index, tid) else {
             return Ok(());
         };
-        let on = match watch.on {
-            Access::Write => On::Write { at, len },
-            Access::Read => On::Read { at, len },
-            Access::Both => On::Access { at, len },
-        };
-        let mut trap = Trap::new(on, Owner::User);
-        if let Some(frame) = watch.frame {
-            trap = trap.in_thread(live.tid).in_frame(frame);
+        if let Kind::Watch(watch) = &mut self.points.list[index].kind {
+            watch.old = Some(value);
         }
-        watch.trap = Some(live.process.insert(trap)?);
-        watch.at = at;
-        watch.old = Some(value);
+        self.watch_ranges(index, ranges)
+    }
+
+    /// Watches these ranges of memory instead of those before.
+    pub(super) fn watch_ranges(&mut self, index: usize, ranges: Vec<(u64, u64)>) -> Result<()> {
+        let (Some(live), Kind::Watch(watch)) = (&mut self.live, &mut self.points.list[index].kind)
+        else {
+            return Ok(());
+        };
+        if watch.ranges == ranges && !watch.traps.is_empty() {
+            return Ok(());
+        }
+        for id in watch.traps.drain(..) {
+            match live.process.remove(id) {
+                Ok(()) | Err(Error::NoTrap(_) | Error::Gone) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        for (i, (at, len)) in ranges.iter().enumerate() {
+            let (at, len) = (Addr(*at), *len);
+            let on = match watch.on {
+                Access::Read if i == 0 => On::Read { at, len },
+                Access::Both if i == 0 => On::Access { at, len },
+                // What leads to the place matters when it changes.
+                _ => On::Write { at, len },
+            };
+            let mut trap = Trap::new(on, Owner::User);
+            if let Some((tid, frame)) = watch.frame {
+                trap = trap.in_thread(tid).in_frame(frame);
+            }
+            match live.process.insert(trap) {
+                Ok(id) => watch.traps.push(id),
+                // A pointer to nowhere can be followed once it leads somewhere.
+                Err(Error::CannotWatch { .. }) if i == 0 && ranges.len() > 1 => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        watch.ranges = ranges;
         Ok(())
     }
+
+    /// The value of a watched variable, which nothing leads to: it is where it
+    /// was, and needs no frame to be found.
+    fn at_one_place(&mut self, index: usize) -> Option<Value> {
+        let (Some(live), Kind::Watch(watch)) = (&self.live, &self.points.list[index].kind) else {
+            return None;
+        };
+        let old = watch.old.as_ref()?;
+        match watch.ranges.as_slice() {
+            [(at, _)] if old.address() == Some(*at) && old.bits.is_none() => {
+                let memory = ProcessMemory(&live.process);
+                Some(Value::at(old.ty.clone(), *at, &memory))
+            }
+            _ => None,
+        }
+    }
+
+    /// A watched expression was written or read: its value before and now.
+    /// What leads to its place may have changed as well.
+    pub(super) fn watched_now(
+        &mut self,
+        index: usize,
+        tid: Tid,
+    ) -> Result<Option<(Option<Value>, Value)>> {
+        let new = match self.at_one_place(index) {
+            Some(new) => new,
+            None => {
+                let Some((new, ranges)) = self.look_at_watched(index, tid) else {
+                    return Ok(None);
+                };
+                self.watch_ranges(index, ranges)?;
+                new
+            }
+        };
+        let Kind::Watch(watch) = &mut self.points.list[index].kind else {
+            return Ok(None);
+        };
+        let old = watch.old.replace(new.clone());
+        Ok(Some((old, new)))
+    }
+}
+
+/// The scope of a frame that is somewhere on a thread's stack.
+fn scope_of(
+    live: &Live,
+    tid: Tid,
+    wanted: FrameRef,
+    images: &super::images::Images,
+) -> Option<FrameScope> {
+    let registers = to_dwarf(live.process.regs(tid).ok()?);
+    let memory = ProcessMemory(&live.process);
+    let (frames, _) = backtrace(images, &memory as &dyn Memory, registers, DEEPEST);
+    let all = source_frames(&frames);
+    let (level, source) = all.into_iter().find(|(level, _)| {
+        let frame = frames.get(*level);
+        frame.is_some_and(|f| f.cfa == Some(wanted.cfa.0))
+    })?;
+    FrameScope::new(&frames, level, source, &memory)
 }

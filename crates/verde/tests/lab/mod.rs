@@ -117,3 +117,14 @@ pub fn essentials(text: &str) -> Vec<String> {
     });
     masked.collect()
 }
+
+/// All the texts, in this order.
+pub fn in_order(text: &str, wanted: &[&str]) {
+    let mut rest = text;
+    for piece in wanted {
+        match rest.split_once(piece) {
+            Some((_, after)) => rest = after,
+            None => panic!("{piece:?} is missing after the others in:\n{text}"),
+        }
+    }
+}

@@ -55,6 +55,16 @@ impl Debugger {
         let prompt = matches!(irv.output, Output::Prompt);
         irv.violated |= latch.violated;
         self.irv = Some(irv);
+        for number in &latch.checkpoints {
+            let done = self.checkpoint_as(*number);
+            self.tell_of_checkpoint(done);
+        }
+        if let Some(number) = latch.restore {
+            let done = self.restore_for(number);
+            self.tell_of_checkpoint(done);
+            // What else was asked belongs to a future that is gone.
+            return Asked::Settled;
+        }
         let stop = match prompt {
             true => latch.stop,
             // Unattended, a violation is a stop for whoever wants to end there.
@@ -76,6 +86,24 @@ impl Debugger {
             true => Asked::Settled,
             false => Asked::Nothing,
         }
+    }
+
+    fn tell_of_checkpoint(&mut self, done: Result<String>) {
+        let Some(mut irv) = self.irv.take() else {
+            return;
+        };
+        match done {
+            Ok(text) => {
+                for line in text.lines() {
+                    irv.output.state(&mut self.out, "scenario", line);
+                }
+            }
+            Err(e) => {
+                irv.errors += 1;
+                irv.output.remark(&mut self.out, &format!("error: {e}"));
+            }
+        }
+        self.irv = Some(irv);
     }
 
     /// Applies the events that waited behind a breakpoint. `Some`: the program is to stay.
@@ -119,11 +147,18 @@ impl Debugger {
         if let Some(reason) = self.apply_deferred()? {
             return Ok(Some(reason));
         }
+        self.give_terminal();
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
         live.process.resume_all()?;
         Ok(None)
+    }
+
+    /// Somebody is at a prompt, and wants to know what is looked at.
+    pub(in super::super) fn is_attended(&self) -> bool {
+        let irv = self.irv.as_ref();
+        irv.is_none_or(|irv| matches!(irv.output, Output::Prompt))
     }
 
     /// The traps of the process are gone with it.

@@ -59,6 +59,11 @@ impl Debugger {
         let functions = self.functions(&source.name).unwrap_or_default();
         let mut sites: Vec<Site> = Vec::new();
         let mut wrong: Option<String> = None;
+        // What a call left by an exception had is known from its entry.
+        let moment = match source.kind {
+            Kind::Unwound => When::After,
+            _ => source.when,
+        };
         for (module, function) in &functions {
             let Some(bias) = self.images.bias(module) else {
                 continue;
@@ -67,7 +72,7 @@ impl Debugger {
             let mut reads = Vec::new();
             let mut failed = None;
             for param in &source.params {
-                match of_call(param, source.when, &callee, &self.images, &mut self.memo) {
+                match of_call(param, moment, &callee, &self.images, &mut self.memo) {
                     Ok(read) => reads.push(read),
                     Err(e) => {
                         failed.get_or_insert(e);

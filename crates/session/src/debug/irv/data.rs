@@ -9,14 +9,14 @@ use super::super::Debugger;
 use super::super::here::Here;
 use super::super::live::ProcessMemory;
 use super::super::registers::with_vectors;
+use super::Irv;
 use super::alphabet::Site;
 use super::bind::Note;
 use super::feed::Target;
-use super::reads::{How, Phase, Read, of_place};
 use super::values::{Form, Owned};
-use super::{Irv, reads};
 use verde_engine::{Addr, FrameRef, On, Owner, Tid, Trap, TrapId};
 use verde_expr::{FrameScope, Node, compile, eval};
+use verde_property::ast::Operand;
 use verde_property::{Kind, When};
 use verde_symbols::{Frame, backtrace, source_frames};
 
@@ -40,7 +40,7 @@ pub struct Bound {
     parts: Vec<((u64, u64), TrapId)>,
     /// The value after the last event.
     last: Owned,
-    reads: Vec<Read>,
+    form: Form,
 }
 
 /// A local as found on a stack.
@@ -87,6 +87,10 @@ impl Debugger {
         };
         let mut sites = Vec::new();
         for loaded in self.images.loaded() {
+            // Libraries have locals of every name; only what the program lacks is looked for there.
+            if !sites.is_empty() {
+                break;
+            }
             for f in loaded.module.functions_declaring(name, FUNCTIONS) {
                 if function.is_some_and(|wanted| !f.name.ends_with(wanted)) {
                     continue;
@@ -109,7 +113,8 @@ impl Debugger {
     /// The event is wanted: the datum is bound if it is there, else at the next entry.
     pub(super) fn watch_datum(&mut self, irv: &mut Irv, index: usize, tid: Option<Tid>) {
         let text = irv.alphabet.sources[index].name.clone();
-        if self.live.is_none() || irv.bound_datum(index).is_some() {
+        // Before the loader has done its work, pointers of the program lead nowhere.
+        if self.live.is_none() || irv.loading || irv.bound_datum(index).is_some() {
             return;
         }
         if let Some(tid) = tid
@@ -175,32 +180,21 @@ impl Debugger {
         scope: Option<FrameScope>,
         home: Option<(Tid, FrameRef)>,
     ) {
-        let reads = {
-            let source = &irv.alphabet.sources[index];
-            let bind = |text: &str| {
-                let here = Here {
-                    process: None,
-                    images: &self.images,
-                    frame: scope.clone(),
-                    innermost: false,
-                    memo: &mut self.memo,
-                };
-                compile(text, &here).map_err(|e| e.to_string())
-            };
-            plan_reads(&source.params, bind)
-        };
+        let brought = irv.alphabet.sources[index].params.iter();
+        let brought = brought.filter(|p| p.operand == Operand::Ret);
+        let form = brought.map(|p| Form::of(p.ty.as_deref())).next();
         let mut bound = Bound {
             node,
             scope,
             home,
             parts: Vec::new(),
             last: Owned::None,
-            reads,
+            form: form.unwrap_or(Form::Plain),
         };
         bound.last = self.datum_value(&bound);
         if let Err(text) = self.arm_datum(irv, index, &mut bound) {
             let name = irv.alphabet.sources[index].title();
-            irv.complain(format!("event {name}: {text}"));
+            irv.warnings.push(format!("event {name}: {text}"));
             return;
         }
         if let Some(datum) = &mut irv.alphabet.sources[index].datum {
@@ -262,7 +256,7 @@ impl Debugger {
             return Owned::None;
         };
         match eval(&bound.node, &mut here) {
-            Ok(value) => Owned::of(&value, Form::Plain, &here),
+            Ok(value) => Owned::of(&value, bound.form, &here),
             Err(_) => Owned::None,
         }
     }
@@ -322,10 +316,9 @@ impl Irv {
         self.alphabet.sources[index].datum.as_mut()?.bound.take()
     }
 
-    /// The frame or scope and plan that the parameters of a data event are read by.
-    pub(super) fn datum_reads(&self, index: usize) -> Option<(&[Read], Option<&FrameScope>)> {
-        let bound = self.bound_datum(index)?;
-        Some((&bound.reads, bound.scope.as_ref()))
+    /// The frame of a local that is watched.
+    pub(super) fn datum_frame(&self, index: usize) -> Option<&FrameScope> {
+        self.bound_datum(index)?.scope.as_ref()
     }
 
     fn drop_parts(
@@ -376,21 +369,6 @@ fn base_name(text: &str) -> &str {
         .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'))
         .unwrap_or(text.len());
     text[..end].trim_end_matches(':')
-}
-
-fn plan_reads(
-    params: &[verde_property::ParamSpec],
-    mut bind: impl FnMut(&str) -> Result<Node, String>,
-) -> Vec<reads::Read> {
-    params
-        .iter()
-        .map(|p| {
-            of_place(p, &mut bind).unwrap_or(Read {
-                how: How::Unknown,
-                phase: Phase::Now,
-            })
-        })
-        .collect()
 }
 
 #[cfg(test)]

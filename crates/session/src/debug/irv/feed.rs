@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
 use verde_engine::{Addr, CallId, Cause, On, Regs, Tid, TrapId};
-use verde_expr::{FrameScope, eval, returned_value};
+use verde_expr::{FrameScope, compile, eval, returned_value};
 use verde_monitor::{Arg, Event};
 use verde_property::{Kind, When};
 use verde_symbols::{FileAddr, Modules, Registers, demangle};
@@ -36,7 +36,10 @@ impl Target {
 }
 
 /// What a call began with, until it returns.
+#[derive(Clone)]
 pub struct Saved {
+    /// The trap that will report its return.
+    pub trap: TrapId,
     registers: Registers,
     /// For each source its parameters that are read at the entry.
     values: SmallVec<[(usize, Vec<Owned>); 1]>,
@@ -89,6 +92,7 @@ impl Debugger {
 
     fn feed_one(&mut self, irv: &mut Irv, tid: Tid, cause: &Cause) {
         match *cause {
+            Cause::Trap { id } if irv.start == Some(id) => self.loaded(irv, tid),
             Cause::Trap { id } => {
                 for target in irv.targets_of(id) {
                     let Target::Site { source, site } = target else {
@@ -215,9 +219,13 @@ impl Debugger {
     }
 
     fn save_entry(&mut self, irv: &mut Irv, tid: Tid, id: TrapId, call: CallId) {
-        let Some(mut thread) = self.thread_of(tid) else {
-            return;
-        };
+        let saved = self.entry_values(irv, tid, id);
+        irv.saved.extend(saved.map(|s| (call, s)));
+    }
+
+    /// What a thread at the entry of a call has for those who wait for its return.
+    pub(super) fn entry_values(&mut self, irv: &Irv, tid: Tid, id: TrapId) -> Option<Saved> {
+        let mut thread = self.thread_of(tid)?;
         let mut values = SmallVec::new();
         for target in irv.targets_of(id) {
             let Target::Site { source, site } = target else {
@@ -232,7 +240,11 @@ impl Debugger {
             values.push((source, reads.iter().map(read).collect()));
         }
         let registers = thread.dwarf().clone();
-        irv.saved.insert(call, Saved { registers, values });
+        Some(Saved {
+            trap: id,
+            registers,
+            values,
+        })
     }
 
     /// A call returned or was abandoned.
@@ -306,7 +318,7 @@ impl Debugger {
         if irv.is_stale() {
             self.instrument(irv, Some(it.tid));
         }
-        if !irv.complaints.is_empty() {
+        if !(irv.complaints.is_empty() && irv.warnings.is_empty()) {
             self.say_complaints(irv);
         }
     }
@@ -317,21 +329,21 @@ impl Debugger {
             return;
         }
         let (kind, when) = (source.kind, source.when);
-        let (reads, scope): (Arc<[Read]>, Option<Arc<FrameScope>>) = match it.site {
-            Some(i) => (source.sites[i].reads.clone(), source.sites[i].scope.clone()),
-            None => match irv.datum_reads(it.source) {
-                Some((reads, scope)) => (reads.into(), scope.cloned().map(Arc::new)),
-                None => (
-                    source
-                        .params
-                        .iter()
-                        .map(|p| super::reads::without_place(&p.operand))
-                        .collect(),
-                    None,
-                ),
-            },
-        };
         let mut thread = self.thread_of(it.tid);
+        let (reads, scope): (Arc<[Read]>, Option<Arc<FrameScope>>) = match (it.site, &thread) {
+            (Some(i), _) => (source.sites[i].reads.clone(), source.sites[i].scope.clone()),
+            (None, Some(thread)) if source.datum.is_some() => {
+                self.plan_here(irv, it.source, thread.regs.rip)
+            }
+            _ => (
+                source
+                    .params
+                    .iter()
+                    .map(|p| super::reads::without_place(&p.operand))
+                    .collect(),
+                None,
+            ),
+        };
         for (i, read) in reads.iter().enumerate() {
             let value = match (&read.how, read.phase) {
                 (How::Brought, _) => it.brought.clone(),
@@ -363,6 +375,55 @@ impl Debugger {
             };
             values.push(value);
         }
+    }
+
+    /// How the parameters of a data event are read where a thread is: its own variables, else
+    /// those of the frame that the local belongs to. Worked out once for each place.
+    fn plan_here(&mut self, irv: &mut Irv, source: usize, pc: u64) -> Plan {
+        if let Some(known) = irv.plans.get(&(source, pc)) {
+            return known.clone();
+        }
+        let here = self.images.module_at(pc).map(|(module, bias)| {
+            let at = FileAddr::of(pc, bias);
+            super::bind::inner_scope(&module, bias, at)
+        });
+        let home = irv.datum_frame(source).cloned();
+        let mut chosen = None;
+        for scope in [here, home].into_iter().flatten() {
+            let mut whole = true;
+            let params = &irv.alphabet.sources[source].params;
+            let mut bind = |text: &str| {
+                let here = Here {
+                    process: None,
+                    images: &self.images,
+                    frame: Some(scope.clone()),
+                    innermost: false,
+                    memo: &mut self.memo,
+                };
+                compile(text, &here).map_err(|e| e.to_string())
+            };
+            let reads: Vec<Read> = params
+                .iter()
+                .map(|p| {
+                    super::reads::of_place(p, &mut bind).unwrap_or_else(|_| {
+                        whole = false;
+                        super::reads::without_place(&p.operand)
+                    })
+                })
+                .collect();
+            let plan: Plan = (reads.into(), Some(Arc::new(scope)));
+            if whole {
+                chosen = Some(plan);
+                break;
+            }
+            chosen.get_or_insert(plan);
+        }
+        let plan = chosen.unwrap_or_else(|| (Arc::from([]), None));
+        // A frame's own plan holds as long as the frame.
+        if plan.1.as_ref().is_none_or(|s| s.frame.cfa.is_none()) {
+            irv.plans.insert((source, pc), plan.clone());
+        }
+        plan
     }
 
     /// Reads one value by the registers given.
@@ -650,6 +711,7 @@ impl Debugger {
     ) {
         let one = &mut irv.ones[index];
         one.violations += 1;
+        let stops = one.stops;
         let Some(m) = &one.monitor else {
             return;
         };
@@ -664,7 +726,7 @@ impl Debugger {
         if matches!(irv.output, super::Output::Prompt) {
             irv.latch.lines.push(super::methods::violation_line(&row));
             // A scenario decides for itself what to stop for.
-            irv.latch.stop |= irv.scenario.is_none() && at.is_some();
+            irv.latch.stop |= stops && irv.scenario.is_none() && at.is_some();
         }
         irv.output.row(Row::Violation(row));
     }
@@ -704,6 +766,9 @@ impl Debugger {
         out
     }
 }
+
+/// How parameters are read, and where.
+pub type Plan = (Arc<[Read]>, Option<Arc<FrameScope>>);
 
 /// When and where an event happened.
 pub struct Moment {

@@ -5,7 +5,7 @@ use super::super::Debugger;
 use super::bind::Note;
 use super::feed::Target;
 use super::{Irv, MonitorId};
-use verde_engine::{Owner, Tid, Trap};
+use verde_engine::{Addr, On, Owner, Tid, Trap};
 use verde_property::{Kind, SpecId};
 
 impl Irv {
@@ -86,6 +86,7 @@ impl Debugger {
                 }
             }
         }
+        self.adopt_running(irv, index, tid);
         if let Some(e) = failed {
             let title = irv.alphabet.sources[index].title();
             irv.complain(format!("event {title} cannot be observed: {e}"));
@@ -98,6 +99,41 @@ impl Debugger {
             let trap = irv.alphabet.sources[index].sites[i].trap.take();
             irv.drop_trap(index, trap, &mut self.live);
         }
+    }
+
+    /// A program starts: data are bound when the loader has done its work.
+    pub(in super::super) fn await_start(&mut self) {
+        let (Some(irv), Some(live)) = (&mut self.irv, &mut self.live) else {
+            return;
+        };
+        let program = self.images.program();
+        if program.interpreter().is_none() {
+            return;
+        }
+        let Some(bias) = self.images.bias(program) else {
+            return;
+        };
+        let on = On::Exec(Addr(program.entry().at(bias)));
+        if let Ok(id) = live.process.insert(Trap::new(on, Owner::Monitor)) {
+            irv.start = Some(id);
+            irv.loading = true;
+        }
+    }
+
+    /// The loader has done its work.
+    pub(super) fn loaded(&mut self, irv: &mut Irv, tid: Tid) {
+        irv.loading = false;
+        if let (Some(id), Some(live)) = (irv.start.take(), &mut self.live) {
+            // Gone already, it cannot be hit again.
+            let _ = live.process.remove(id);
+        }
+        for index in 0..irv.alphabet.sources.len() {
+            let source = &irv.alphabet.sources[index];
+            if source.wanted > 0 && source.datum.is_some() {
+                self.watch_datum(irv, index, Some(tid));
+            }
+        }
+        self.say_complaints(irv);
     }
 
     /// Binds every event to what is loaded now and sets the wanted traps.
@@ -143,6 +179,12 @@ impl Debugger {
     }
 
     pub(super) fn say_complaints(&mut self, irv: &mut Irv) {
+        for text in std::mem::take(&mut irv.warnings) {
+            if irv.once(&text) {
+                irv.output
+                    .remark(&mut self.out, &format!("warning: {text}"));
+            }
+        }
         for text in std::mem::take(&mut irv.complaints) {
             if irv.once(&text) {
                 irv.output.remark(&mut self.out, &format!("error: {text}"));
@@ -158,9 +200,8 @@ impl Debugger {
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
             let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
-            let asks = |u: &super::alphabet::User| {
-                irv.one(u.monitor).is_some_and(|one| !one.is_shipped)
-            };
+            let asks =
+                |u: &super::alphabet::User| irv.one(u.monitor).is_some_and(|one| !one.is_shipped);
             if source.found || !by_name || !source.users.iter().any(asks) {
                 continue;
             }

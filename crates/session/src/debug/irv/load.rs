@@ -61,6 +61,9 @@ impl Debugger {
     pub fn add_property(&mut self, path: &Path) -> Result<Warnings, LoadFailure> {
         let mut irv = self.take_irv();
         let id = irv.new_monitor(None);
+        if let Some(one) = irv.ones.last_mut() {
+            one.stops = true;
+        }
         let loaded = self.load_into(&mut irv, id, path, true);
         if loaded.is_err() {
             irv.ones.retain(|o| o.id != id);
@@ -316,6 +319,7 @@ impl Irv {
             monitor: None,
             is_shipped: false,
             running: false,
+            stops: false,
             switches: Switches::default(),
             recorder: Recorder::default(),
             violations: 0,

@@ -6,12 +6,16 @@
 //! monitor that knows it while its thread waits, then the traps follow the new
 //! states, and only then a stop that somebody asked for is obeyed.
 
+mod adopt;
 mod alphabet;
 mod asked;
 mod bind;
+mod commands;
 mod data;
 mod feed;
+mod filter;
 mod host;
+mod info;
 mod instrument;
 mod load;
 mod methods;
@@ -22,14 +26,17 @@ mod react;
 mod reads;
 mod requests;
 mod run;
+mod then;
 mod trace;
 mod values;
 
 pub(super) use asked::Asked;
+pub use filter::Filter;
 pub use load::{LoadFailure, Warnings};
 pub use output::Output;
 pub(super) use react::Outside;
 pub use run::{Ending, Interruption, Limits, RunOutcome};
+pub(super) use then::Then;
 pub use trace::TraceFile;
 
 use super::live::Live;
@@ -92,6 +99,8 @@ struct One {
     is_shipped: bool,
     /// Events reach it.
     running: bool,
+    /// Without a scenario its violations stop the program.
+    stops: bool,
     switches: Switches,
     recorder: Recorder,
     violations: u64,
@@ -127,7 +136,7 @@ struct Latch {
     violated: bool,
     /// A block raised just now.
     raised: bool,
-    /// Checkpoints to take after the event, by their numbers.
+    /// Checkpoints to take when the event is over, by their numbers.
     checkpoints: Vec<u32>,
     /// What is to be heard may have changed.
     reinstrument: bool,
@@ -162,14 +171,24 @@ pub struct Irv {
     deferred: Vec<(Tid, Cause)>,
     values: Vec<Owned>,
     places: FxHashMap<u64, Option<Arc<str>>>,
+    /// How parameters of data events are read, by source and place.
+    plans: FxHashMap<(usize, u64), feed::Plan>,
+    /// The program is not relocated yet: the loader runs.
+    loading: bool,
+    /// Where the program itself begins.
+    start: Option<TrapId>,
     /// Backtraces of events, by their numbers.
     stacks: FxHashMap<u64, Arc<[String]>>,
     /// Something was violated.
     violated: bool,
     /// What went wrong and was said.
     errors: u64,
+    /// Warnings that wait to be said.
+    warnings: Vec<String>,
     /// Complaints that wait to be said.
     complaints: Vec<String>,
+    /// Commands that wait for the end of their group.
+    group: Option<Vec<String>>,
     /// Remarks that were made.
     said: Vec<String>,
 }
@@ -197,10 +216,15 @@ impl Irv {
             deferred: Vec::new(),
             values: Vec::new(),
             places: FxHashMap::default(),
+            plans: FxHashMap::default(),
+            loading: false,
+            start: None,
             stacks: FxHashMap::default(),
             violated: false,
             errors: 0,
+            warnings: Vec::new(),
             complaints: Vec::new(),
+            group: None,
             said: Vec::new(),
         }
     }
@@ -242,6 +266,9 @@ impl Irv {
         self.saved.clear();
         self.deferred.clear();
         self.places.clear();
+        self.plans.clear();
+        self.loading = false;
+        self.start = None;
         for source in &mut self.alphabet.sources {
             source.sites.clear();
             if let Some(datum) = &mut source.datum {
@@ -259,6 +286,7 @@ impl Irv {
             targets.retain(|t| t.source() != source);
             if targets.is_empty() {
                 self.targets.remove(&id);
+                self.saved.retain(|_, call| call.trap != id);
             }
         }
         if let Some(live) = live {

@@ -160,7 +160,11 @@ impl Debugger {
     pub(super) fn quiet_point(&mut self, command: &str) -> Answered {
         let (_, done) = self.captured(|d| d.execute(command).map(drop));
         done.map_err(|e| e.to_string())?;
-        Ok(json!(self.points.list.last().map(|p| p.number)))
+        let point = self.points.list.last_mut();
+        Ok(json!(point.map(|p| {
+            p.by_scenario = true;
+            p.number
+        })))
     }
 
     /// Forgets points by number, or by the text they were set with.

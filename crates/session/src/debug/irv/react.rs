@@ -1,9 +1,11 @@
 //! The scenario: reactions to what monitors and debugger do.
 
 use super::super::Debugger;
+use super::super::points::Kind;
 use super::Irv;
 use super::host::Context;
 use std::sync::Arc;
+use verde_engine::Tid;
 use verde_monitor::{Bail, Cell, Host, Params, Raised, Slices, SlotRef, Step, Tag, interpret};
 use verde_property::{BlockId, Moment, Scenario, StateFilter, StateId, Tier, Trigger};
 use verde_pyhost::{Asking, Cells, Unit};
@@ -15,9 +17,11 @@ pub(super) struct Running {
 }
 
 /// What else a scenario can react to.
-pub(in super::super) enum Outside<'a> {
-    Watchpoint(&'a str),
-    Breakpoint(&'a str),
+#[derive(Clone, Debug)]
+pub(in super::super) enum Outside {
+    /// What the point was set on.
+    Watchpoint(String),
+    Breakpoint(String),
     Signal(i32),
     Exit,
 }
@@ -186,7 +190,7 @@ fn fits(filter: &StateFilter, property: &verde_property::Property, state: StateI
 
 impl Debugger {
     /// The scenario reacts to something that is no event of a property.
-    pub(in super::super) fn react_outside(&mut self, what: &Outside) {
+    pub(in super::super) fn react_outside(&mut self, tid: Option<Tid>, what: &Outside) {
         let Some(mut irv) = self.irv.take() else {
             return;
         };
@@ -194,7 +198,7 @@ impl Debugger {
             Some(running) => running.matching(|t| match (t, what) {
                 (Trigger::Watchpoint(name), Outside::Watchpoint(text))
                 | (Trigger::Breakpoint(name), Outside::Breakpoint(text)) => {
-                    name.as_deref().is_none_or(|n| n == *text)
+                    name.as_deref().is_none_or(|n| n == text)
                 }
                 (Trigger::Signal(name), Outside::Signal(number)) => {
                     super::names::signal(name) == Some(*number)
@@ -205,19 +209,40 @@ impl Debugger {
             None => Vec::new(),
         };
         if !blocks.is_empty() {
-            let tid = self.live.as_ref().map(|l| l.tid);
             self.run_blocks(&mut irv, tid, &blocks);
         }
         self.irv = Some(irv);
     }
 
-    /// Runs blocks of the scenario with the current monitor at hand.
-    pub(super) fn run_blocks(
+    /// What the scenario may react to at a point, and whether the point is its own.
+    pub(in super::super) fn reaction_to(&self, number: u32) -> Option<(Outside, bool)> {
+        self.irv.as_ref()?.scenario.as_ref()?;
+        let point = self.points.list.iter().find(|p| p.number == number)?;
+        let what = match &point.kind {
+            Kind::Watch(w) => Outside::Watchpoint(w.text.clone()),
+            Kind::Code { spec, .. } => Outside::Breakpoint(spec.clone()),
+            Kind::Catch(_) => return None,
+        };
+        Some((what, point.by_scenario))
+    }
+
+    /// The scenario reacts to a point that was hit. What is to be said of it; nothing when the
+    /// point is the scenario's own, which stops only by `stop()`.
+    pub(in super::super) fn react_to_point(
         &mut self,
-        irv: &mut Irv,
-        tid: Option<verde_engine::Tid>,
-        blocks: &[BlockId],
-    ) {
+        tid: Tid,
+        what: Option<(Outside, bool)>,
+        text: String,
+    ) -> Option<String> {
+        let Some((what, own)) = what else {
+            return Some(text);
+        };
+        self.react_outside(Some(tid), &what);
+        (!own).then_some(text)
+    }
+
+    /// Runs blocks of the scenario with the current monitor at hand.
+    pub(super) fn run_blocks(&mut self, irv: &mut Irv, tid: Option<Tid>, blocks: &[BlockId]) {
         let index = irv
             .current
             .and_then(|id| irv.position(id))

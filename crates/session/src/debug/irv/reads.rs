@@ -87,7 +87,8 @@ impl<'a> Callee<'a> {
     }
 
     fn is_described(&self) -> bool {
-        self.function.die.is_some()
+        // An assembler describes where a function is, and nothing of its parameters.
+        self.function.die.is_some() && self.function.language != Language::Asm
     }
 }
 

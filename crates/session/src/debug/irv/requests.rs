@@ -238,7 +238,24 @@ impl Desk<'_> {
             "unset_point" => self
                 .debugger
                 .drop_points(&text("which"), flag(args, "watch")),
-            _ => Err("checkpoints are not available in this session".into()),
+            "checkpoint" => {
+                if self.debugger.live.is_none() {
+                    return Err("there is no program to save".into());
+                }
+                let number = self.debugger.free_checkpoint(&self.latch.checkpoints);
+                self.latch.checkpoints.push(number);
+                Ok(json!(number))
+            }
+            _ => {
+                let number = args["number"].as_u64().and_then(|n| u32::try_from(n).ok());
+                let number = number.unwrap_or(0);
+                let reserved = self.latch.checkpoints.contains(&number);
+                if !reserved && !self.debugger.has_checkpoint(number) {
+                    return Err(format!("there is no checkpoint {number}"));
+                }
+                self.latch.restore = Some(number);
+                Ok(Value::Null)
+            }
         }
     }
 }

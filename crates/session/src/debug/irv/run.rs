@@ -234,6 +234,6 @@ impl Debugger {
         irv.latch.stop = false;
         irv.forget_traps();
         self.irv = Some(irv);
-        self.react_outside(&super::react::Outside::Exit);
+        self.react_outside(None, &super::react::Outside::Exit);
     }
 }

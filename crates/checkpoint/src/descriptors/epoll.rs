@@ -1,0 +1,110 @@
+//! What epoll instances wait for. An instance is shared with the present
+//! process; only a process with the descriptors in its table can change it.
+
+use crate::Result;
+use crate::leader::Leader;
+use crate::snapshot::{Item, Items};
+use std::os::fd::RawFd;
+use verde_engine::Tid;
+use verde_sys::descriptors::{self, Descriptor};
+use verde_sys::number;
+
+const ADD: u64 = 1;
+const DELETE: u64 = 2;
+const MODIFY: u64 = 3;
+
+/// The epoll instances of a process.
+pub(super) struct Epolls(Vec<Epoll>);
+
+struct Epoll {
+    number: RawFd,
+    waits: Vec<Wait>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Wait {
+    on: RawFd,
+    events: u32,
+    data: u64,
+}
+
+/// `       5 events:       19 data:                5  pos:0 ino:...`
+fn wait(text: &str) -> Option<Wait> {
+    let mut words = text.split_whitespace();
+    let on = words.next()?.parse().ok()?;
+    let mut field = |name: &str| {
+        words.find(|w| *w == name)?;
+        u64::from_str_radix(words.next()?, 16).ok()
+    };
+    Some(Wait {
+        on,
+        events: field("events:")? as u32,
+        data: field("data:")?,
+    })
+}
+
+fn waits(descriptor: &Descriptor) -> Vec<Wait> {
+    descriptor.fields("tfd").filter_map(wait).collect()
+}
+
+impl Epolls {
+    pub fn save(list: &[Descriptor]) -> Epolls {
+        let epolls = list.iter().filter(|d| d.target == "anon_inode:[eventpoll]");
+        let epolls = epolls.map(|d| Epoll {
+            number: d.number,
+            waits: waits(d),
+        });
+        Epolls(epolls.collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn restore(&self, pid: Tid, leader: &mut Leader, without: &Items) -> Result<()> {
+        if without.contains(Item::Epoll) {
+            return Ok(());
+        }
+        let list = descriptors::of_process(pid)?;
+        for epoll in &self.0 {
+            let Some(now) = list.iter().find(|d| d.number == epoll.number) else {
+                continue;
+            };
+            let now = waits(now);
+            for old in now
+                .iter()
+                .filter(|n| !epoll.waits.iter().any(|w| w.on == n.on))
+            {
+                control(leader, epoll.number, DELETE, old);
+            }
+            for wait in epoll.waits.iter().filter(|w| !now.contains(w)) {
+                let known = now.iter().any(|n| n.on == wait.on);
+                control(leader, epoll.number, if known { MODIFY } else { ADD }, wait);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn control(leader: &mut Leader, epoll: RawFd, operation: u64, wait: &Wait) {
+    let mut event = wait.events.to_ne_bytes().to_vec();
+    event.extend(wait.data.to_ne_bytes());
+    let done = leader.place(0, &event).and_then(|at| {
+        let args = [epoll as u64, operation, wait.on as u64, at];
+        leader.call("epoll_ctl", number::SYS_epoll_ctl, &args)
+    });
+    if let Err(error) = done {
+        // Waiting on a file that is open under another number only.
+        tracing::debug!(on = wait.on, %error, "an epoll entry is not restored");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn entries_as_the_kernel_writes_them() {
+        let text = "        5 events:       19 data:         deadbeef  pos:0 ino:61af sdev:7";
+        let wait = super::wait(text).expect("an entry");
+        assert_eq!((wait.on, wait.events, wait.data), (5, 0x19, 0xdead_beef));
+    }
+}

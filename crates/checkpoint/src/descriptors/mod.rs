@@ -1,0 +1,91 @@
+//! State behind descriptors. A copy of the process shares its open files with
+//! the original, so what was done to them since must be taken back.
+
+mod channels;
+mod counters;
+mod epoll;
+mod files;
+
+use crate::leader::Leader;
+use crate::snapshot::Items;
+use crate::{Error, Result, Warning};
+use channels::{Pairs, Pipes};
+use counters::{Counters, Terminals, Timers};
+use epoll::Epolls;
+use files::Files;
+use std::os::fd::{AsFd, OwnedFd};
+use verde_engine::Tid;
+use verde_sys::descriptors::{self, Descriptor};
+use verde_sys::pidfd::PidFd;
+
+/// What was behind the descriptors of a process.
+pub(crate) struct Descriptors {
+    files: Files,
+    pipes: Pipes,
+    pairs: Pairs,
+    counters: Counters,
+    timers: Timers,
+    terminals: Terminals,
+    epolls: Epolls,
+}
+
+impl Descriptors {
+    /// Reads it from a stopped process. What will not come back is a warning.
+    pub fn save(pid: Tid, warnings: &mut Vec<Warning>) -> Result<Descriptors> {
+        let list = descriptors::of_process(pid)?;
+        let kind = |name: &str| list.iter().any(|d| d.target == name);
+        if kind("anon_inode:[io_uring]") {
+            return Err(Error::Unsupported("io_uring"));
+        }
+        if list.iter().any(holds_record_lock) {
+            warnings.push(Warning::RecordLocks);
+        }
+        let handle = PidFd::open(pid)?;
+        let (pairs, external) = Pairs::save(&list, &handle)?;
+        if !external.is_empty() {
+            warnings.push(Warning::Sockets(external));
+        }
+        Ok(Descriptors {
+            files: Files::save(pid, &list),
+            pipes: Pipes::save(&list, &handle)?,
+            pairs,
+            counters: Counters::save(&list),
+            timers: Timers::save(&list),
+            terminals: Terminals::save(&list, &handle),
+            epolls: Epolls::save(&list),
+        })
+    }
+
+    /// Brings it back in a copy of the process.
+    pub fn restore(
+        &self,
+        pid: Tid,
+        leader: &mut Option<Leader>,
+        borrow: impl FnOnce() -> Result<Leader>,
+        without: &Items,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
+        let handle = PidFd::open(pid)?;
+        self.files.restore(pid, &handle, without, warnings)?;
+        self.pipes.restore(&handle, without)?;
+        self.pairs.restore(&handle, without)?;
+        self.counters.restore(&handle, without)?;
+        self.timers.restore(&handle, without)?;
+        self.terminals.restore(&handle, without)?;
+        if self.epolls.is_empty() {
+            return Ok(());
+        }
+        let leader = Leader::get_or_borrow(leader, borrow)?;
+        self.epolls.restore(pid, leader, without)
+    }
+}
+
+fn holds_record_lock(descriptor: &Descriptor) -> bool {
+    descriptor.fields("lock").any(|l| l.contains("POSIX"))
+}
+
+/// The flags an open file had.
+fn set_flags_of(fd: &OwnedFd, flags: i32) -> Result<()> {
+    descriptors::set_flags(fd.as_fd(), flags)?;
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Copies of a process that never run: frozen ones, and holders of memory.
+
+use crate::leader::Leader;
+use crate::{Error, Result};
+use verde_engine::Tid;
+use verde_sys::number as n;
+use verde_sys::payload::CloneArgs;
+use verde_sys::pidfd::PidFd;
+use verde_sys::remote::RemoteError;
+use verde_sys::{WaitStatus, ptrace, task, wait};
+
+/// What a copy shall be.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Copy {
+    /// Share the memory instead of copying it.
+    pub share_memory: bool,
+    /// The process id it shall have.
+    pub id: Option<Tid>,
+    /// The word to clear when its first thread ends.
+    pub clear_tid: u64,
+}
+
+/// Makes a stopped process fork; the child is stopped, traced and has run
+/// nothing. Its parent is the debugger, so the program cannot wait for it.
+pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Tid> {
+    let scratch = leader.scratch;
+    let mut flags = n::CLONE_PTRACE | n::CLONE_UNTRACED | n::CLONE_PARENT;
+    let mut args = CloneArgs::default();
+    if copy.share_memory {
+        flags |= n::CLONE_VM;
+    }
+    if copy.clear_tid != 0 {
+        flags |= n::CLONE_CHILD_CLEARTID;
+        args.child_tid = copy.clear_tid;
+    }
+    if let Some(id) = copy.id {
+        args.set_tid = scratch.data.0 + CloneArgs::SIZE;
+        args.set_tid_size = 1;
+        leader.place(CloneArgs::SIZE, &id.0.to_ne_bytes())?;
+    }
+    args.flags = flags as u32 as u64;
+    let bytes: Vec<u8> = args.words().iter().flat_map(|w| w.to_ne_bytes()).collect();
+    let args = [leader.place(0, &bytes)?, CloneArgs::SIZE];
+    let child = match leader.call("clone3", n::SYS_clone3, &args) {
+        Ok(child) => Tid(child as i32),
+        Err(Error::Remote(RemoteError::Refused(error))) => return Err(Error::Refused(error)),
+        Err(error) => return Err(error),
+    };
+    match wait::task(child)? {
+        WaitStatus::Interrupt => Ok(child),
+        _ => Err(Error::Ended),
+    }
+}
+
+/// A process that will never run. Dropping it kills it; whoever waits next
+/// for the program reaps it.
+#[derive(Debug)]
+pub(crate) struct Frozen {
+    pub pid: Tid,
+    handle: PidFd,
+}
+
+impl Frozen {
+    /// Takes over a process from [`fork`]. `program`: the process it is a
+    /// copy of.
+    pub fn new(pid: Tid, program: Tid) -> Result<Frozen> {
+        let handle = PidFd::open(pid)?;
+        let frozen = Frozen { pid, handle };
+        ptrace::only_kill(pid)?;
+        if task::group(program)? == program {
+            // As a member of the group it would keep the number in use that
+            // its successor needs.
+            task::set_group(pid, Some(task::group(Tid(0))?))?;
+        }
+        Ok(frozen)
+    }
+
+    /// It is still there.
+    pub fn alive(&self) -> bool {
+        ptrace::regs(self.pid).is_ok()
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        if let Err(error) = self.handle.kill() {
+            tracing::debug!(pid = %self.pid, %error, "a frozen process was gone already");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Memory that a fork does not copy as it is: what the program excluded from
+//! forks, what it wants cleared by them, and what it shares.
+
+use crate::fork::{Copy, fork};
+use crate::leader::Leader;
+use crate::snapshot::{Item, Items};
+use crate::{Result, Warning};
+use verde_engine::{Addr, Tid};
+use verde_sys::memory::Memory;
+use verde_sys::number as n;
+use verde_sys::pidfd::PidFd;
+use verde_sys::procfs::{self, Mapping};
+
+/// Shared memory kept with a snapshot, at most.
+const MOST_SHARED: u64 = 64 << 20;
+/// Cleared memory is looked for in mappings of at most this size, ...
+const MOST_CLEARED: u64 = 4 << 20;
+/// ... in so many pages.
+const LOOKED_AT: u64 = 16;
+const PAGE: u64 = 4096;
+
+/// A range with a property that its copies must get back.
+#[derive(Clone, Copy)]
+pub(crate) struct Range {
+    start: Addr,
+    len: u64,
+    /// The advice that makes it forkable, and the one that takes that back.
+    advice: (u64, u64),
+}
+
+const EXCLUDED: (u64, u64) = (n::MADV_DOFORK as u64, n::MADV_DONTFORK as u64);
+const CLEARED: (u64, u64) = (n::MADV_KEEPONFORK as u64, n::MADV_WIPEONFORK as u64);
+
+/// Forks a process with all its memory. The copy is complete; the ranges tell
+/// what its own copies must have changed.
+pub(crate) fn fork_all(leader: &mut Leader, pid: Tid) -> Result<(Tid, Vec<Range>)> {
+    let plain = fork(leader, Copy::default())?;
+    let ranges = uncopied(leader, pid, plain)?;
+    if ranges.is_empty() {
+        return Ok((plain, ranges));
+    }
+    // Nobody waits for it: the next wait reaps it.
+    PidFd::open(plain)?.kill()?;
+    let mut forkable = Vec::new();
+    for range in ranges {
+        // Memory of devices stays excluded.
+        if advise(leader, &range, range.advice.0).is_ok() {
+            forkable.push(range);
+        }
+    }
+    let copy = fork(leader, Copy::default());
+    for range in &forkable {
+        advise(leader, range, range.advice.1)?;
+    }
+    Ok((copy?, forkable))
+}
+
+/// Gives a copy's ranges the property that they had.
+pub(crate) fn restore_ranges(leader: &mut Leader, ranges: &[Range]) -> Result<()> {
+    ranges
+        .iter()
+        .try_for_each(|range| advise(leader, range, range.advice.1))
+}
+
+fn advise(leader: &mut Leader, range: &Range, advice: u64) -> Result<()> {
+    let args = [range.start.0, range.len, advice];
+    leader.call("madvise", n::SYS_madvise, &args).map(drop)
+}
+
+/// What the copy lacks.
+fn uncopied(leader: &Leader, pid: Tid, copy: Tid) -> Result<Vec<Range>> {
+    let here = procfs::maps_text(pid)?;
+    let there = procfs::maps_text(copy)?;
+    let maps = procfs::parse_maps(&here);
+    let mut ranges = Vec::new();
+    if here != there {
+        let copied = procfs::parse_maps(&there);
+        let missing = |m: &&Mapping| !copied.iter().any(|c| c.start <= m.start && m.end <= c.end);
+        ranges.extend(maps.iter().filter(missing).map(|m| range(m, EXCLUDED)));
+    }
+    let memory = Memory::open(copy)?;
+    for map in maps.iter().filter(|m| can_be_cleared(m)) {
+        if is_cleared(map, &leader.memory, &memory) {
+            ranges.push(range(map, CLEARED));
+        }
+    }
+    Ok(ranges)
+}
+
+fn range(map: &Mapping, advice: (u64, u64)) -> Range {
+    Range {
+        start: map.start,
+        len: map.end - map.start,
+        advice,
+    }
+}
+
+/// Only private memory without a file can be cleared by a fork.
+fn can_be_cleared(map: &Mapping) -> bool {
+    let anonymous = map.name.is_empty() || map.name.starts_with("[anon:");
+    anonymous && map.read && map.write && !map.shared && map.end - map.start <= MOST_CLEARED
+}
+
+/// The first page with contents is empty in the copy.
+fn is_cleared(map: &Mapping, original: &Memory, copy: &Memory) -> bool {
+    let mut page = [0u8; PAGE as usize];
+    let pages = ((map.end - map.start) / PAGE).min(LOOKED_AT);
+    for at in (0..pages).map(|i| map.start + i * PAGE) {
+        if original.read(at, &mut page).is_err() {
+            return false;
+        }
+        if page.iter().any(|b| *b != 0) {
+            let mut other = [0u8; PAGE as usize];
+            return copy.read(at, &mut other).is_ok() && other.iter().all(|b| *b == 0);
+        }
+    }
+    false
+}
+
+/// Contents of memory shared with other processes, and so with the copies.
+pub(crate) struct Shared(Vec<(Addr, Vec<u8>)>);
+
+impl Shared {
+    pub fn save(pid: Tid, memory: &Memory, warnings: &mut Vec<Warning>) -> Result<Shared> {
+        let mut list = Vec::new();
+        let mut left = MOST_SHARED;
+        let mut omitted = 0;
+        for map in procfs::maps(pid)? {
+            let device = map.name.starts_with("/dev/")
+                && !map.name.starts_with("/dev/shm/")
+                && !map.name.starts_with("/dev/zero");
+            if !map.shared || !map.write || !map.read || device {
+                continue;
+            }
+            let len = map.end - map.start;
+            if len > left {
+                omitted += len;
+                continue;
+            }
+            left -= len;
+            let mut bytes = vec![0; len as usize];
+            // A mapping may be longer than its file.
+            let got = memory.read_some(map.start, &mut bytes);
+            bytes.truncate(got);
+            list.push((map.start, bytes));
+        }
+        if omitted > 0 {
+            warnings.push(Warning::SharedMemory(omitted));
+        }
+        Ok(Shared(list))
+    }
+
+    pub fn restore(&self, memory: &Memory, without: &Items) -> Result<()> {
+        if without.contains(Item::Shared) {
+            return Ok(());
+        }
+        for (at, bytes) in &self.0 {
+            let mut now = vec![0; bytes.len()];
+            let got = memory.read_some(*at, &mut now);
+            // Files are not touched without need.
+            if got < bytes.len() || now != *bytes {
+                memory.write(*at, bytes)?;
+            }
+        }
+        Ok(())
+    }
+}

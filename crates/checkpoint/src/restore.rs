@@ -1,0 +1,314 @@
+//! Restoring a snapshot.
+
+use crate::fork::{Copy, Frozen, fork};
+use crate::leader::Leader;
+use crate::memory;
+use crate::snapshot::{Item, Items, Snapshot};
+use crate::threads::ThreadState;
+use crate::{Error, Result, Warning};
+use std::time::{Duration, Instant};
+use verde_engine::{Addr, Process, Succession, Tid};
+use verde_sys::memory::Memory;
+use verde_sys::number as n;
+use verde_sys::payload::{self, CloneArgs, ThreadEntry};
+use verde_sys::ptrace::{self, IfTracerDies};
+use verde_sys::remote::Remote;
+use verde_sys::{SysError, task, wait};
+
+/// What a restore did.
+#[derive(Debug)]
+pub struct Restored {
+    /// How long it took.
+    pub elapsed: Duration,
+    /// What is not as it was.
+    pub warnings: Vec<Warning>,
+    /// What the owner of the process must know.
+    pub change: Succession,
+    /// The ids of the threads at the checkpoint, with those of now.
+    pub ids: Vec<(Tid, Tid)>,
+}
+
+impl Restored {
+    /// The id that a thread of the checkpoint has now.
+    pub fn id_now(&self, then: Tid) -> Tid {
+        let found = self.ids.iter().find(|(t, _)| *t == then);
+        found.map_or(then, |(_, now)| *now)
+    }
+}
+
+pub(crate) fn restore(
+    snapshot: &Snapshot,
+    process: &mut Process,
+    fallback: Option<&Snapshot>,
+    without: &Items,
+) -> Result<Restored> {
+    if !process.is_launched() {
+        return Err(Error::Attached);
+    }
+    if !snapshot.frozen.alive() {
+        return Err(Error::Lost);
+    }
+    let start = Instant::now();
+    // Tearing the memory down takes as long as copying it: later, elsewhere.
+    let holder = match process.ended() {
+        None => hold(process),
+        Some(_) => None,
+    };
+    process.make_place()?;
+    let result = replace(snapshot, process, without);
+    drop(holder);
+    match result {
+        Ok(mut restored) => {
+            restored.elapsed = start.elapsed();
+            Ok(restored)
+        }
+        Err(error) => {
+            let put_back = fallback
+                .is_some_and(|present| replace(present, process, &Items::default()).is_ok());
+            Err(Error::Broken {
+                source: Box::new(error),
+                put_back,
+            })
+        }
+    }
+}
+
+/// A process that shares the memory of the present one, to outlive it.
+fn hold(process: &mut Process) -> Option<Frozen> {
+    let mut world = process.stop_all().ok()?;
+    world.calm().ok()?;
+    let scratch = world.scratch(ThreadEntry::SIZE).ok()?;
+    let pid = world.pid();
+    let instruction = world.syscall_instruction().ok()?;
+    let mut leader = Leader::borrow(pid, instruction, scratch).ok()?;
+    let copy = Copy {
+        share_memory: true,
+        ..Copy::default()
+    };
+    let holder = fork(&mut leader, copy).ok()?;
+    let holder = Frozen::new(holder, pid).ok()?;
+    drop(leader);
+    world.keep();
+    Some(holder)
+}
+
+fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Result<Restored> {
+    let mut warnings = Vec::new();
+    let instruction = snapshot
+        .knowledge
+        .syscall_instruction()
+        .ok_or(Error::Lost)?;
+    let leader = snapshot.threads.first().ok_or(Error::Lost)?;
+    let pid = revive(snapshot, leader, instruction, without)?;
+    let mut copy = Revived {
+        pid,
+        memory: Memory::open(pid)?,
+        snapshot,
+        without,
+    };
+    let tids = copy.threads(leader, instruction, &mut warnings)?;
+    if tids.iter().any(|(then, now)| then != now) {
+        copy.patch_ids(&tids)?;
+        warnings.push(Warning::NewIds);
+    }
+    copy.beyond(&tids, instruction, &mut warnings)?;
+    let change = process.succeed(&snapshot.knowledge, &tids)?;
+    if !change.lost.is_empty() {
+        warnings.push(Warning::LostTraps(change.lost.len()));
+    }
+    Ok(Restored {
+        elapsed: Duration::ZERO,
+        warnings,
+        change,
+        ids: tids,
+    })
+}
+
+/// The kernel will not give this id to a new task: not allowed, or in use.
+fn no_such_id(error: &SysError) -> bool {
+    matches!(error.errno, n::EPERM | n::EEXIST | n::EINVAL)
+}
+
+/// Forks the frozen process, with the id of then if possible.
+fn revive(
+    snapshot: &Snapshot,
+    leader: &ThreadState,
+    instruction: Addr,
+    without: &Items,
+) -> Result<Tid> {
+    let frozen = snapshot.frozen.pid;
+    let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch)?;
+    let clear_tid = match without.contains(Item::ClearTid) {
+        true => 0,
+        false => leader.clear_tid,
+    };
+    let mut copy = Copy {
+        share_memory: false,
+        id: (!without.contains(Item::Ids)).then_some(snapshot.program.pid),
+        clear_tid,
+    };
+    let mut result = fork(&mut frozen, copy);
+    if matches!(&result, Err(Error::Refused(e)) if copy.id.is_some() && no_such_id(e)) {
+        copy.id = None;
+        result = fork(&mut frozen, copy);
+    }
+    let pid = result?;
+    ptrace::set_fate(pid, IfTracerDies::Kill)?;
+    if snapshot.program.own_group {
+        task::set_group(pid, None)?;
+    }
+    Ok(pid)
+}
+
+/// A fork of the frozen process on its way to what was saved.
+struct Revived<'a> {
+    pid: Tid,
+    memory: Memory,
+    snapshot: &'a Snapshot,
+    without: &'a Items<'a>,
+}
+
+impl Revived<'_> {
+    fn place(&self, i: usize) -> Addr {
+        self.snapshot.scratch.data + i as u64 * ThreadEntry::SIZE
+    }
+
+    /// Creates the threads and gives all their state; the ids of then and
+    /// now.
+    fn threads(
+        &mut self,
+        leader: &ThreadState,
+        instruction: Addr,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Vec<(Tid, Tid)>> {
+        let table = &self.snapshot.threads;
+        let mut entries = Vec::with_capacity(table.len() * ThreadEntry::SIZE as usize);
+        for (i, thread) in table.iter().enumerate() {
+            let entry = thread.entry(self.place(i), i == 0, self.without);
+            entries.extend_from_slice(&entry.encode());
+        }
+        self.memory.write(self.place(0), &entries)?;
+        let adopt = |tid: Tid, thread: &ThreadState| {
+            let mask = match self.without.contains(Item::Mask) {
+                true => 0,
+                false => thread.mask,
+            };
+            Remote::adopt(tid, thread.registers(self.without), mask, instruction)
+        };
+        let mut first = adopt(self.pid, leader);
+        self.create(&mut first)?;
+        let mut remotes = vec![first];
+        for (i, thread) in table.iter().enumerate().skip(1) {
+            let tid = Tid(self.memory.read_u64(self.place(i) + ThreadEntry::RESULT)? as i32);
+            wait::task(tid)?;
+            let mut remote = adopt(tid, thread);
+            remote.go_on()?;
+            remotes.push(remote);
+        }
+        let (code, entry, stack) = self.addresses();
+        remotes[0].start(payload::own_state(code), |regs| {
+            regs.rbx = entry.0;
+            regs.rsp = stack;
+        })?;
+        let mut complete = true;
+        let mut tids = Vec::with_capacity(table.len());
+        for (remote, thread) in remotes.iter_mut().zip(table) {
+            remote.finish()?;
+            complete &= thread.apply(remote.tid(), leader, self.without)?;
+            tids.push((thread.tid, remote.tid()));
+        }
+        if !complete {
+            warnings.push(Warning::Scheduling);
+        }
+        Ok(tids)
+    }
+
+    /// Code, first entry and a stack pointer outside of every signal stack.
+    fn addresses(&self) -> (Addr, Addr, u64) {
+        let scratch = self.snapshot.scratch;
+        (scratch.code, scratch.data, scratch.data.0 + scratch.room)
+    }
+
+    /// Lets the first thread create the others.
+    fn create(&self, first: &mut Remote) -> Result<()> {
+        let count = self.snapshot.threads.len();
+        let (code, _, stack) = self.addresses();
+        let mut next = 1;
+        while next < count {
+            let entry = self.place(next);
+            first.start(payload::threads(code), |regs| {
+                regs.rbx = entry.0;
+                regs.r12 = (count - next) as u64;
+                regs.rsp = stack;
+            })?;
+            let left = first.finish()?.r12 as usize;
+            next = count - left.min(count);
+            if left == 0 {
+                break;
+            }
+            let failed = self.place(next);
+            let result = self.memory.read_u64(failed + ThreadEntry::RESULT)?;
+            let error = SysError {
+                call: "create thread",
+                errno: -(result as i64) as i32,
+            };
+            let size = failed + CloneArgs::SET_TID_SIZE;
+            if !no_such_id(&error) || self.memory.read_u64(size)? == 0 {
+                return Err(error.into());
+            }
+            // With any id, then.
+            self.memory.write(size - 8, &[0; 16])?;
+        }
+        Ok(())
+    }
+
+    /// Brings back what is neither in threads nor in private memory.
+    fn beyond(
+        &self,
+        tids: &[(Tid, Tid)],
+        instruction: Addr,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
+        let beyond = &self.snapshot.beyond;
+        let scratch = self.snapshot.scratch;
+        let now = |then: Tid| {
+            tids.iter()
+                .find(|(t, _)| *t == then)
+                .map_or(then, |(_, now)| *now)
+        };
+        let borrow = || Leader::borrow(self.pid, instruction, scratch);
+        let mut leader = None;
+        beyond
+            .descriptors
+            .restore(self.pid, &mut leader, borrow, self.without, warnings)?;
+        if !beyond.ranges.is_empty() && !self.without.contains(Item::Ranges) {
+            let leader = Leader::get_or_borrow(&mut leader, borrow)?;
+            memory::restore_ranges(leader, &beyond.ranges)?;
+        }
+        if !beyond.timers.is_empty() {
+            let leader = Leader::get_or_borrow(&mut leader, borrow)?;
+            beyond.timers.restore(leader, self.without, now)?;
+        }
+        drop(leader);
+        beyond.shared.restore(&self.memory, self.without)?;
+        beyond
+            .pending
+            .restore(self.pid, now, instruction, scratch, self.without)
+    }
+
+    /// Threads know their ids; the C library keeps them where the kernel
+    /// clears them at a thread's end.
+    fn patch_ids(&self, tids: &[(Tid, Tid)]) -> Result<()> {
+        for ((then, now), thread) in tids.iter().zip(&self.snapshot.threads) {
+            let mut word = [0; 4];
+            let at = Addr(thread.clear_tid);
+            if thread.clear_tid != 0
+                && self.memory.read(at, &mut word).is_ok()
+                && i32::from_ne_bytes(word) == then.0
+            {
+                self.memory.write(at, &now.0.to_ne_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! Taking a snapshot.
+
+use crate::descriptors::Descriptors;
+use crate::fork::Frozen;
+use crate::leader::Leader;
+use crate::memory::{self, Shared};
+use crate::signals::Pending;
+use crate::snapshot::{Beyond, Options, Program, Snapshot};
+use crate::timers::Timers;
+use crate::{Error, Result, Warning, threads};
+use std::time::Instant;
+use verde_engine::{Process, StopGuard};
+use verde_sys::memory::Memory;
+use verde_sys::payload::{SaveEntry, ThreadEntry};
+use verde_sys::remote::RemoteError;
+use verde_sys::{procfs, task};
+
+pub(crate) fn take(process: &mut Process, _options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
+    if !process.is_launched() {
+        return Err(Error::Attached);
+    }
+    let start = Instant::now();
+    let mut world = process.stop_all()?;
+    match take_stopped(&mut world, start) {
+        Ok(done) => Ok(done),
+        Err(error) => Err(translate(&mut world, error)),
+    }
+}
+
+fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, Vec<Warning>)> {
+    world.calm()?;
+    let count = world.threads().len() as u64;
+    const _: () = assert!(ThreadEntry::SIZE >= SaveEntry::SIZE);
+    let scratch = world.scratch((count + 1) * ThreadEntry::SIZE)?;
+    let instruction = world.syscall_instruction()?;
+    let pid = world.pid();
+    let knowledge = world.knowledge();
+    let mut warnings = Vec::new();
+    let pending = Pending::save(world)?;
+    let (threads, remote) = threads::save(world, scratch, instruction)?;
+    let mut leader = Leader {
+        remote,
+        memory: Memory::open(pid)?,
+        scratch,
+    };
+    let descriptors = Descriptors::save(pid, &mut warnings)?;
+    let timers = Timers::save(pid, &mut leader)?;
+    let shared = Shared::save(pid, &leader.memory, &mut warnings)?;
+    let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
+    if !children.is_empty() {
+        warnings.push(Warning::Children(children));
+    }
+    let (copy, ranges) = memory::fork_all(&mut leader, pid)?;
+    let frozen = Frozen::new(copy, pid)?;
+    drop(leader);
+    let snapshot = Snapshot {
+        frozen,
+        program: Program {
+            pid,
+            own_group: task::group(pid)? == pid,
+        },
+        threads,
+        knowledge,
+        beyond: Beyond {
+            descriptors,
+            timers,
+            pending,
+            ranges,
+            shared,
+        },
+        scratch,
+        saved_in: start.elapsed(),
+    };
+    Ok((snapshot, warnings))
+}
+
+/// A program that was killed meanwhile is no failure of ours; the engine must
+/// know of its end.
+fn translate(world: &mut StopGuard<'_>, error: Error) -> Error {
+    match error {
+        Error::Remote(RemoteError::Ended(status)) => {
+            let pid = world.pid();
+            match world.heard_of_end(pid, status) {
+                Ok(()) => Error::Ended,
+                Err(error) => error.into(),
+            }
+        }
+        Error::Remote(RemoteError::Sys(e)) | Error::Sys(e) if e.is_gone() => Error::Ended,
+        Error::Engine(verde_engine::Error::Sys(e)) if e.is_gone() => Error::Ended,
+        Error::Engine(verde_engine::Error::Gone) => Error::Ended,
+        other => other,
+    }
+}

@@ -1,0 +1,65 @@
+//! Signals that wait to be delivered, which a fork does not inherit.
+
+use crate::Result;
+use crate::leader::Leader;
+use crate::snapshot::{Item, Items};
+use verde_engine::{Addr, Process, Scratch, SigInfo, Tid};
+use verde_sys::number as n;
+use verde_sys::ptrace;
+
+/// The pending signals of a process and of its threads.
+pub(crate) struct Pending {
+    process: Vec<SigInfo>,
+    threads: Vec<(Tid, Vec<SigInfo>)>,
+}
+
+impl Pending {
+    pub fn save(process: &Process) -> Result<Pending> {
+        let mut threads = Vec::new();
+        for tid in process.threads() {
+            let pending = ptrace::pending(tid, false)?;
+            if !pending.is_empty() {
+                threads.push((tid, pending));
+            }
+        }
+        Ok(Pending {
+            process: ptrace::pending(process.pid(), true)?,
+            threads,
+        })
+    }
+
+    /// Sends them again. The kernel lets only a thread itself say where a
+    /// signal came from.
+    pub fn restore(
+        &self,
+        pid: Tid,
+        now: impl Fn(Tid) -> Tid,
+        instruction: Addr,
+        scratch: Scratch,
+        without: &Items,
+    ) -> Result<()> {
+        if without.contains(Item::Signals) {
+            return Ok(());
+        }
+        if !self.process.is_empty() {
+            let mut leader = Leader::borrow(pid, instruction, scratch)?;
+            let inner = leader.call("getpid", n::SYS_getpid, &[])?;
+            for info in &self.process {
+                let at = leader.place(0, info.bytes())?;
+                let args = [inner, info.signal() as u64, at];
+                leader.call("rt_sigqueueinfo", n::SYS_rt_sigqueueinfo, &args)?;
+            }
+        }
+        for (tid, pending) in &self.threads {
+            let mut thread = Leader::borrow(now(*tid), instruction, scratch)?;
+            let group = thread.call("getpid", n::SYS_getpid, &[])?;
+            let inner = thread.call("gettid", n::SYS_gettid, &[])?;
+            for info in pending {
+                let at = thread.place(0, info.bytes())?;
+                let args = [group, inner, info.signal() as u64, at];
+                thread.call("rt_tgsigqueueinfo", n::SYS_rt_tgsigqueueinfo, &args)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! A saved process.
+
+use crate::descriptors::Descriptors;
+use crate::fork::Frozen;
+use crate::memory::{Range, Shared};
+use crate::signals::Pending;
+use crate::threads::ThreadState;
+use crate::timers::Timers;
+use crate::{Result, Warning};
+use std::time::Duration;
+use verde_engine::{Knowledge, Process, Scratch, Tid};
+use verde_sys::procfs;
+
+/// Choices for a checkpoint.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {}
+
+/// One thing that a checkpoint holds, to leave out in tests: each must be
+/// missed by some program.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item {
+    Ids,
+    Vectors,
+    Mask,
+    Robust,
+    Rseq,
+    AltStack,
+    ClearTid,
+    Affinity,
+    Name,
+    Restart,
+    Offsets,
+    Pipes,
+    Pairs,
+    Counters,
+    Timers,
+    Modes,
+    Epoll,
+    PosixTimers,
+    Signals,
+    Ranges,
+    Shared,
+}
+
+/// Items to leave out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Items<'a>(pub &'a [Item]);
+
+impl Items<'_> {
+    pub fn contains(&self, item: Item) -> bool {
+        self.0.contains(&item)
+    }
+}
+
+/// A process saved with all its threads. It can be restored any number of
+/// times; dropping it frees its memory.
+pub struct Snapshot {
+    pub(crate) frozen: Frozen,
+    pub(crate) program: Program,
+    pub(crate) threads: Vec<ThreadState>,
+    pub(crate) knowledge: Knowledge,
+    pub(crate) beyond: Beyond,
+    pub(crate) scratch: Scratch,
+    pub(crate) saved_in: Duration,
+}
+
+/// State besides threads and private memory.
+pub(crate) struct Beyond {
+    pub descriptors: Descriptors,
+    pub timers: Timers,
+    pub pending: Pending,
+    pub ranges: Vec<Range>,
+    pub shared: Shared,
+}
+
+/// The process that was saved.
+pub(crate) struct Program {
+    pub pid: Tid,
+    /// It led a process group of its own.
+    pub own_group: bool,
+}
+
+impl Snapshot {
+    /// Saves a process. Threads that run are stopped for it and go on after.
+    pub fn take(process: &mut Process, options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
+        crate::save::take(process, options)
+    }
+
+    /// Makes the process what it was; the present one is killed. All threads
+    /// are stopped then, as at the checkpoint. If that fails half-way,
+    /// `fallback`, a snapshot of the present, is restored instead, and the
+    /// error says so.
+    pub fn restore(
+        &self,
+        process: &mut Process,
+        fallback: Option<&Snapshot>,
+    ) -> Result<crate::Restored> {
+        self.restore_without(process, fallback, &[])
+    }
+
+    /// The same without some items.
+    #[doc(hidden)]
+    pub fn restore_without(
+        &self,
+        process: &mut Process,
+        fallback: Option<&Snapshot>,
+        without: &[Item],
+    ) -> Result<crate::Restored> {
+        crate::restore::restore(self, process, fallback, &Items(without))
+    }
+
+    /// The id of the process that was saved.
+    pub fn pid(&self) -> Tid {
+        self.program.pid
+    }
+
+    /// How many threads it has.
+    pub fn thread_count(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// How long it took.
+    pub fn saved_in(&self) -> Duration {
+        self.saved_in
+    }
+
+    /// Bytes of memory that this snapshot costs: its share of what it has in
+    /// common with the program and other snapshots (Pss), without page tables.
+    pub fn memory_cost(&self) -> Result<u64> {
+        Ok(procfs::proportional_size(self.frozen.pid)?)
+    }
+}

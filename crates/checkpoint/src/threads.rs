@@ -1,0 +1,172 @@
+//! What the kernel keeps for each thread, as a table.
+
+use crate::Result;
+use crate::snapshot::{Item, Items};
+use verde_engine::{Addr, Process, Regs, Scratch, Tid, XState};
+use verde_sys::affinity::CpuSet;
+use verde_sys::number as n;
+use verde_sys::payload::{self, AltStack, CloneArgs, SaveEntry, ThreadEntry};
+use verde_sys::remote::Remote;
+use verde_sys::task::{self, Rseq, Scheduling};
+use verde_sys::{procfs, ptrace};
+
+/// A call that resumes by a record in the kernel, which a copy lacks.
+const RESTART_BY_RECORD: u64 = -516i64 as u64;
+const NO_CALL: u64 = u64::MAX;
+
+/// One thread.
+pub(crate) struct ThreadState {
+    pub tid: Tid,
+    pub regs: Regs,
+    pub mask: u64,
+    pub xstate: XState,
+    rseq: Rseq,
+    robust: (u64, u64),
+    affinity: Option<CpuSet>,
+    pub scheduling: Option<Scheduling>,
+    name: [u8; 16],
+    stack: AltStack,
+    pub clear_tid: u64,
+}
+
+/// Reads the table of a stopped, calm process, the first thread first. The
+/// returned remote is the first thread's.
+pub(crate) fn save(
+    process: &Process,
+    scratch: Scratch,
+    instruction: Addr,
+) -> Result<(Vec<ThreadState>, Remote)> {
+    let pid = process.pid();
+    let mut tids = process.threads();
+    tids.retain(|t| *t != pid);
+    tids.insert(0, pid);
+    let mut remotes = Vec::with_capacity(tids.len());
+    let mut table = Vec::with_capacity(tids.len());
+    for tid in &tids {
+        let mask = ptrace::signal_mask(*tid)?;
+        table.push(ThreadState {
+            tid: *tid,
+            regs: *process.regs(*tid)?,
+            mask,
+            xstate: ptrace::xstate(*tid)?,
+            // Old kernels cannot tell; then there is none to lose either.
+            rseq: task::rseq(*tid).unwrap_or_default(),
+            robust: task::robust_list(*tid)?,
+            affinity: CpuSet::of(*tid).ok(),
+            scheduling: Scheduling::of(*tid).ok(),
+            name: procfs::name(pid, *tid)?,
+            stack: AltStack::OFF,
+            clear_tid: 0,
+        });
+    }
+    // In all threads at once.
+    for (i, tid) in tids.iter().enumerate() {
+        let mut remote = Remote::begin(*tid, instruction)?;
+        let entry = scratch.data + i as u64 * SaveEntry::SIZE;
+        remote.start(payload::save(scratch.code), |regs| regs.rbx = entry.0)?;
+        remotes.push(remote);
+    }
+    for remote in &mut remotes {
+        remote.finish()?;
+    }
+    let mut bytes = vec![0; table.len() * SaveEntry::SIZE as usize];
+    process.read(scratch.data, &mut bytes)?;
+    let entries = bytes.chunks_exact(SaveEntry::SIZE as usize);
+    for (thread, entry) in table.iter_mut().zip(entries) {
+        if let Some(entry) = SaveEntry::decode(entry) {
+            thread.stack = entry.stack;
+            thread.clear_tid = entry.clear_tid;
+        }
+    }
+    Ok((table, remotes.swap_remove(0)))
+}
+
+impl ThreadState {
+    /// The registers to go on with in a copy.
+    pub fn registers(&self, without: &Items) -> Regs {
+        let mut regs = self.regs;
+        if regs.orig_rax != NO_CALL
+            && regs.rax == RESTART_BY_RECORD
+            && !without.contains(Item::Restart)
+        {
+            // Call again with the same arguments.
+            regs.rip -= 2;
+            regs.rax = regs.orig_rax;
+            regs.orig_rax = NO_CALL;
+        }
+        regs
+    }
+
+    /// The entry at `at` that creates the thread. The first one exists and
+    /// only sets its own state; a fork keeps its rseq.
+    pub fn entry(&self, at: Addr, first: bool, without: &Items) -> ThreadEntry {
+        let keep = |item: Item| !without.contains(item);
+        let mut flags = n::CLONE_VM
+            | n::CLONE_FS
+            | n::CLONE_FILES
+            | n::CLONE_SIGHAND
+            | n::CLONE_THREAD
+            | n::CLONE_SYSVSEM
+            | n::CLONE_SETTLS
+            | n::CLONE_PTRACE
+            | n::CLONE_UNTRACED;
+        let mut clone = CloneArgs {
+            tls: self.regs.fs_base,
+            ..CloneArgs::default()
+        };
+        if self.clear_tid != 0 && keep(Item::ClearTid) {
+            flags |= n::CLONE_CHILD_CLEARTID;
+            clone.child_tid = self.clear_tid;
+        }
+        clone.flags = flags as u32 as u64;
+        if keep(Item::Ids) {
+            clone.set_tid = at.0 + ThreadEntry::TID;
+            clone.set_tid_size = 1;
+        }
+        let rseq = match first || !keep(Item::Rseq) {
+            true => (0, 0, 0),
+            false => (
+                self.rseq.at,
+                u64::from(self.rseq.size),
+                u64::from(self.rseq.signature),
+            ),
+        };
+        ThreadEntry {
+            clone,
+            tid: self.tid.0,
+            robust: if keep(Item::Robust) {
+                self.robust
+            } else {
+                (0, 0)
+            },
+            rseq,
+            stack: if keep(Item::AltStack) {
+                self.stack.settable()
+            } else {
+                AltStack::OFF
+            },
+            name: if keep(Item::Name) { self.name } else { [0; 16] },
+        }
+    }
+
+    /// Gives a new thread what can be set from outside. `false`: the kernel
+    /// refused its place among the CPUs.
+    pub fn apply(&self, tid: Tid, like: &ThreadState, without: &Items) -> Result<bool> {
+        let mut complete = true;
+        if !without.contains(Item::Affinity)
+            && let Some(affinity) = &self.affinity
+        {
+            complete &= affinity.apply(tid).is_ok();
+        }
+        // Inherited from the first thread, and usually the same.
+        if self.scheduling != like.scheduling
+            && let Some(scheduling) = &self.scheduling
+        {
+            complete &= scheduling.apply(tid).is_ok();
+        }
+        if !without.contains(Item::Vectors) {
+            ptrace::set_xstate(tid, &self.xstate)?;
+        }
+        Ok(complete)
+    }
+}

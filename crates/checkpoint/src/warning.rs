@@ -1,0 +1,73 @@
+//! What a checkpoint does not hold.
+
+use std::fmt;
+use std::os::fd::RawFd;
+use verde_engine::Tid;
+
+/// Something that will not be, or was not, as it was. One line each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Warning {
+    /// Threads have other ids than they had.
+    NewIds,
+    /// A trap was set in something that did not exist then.
+    LostTraps(usize),
+    /// Sockets that lead out of the program.
+    Sockets(Vec<RawFd>),
+    /// Processes that the program has started.
+    Children(Vec<Tid>),
+    /// Record locks, which end with the process.
+    RecordLocks,
+    /// Bytes of shared memory beyond what a checkpoint keeps.
+    SharedMemory(u64),
+    /// Files that were written since.
+    ChangedFiles(Vec<String>),
+    /// The scheduling or affinity of a thread was refused.
+    Scheduling,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::NewIds => f.write_str(
+                "process and thread ids have changed (keeping them needs root or --namespace): \
+                 mutexes held now of the errorcheck, robust and priority kinds cannot be unlocked",
+            ),
+            Warning::LostTraps(count) => write!(
+                f,
+                "{count} breakpoint locations or watchpoints do not exist in the restored program"
+            ),
+            Warning::Sockets(list) => write!(
+                f,
+                "sockets lead out of the program (descriptors {}): what is sent and received \
+                 after the checkpoint stays so",
+                join(list)
+            ),
+            Warning::Children(list) => write!(
+                f,
+                "child processes are not part of the checkpoint: {}",
+                join(list)
+            ),
+            Warning::RecordLocks => {
+                f.write_str("record locks (fcntl) of the program are lost by a restore")
+            }
+            Warning::SharedMemory(bytes) => write!(
+                f,
+                "{} MB of shared memory are too much to keep: they stay as they are",
+                bytes >> 20
+            ),
+            Warning::ChangedFiles(list) => write!(
+                f,
+                "files written since the checkpoint stay as they are: {}",
+                list.join(", ")
+            ),
+            Warning::Scheduling => {
+                f.write_str("the CPU affinity or priority of some threads was not restored")
+            }
+        }
+    }
+}
+
+fn join(list: &[impl ToString]) -> String {
+    let words: Vec<String> = list.iter().map(ToString::to_string).collect();
+    words.join(", ")
+}

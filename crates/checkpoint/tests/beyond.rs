@@ -1,0 +1,126 @@
+//! State beyond threads and memory: it is there again after a restore, and
+//! missed when it was not saved.
+
+#[path = "../../engine/tests/common/mod.rs"]
+mod common;
+
+use common::{compile, exec, next, run_out, transparent};
+use verde_checkpoint::{Item, Options, Snapshot, Warning};
+use verde_engine::End;
+
+const EXPECTED: &str = "\
+offset 4
+pipe hello
+epoll 1 42
+eventfd 0 7
+timerfd long long
+stream stream
+message one two
+echo 1
+memory shared excluded cleared
+timer 0 long
+itimer long
+signal 1 99 1
+";
+
+/// What the program says after going back, and the warnings.
+fn said(without: &[Item]) -> (String, Vec<Warning>) {
+    let program = compile("ck_beyond.c", &["-O1", "-lutil"]);
+    let file = format!("{}.data", program.path.display());
+    let (mut process, output) = program.launch_with(&[&file], transparent());
+    for name in ["hold", "used"] {
+        let at = program.address(&process, name);
+        exec(&mut process, at);
+    }
+    process.resume_all().expect("resumed");
+    assert!(next(&mut process).ended().is_none(), "{}", output.text());
+    let (snapshot, warnings) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    assert_eq!(warnings, []);
+    process.resume_all().expect("resumed");
+    assert!(next(&mut process).ended().is_none());
+    assert_eq!(output.text(), EXPECTED, "before the restore");
+    let restored = snapshot
+        .restore_without(&mut process, None, without)
+        .expect("restored");
+    let end = run_out(&mut process, |_, _| {});
+    assert_eq!(end, End::Exited(0));
+    let _ = std::fs::remove_file(file);
+    // Without offsets the second time goes behind the first.
+    let text = output.text();
+    let text = match text.strip_prefix(EXPECTED) {
+        Some(second) if !second.is_empty() => second.to_owned(),
+        _ => text,
+    };
+    (text, restored.warnings)
+}
+
+#[test]
+fn everything_is_there_again() {
+    let (text, warnings) = said(&[]);
+    assert_eq!(text, EXPECTED);
+    // Its output is a file, and has been written.
+    assert!(matches!(warnings.as_slice(), [Warning::ChangedFiles(files)] if files.len() == 1));
+}
+
+/// Without an item, this line is another.
+fn missed(item: Item, name: &str) {
+    let (text, _) = said(&[item]);
+    let line = |text: &str| {
+        let mut lines = text.lines();
+        lines.find(|l| l.starts_with(name)).map(str::to_owned)
+    };
+    assert!(line(EXPECTED).is_some());
+    assert_ne!(line(&text), line(EXPECTED), "{text}");
+}
+
+#[test]
+fn offsets_are_missed() {
+    missed(Item::Offsets, "offset");
+}
+
+#[test]
+fn pipes_are_missed() {
+    missed(Item::Pipes, "pipe");
+}
+
+#[test]
+fn counters_are_missed() {
+    missed(Item::Counters, "eventfd");
+}
+
+#[test]
+fn timer_descriptors_are_missed() {
+    missed(Item::Timers, "timerfd");
+}
+
+#[test]
+fn socket_pairs_are_missed() {
+    missed(Item::Pairs, "stream");
+    missed(Item::Pairs, "message");
+}
+
+#[test]
+fn terminal_modes_are_missed() {
+    missed(Item::Modes, "echo");
+}
+
+#[test]
+fn epoll_sets_are_missed() {
+    missed(Item::Epoll, "epoll");
+}
+
+#[test]
+fn timers_are_missed() {
+    missed(Item::PosixTimers, "timer ");
+    missed(Item::PosixTimers, "itimer");
+}
+
+#[test]
+fn pending_signals_are_missed() {
+    missed(Item::Signals, "signal");
+}
+
+#[test]
+fn shared_memory_is_missed() {
+    missed(Item::Shared, "memory");
+}

@@ -1,0 +1,122 @@
+//! The debugger behind the prompt: in this process, or in one that holds an
+//! attached program.
+
+use super::reader::Completion;
+use crate::MonitorSetup;
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use verde_session::debug::{self, Debugger, Failure, Output, Remote, Reply};
+
+/// What the prompt needs of a debugger.
+pub(super) trait Commands {
+    fn execute(&mut self, line: &str) -> Result<Reply, Failure>;
+    fn source(&mut self, path: &Path) -> Result<Reply, Failure>;
+    fn prompt(&self) -> String;
+    fn completion(&self) -> Completion;
+    /// The session is over: a launched program ends, an attached one goes on.
+    fn end(&mut self);
+}
+
+/// A debugger for a program that is not started yet.
+pub(super) fn open(
+    program: PathBuf,
+    args: Vec<OsString>,
+    monitors: &MonitorSetup,
+) -> Result<Box<dyn Commands>, Failure> {
+    // The program gets ^C itself, and its stop brings the prompt back.
+    let pressed = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGINT, pressed)?;
+    let out = Box::new(std::io::stdout());
+    let mut debugger = Debugger::open(program, args, out)?;
+    debugger.share_terminal();
+    load(monitors, &mut debugger)?;
+    Ok(Box::new(debugger))
+}
+
+/// A debugger for a process that runs; it is stopped.
+pub(super) fn attach(pid: i32, monitors: &MonitorSetup) -> Result<Box<dyn Commands>, Failure> {
+    // Before anything that needs a thread: the process splits.
+    let remote = debug::attach(pid, |debugger| load(monitors, debugger))?;
+    let interrupt = remote.interrupt()?;
+    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])?;
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            interrupt.interrupt();
+        }
+    });
+    let remote = Rc::new(RefCell::new(Some(remote)));
+    Ok(Box::new(Attached { remote }))
+}
+
+/// What is wrong with them was shown where it was found.
+fn load(monitors: &MonitorSetup, debugger: &mut Debugger) -> Result<(), Failure> {
+    let loaded = monitors.load(debugger, Output::Prompt);
+    loaded.map_err(|_| Failure("the properties cannot be used".to_owned()))
+}
+
+impl Commands for Debugger {
+    fn execute(&mut self, line: &str) -> Result<Reply, Failure> {
+        Debugger::execute(self, line)
+    }
+
+    fn source(&mut self, path: &Path) -> Result<Reply, Failure> {
+        Debugger::source(self, path)
+    }
+
+    fn prompt(&self) -> String {
+        Debugger::prompt(self).to_owned()
+    }
+
+    fn completion(&self) -> Completion {
+        let completer = self.completer();
+        Box::new(move |line| completer.complete(line))
+    }
+
+    fn end(&mut self) {}
+}
+
+/// Shared with the line editor, which asks for completions.
+struct Attached {
+    remote: Rc<RefCell<Option<Remote>>>,
+}
+
+impl Attached {
+    fn with<T>(&self, otherwise: T, act: impl FnOnce(&mut Remote) -> T) -> T {
+        match self.remote.borrow_mut().as_mut() {
+            Some(remote) => act(remote),
+            None => otherwise,
+        }
+    }
+}
+
+impl Commands for Attached {
+    fn execute(&mut self, line: &str) -> Result<Reply, Failure> {
+        self.with(Ok(Reply::Quit), |remote| remote.execute(line))
+    }
+
+    fn source(&mut self, path: &Path) -> Result<Reply, Failure> {
+        self.with(Ok(Reply::Quit), |remote| remote.source(path))
+    }
+
+    fn prompt(&self) -> String {
+        self.with(String::new(), |remote| remote.prompt().to_owned())
+    }
+
+    fn completion(&self) -> Completion {
+        let remote = self.remote.clone();
+        Box::new(move |line| match remote.borrow_mut().as_mut() {
+            Some(remote) => remote.complete(line),
+            None => (line.len(), Vec::new()),
+        })
+    }
+
+    fn end(&mut self) {
+        if let Some(remote) = self.remote.borrow_mut().take() {
+            remote.end();
+        }
+    }
+}

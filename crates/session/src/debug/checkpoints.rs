@@ -1,0 +1,358 @@
+//! Checkpoints of the program by number: saved, restored, listed, forgotten.
+
+use super::Debugger;
+use super::failure::{Failure, NOT_RUN, Result, failure};
+use super::irv::Then;
+use super::live::Live;
+use super::points::{Kind, Point};
+use std::time::Duration;
+use verde_checkpoint::{Options, Restored, Snapshot, Warning};
+use verde_engine::{End, Tid, TrapSet};
+
+/// The checkpoints of a session.
+#[derive(Default)]
+pub(super) struct Checkpoints {
+    /// The user's, by rising number.
+    list: Vec<(u32, Checkpoint)>,
+    /// The moment before the last restore.
+    undo: Option<Checkpoint>,
+    /// What was last run, after its end: a restore goes on with it.
+    ended: Option<Live>,
+}
+
+struct Checkpoint {
+    snapshot: Snapshot,
+    /// Where it was taken.
+    place: String,
+    /// The thread that was selected.
+    tid: Tid,
+    numbers: Vec<Tid>,
+    /// The monitors, saved with the program.
+    monitors: Option<Then>,
+}
+
+impl Checkpoints {
+    fn get(&self, number: u32) -> Result<&Checkpoint> {
+        match self.list.iter().find(|(n, _)| *n == number) {
+            Some((_, checkpoint)) => Ok(checkpoint),
+            None => failure(format!("No checkpoint number {number}.")),
+        }
+    }
+
+    /// The least number that is free.
+    fn add(&mut self, checkpoint: Checkpoint) -> u32 {
+        let taken = |n: &u32| self.list.iter().any(|(m, _)| m == n);
+        let number = (1..).find(|n| !taken(n)).unwrap_or(u32::MAX);
+        self.list.push((number, checkpoint));
+        self.list.sort_by_key(|(n, _)| *n);
+        number
+    }
+
+    /// The process is no longer there; a restore may bring it back.
+    pub fn process_gone(&mut self, live: Option<Live>) {
+        let Some(live) = live else { return };
+        if live.process.ended() == Some(End::Detached) {
+            // It lives on elsewhere and needs its ids.
+            *self = Checkpoints::default();
+        } else if !self.list.is_empty() {
+            self.ended = Some(live);
+        }
+    }
+}
+
+impl From<verde_checkpoint::Error> for Failure {
+    fn from(e: verde_checkpoint::Error) -> Failure {
+        Failure(e.to_string())
+    }
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1e3)
+}
+
+impl Debugger {
+    pub(super) fn checkpoint(&mut self, _: &str) -> Result<()> {
+        let (checkpoint, warnings) = self.save()?;
+        let time = milliseconds(checkpoint.snapshot.saved_in());
+        let place = checkpoint.place.clone();
+        let number = self.checkpoints.add(checkpoint);
+        self.say_warnings(&warnings)?;
+        self.say(&format!("Checkpoint {number}: {place} saved in {time}"))
+    }
+
+    /// The least number that no checkpoint has, and none of those that are about to be taken.
+    pub(super) fn free_checkpoint(&self, reserved: &[u32]) -> u32 {
+        let list = &self.checkpoints.list;
+        let taken = |n: &u32| list.iter().any(|(m, _)| m == n) || reserved.contains(n);
+        (1..).find(|n| !taken(n)).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn has_checkpoint(&self, number: u32) -> bool {
+        self.checkpoints.get(number).is_ok()
+    }
+
+    /// Takes a checkpoint for the scenario, under a number that it knows; what to say.
+    pub(super) fn checkpoint_as(&mut self, number: u32) -> Result<String> {
+        let (checkpoint, warnings) = self.save()?;
+        let time = milliseconds(checkpoint.snapshot.saved_in());
+        let mut text: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
+        text.push(format!(
+            "Checkpoint {number}: {} saved in {time}",
+            checkpoint.place
+        ));
+        self.checkpoints.list.push((number, checkpoint));
+        self.checkpoints.list.sort_by_key(|(n, _)| *n);
+        Ok(text.join("\n"))
+    }
+
+    /// Goes back for the scenario; what to say.
+    pub(super) fn restore_for(&mut self, number: u32) -> Result<String> {
+        self.checkpoints.get(number)?;
+        let at = self.checkpoints.list.iter().position(|(n, _)| *n == number);
+        let (_, checkpoint) = self.checkpoints.list.remove(at.unwrap_or(0));
+        let result = self.go_back(&checkpoint);
+        let place = checkpoint.place.clone();
+        self.checkpoints.list.push((number, checkpoint));
+        self.checkpoints.list.sort_by_key(|(n, _)| *n);
+        let time = milliseconds(result?.elapsed);
+        Ok(format!("Checkpoint {number}: {place} restored in {time}"))
+    }
+
+    fn save(&mut self) -> Result<(Checkpoint, Vec<Warning>)> {
+        let place = self.place();
+        if self.live.is_none() {
+            return failure(NOT_RUN);
+        }
+        let monitors = self.monitors_then().map_err(Failure)?;
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        let (snapshot, warnings) = Snapshot::take(&mut live.process, &Options::default())?;
+        let checkpoint = Checkpoint {
+            snapshot,
+            place,
+            tid: live.tid,
+            numbers: live.numbers.clone(),
+            monitors,
+        };
+        Ok((checkpoint, warnings))
+    }
+
+    /// Where the program stands, in a few words.
+    fn place(&self) -> String {
+        let Some(live) = &self.live else {
+            return String::new();
+        };
+        let pid = live.process.pid();
+        let top = live.levels.first().and_then(|l| l.source.as_ref());
+        match top.and_then(|s| s.line.as_ref()) {
+            Some((file, line)) => format!("process {pid} at {}:{line}", file.name),
+            None => match live.frame(0) {
+                Ok(frame) => format!("process {pid} at {:#x}", frame.pc),
+                Err(_) => format!("process {pid}"),
+            },
+        }
+    }
+
+    fn say_warnings(&mut self, warnings: &[Warning]) -> Result<()> {
+        for warning in warnings {
+            self.say(&format!("warning: {warning}"))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn restart(&mut self, args: &str) -> Result<()> {
+        let (checkpoint, title) = match args.trim() {
+            "" => return failure("Which checkpoint?  restart NUMBER, or restart undo"),
+            "undo" => match self.checkpoints.undo.take() {
+                Some(undo) => (undo, "The moment before the last restart".to_owned()),
+                None => return failure("Nothing to undo."),
+            },
+            text => {
+                let Ok(number) = text.parse() else {
+                    return failure(format!("Bad checkpoint number '{text}'"));
+                };
+                self.checkpoints.get(number)?;
+                let at = self.checkpoints.list.iter().position(|(n, _)| *n == number);
+                let (_, checkpoint) = self.checkpoints.list.remove(at.unwrap_or(0));
+                (checkpoint, format!("Checkpoint {number}"))
+            }
+        };
+        let result = self.go_back(&checkpoint);
+        let place = checkpoint.place.clone();
+        match title
+            .strip_prefix("Checkpoint ")
+            .and_then(|n| n.parse().ok())
+        {
+            Some(number) => {
+                self.checkpoints.list.push((number, checkpoint));
+                self.checkpoints.list.sort_by_key(|(n, _)| *n);
+            }
+            None if result.is_err() => self.checkpoints.undo = Some(checkpoint),
+            None => {}
+        }
+        let restored = result?;
+        self.say_warnings(&restored.warnings)?;
+        let time = milliseconds(restored.elapsed);
+        self.say(&format!("{title}: {place} restored in {time}"))?;
+        self.say_frame(0, true)?;
+        self.show_displays()
+    }
+
+    /// Restores a checkpoint; the present is kept for `restart undo`.
+    fn go_back(&mut self, checkpoint: &Checkpoint) -> Result<Restored> {
+        let undo = match &self.live {
+            Some(_) => self.save().ok().map(|(undo, _)| undo),
+            None => {
+                let Some(mut live) = self.checkpoints.ended.take() else {
+                    return failure(NOT_RUN);
+                };
+                // Breakpoints know nothing of their traps any more.
+                live.process.apply(&TrapSet::new());
+                live.process.options.signals = self.signals.clone();
+                self.live = Some(live);
+                None
+            }
+        };
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        let fallback = undo.as_ref().map(|u| &u.snapshot);
+        let restored = match checkpoint.snapshot.restore(&mut live.process, fallback) {
+            Ok(restored) => restored,
+            Err(error) => {
+                if live.process.ended().is_some() {
+                    self.forget_process();
+                }
+                return Err(error.into());
+            }
+        };
+        let before = std::mem::replace(&mut self.checkpoints.undo, undo);
+        self.forget_checkpoint(before);
+        self.take_over(checkpoint, &restored)?;
+        Ok(restored)
+    }
+
+    /// Brings the session's view in line with the restored process.
+    fn take_over(&mut self, checkpoint: &Checkpoint, restored: &Restored) -> Result<()> {
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        let now = |then: Tid| restored.id_now(then);
+        live.numbers = checkpoint.numbers.iter().map(|t| now(*t)).collect();
+        self.images.refresh(&live.process);
+        live.look(now(checkpoint.tid), &self.images)?;
+        self.listing.reset();
+        let mut gone = Vec::new();
+        for point in &mut self.points.list {
+            let lost = |id| live.process.traps().get(id).is_none();
+            if restored.change.other_program {
+                point.forget_traps();
+            } else {
+                forget_lost(point, lost);
+            }
+            if let Some((_, tid)) = &mut point.thread {
+                let renamed = restored.change.renamed.iter().find(|(old, _)| old == tid);
+                *tid = renamed.map_or(*tid, |(_, new)| *new);
+            }
+            let unbound = |w: &super::points::Watch| w.frame.is_some() && w.traps.is_empty();
+            if matches!(&point.kind, Kind::Watch(w) if unbound(w)) {
+                gone.push(point.number);
+            }
+        }
+        for number in gone {
+            self.points.list.retain(|p| p.number != number);
+            self.say(&format!(
+                "\nWatchpoint {number} deleted because the program has left the block in\n\
+                 which its expression is valid."
+            ))?;
+        }
+        self.images_changed()?;
+        if let Some(then) = &checkpoint.monitors {
+            self.monitors_back(then, now).map_err(Failure)?;
+        }
+        self.refresh_watches()
+    }
+
+    /// The values to compare with are those of now.
+    fn refresh_watches(&mut self) -> Result<()> {
+        for index in 0..self.points.list.len() {
+            let Kind::Watch(watch) = &self.points.list[index].kind else {
+                continue;
+            };
+            if watch.traps.is_empty() {
+                continue;
+            }
+            let Some(tid) = self.live.as_ref().map(|l| l.tid) else {
+                continue;
+            };
+            if let Some((value, ranges)) = self.look_at_watched(index, tid) {
+                if let Kind::Watch(watch) = &mut self.points.list[index].kind {
+                    watch.old = Some(value);
+                }
+                self.watch_ranges(index, ranges)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn info_checkpoints(&mut self, _: &str) -> Result<()> {
+        let lines = self.checkpoints.list.iter().map(|(number, checkpoint)| {
+            let threads = match checkpoint.snapshot.thread_count() {
+                1 => String::new(),
+                n => format!(", {n} threads"),
+            };
+            let memory = match checkpoint.snapshot.memory_cost() {
+                Ok(bytes) => format!(", {:.1} MB", bytes as f64 / 1e6),
+                Err(_) => ", lost".to_owned(),
+            };
+            format!("{number}  {}{threads}{memory}", checkpoint.place)
+        });
+        let lines: Vec<String> = lines.collect();
+        self.say_all(lines, "No checkpoints.")
+    }
+
+    /// The rest of `delete checkpoint [NUMBER]...`, if it is that.
+    pub(super) fn of_checkpoints(args: &str) -> Option<&str> {
+        let (word, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+        let fits = word.len() >= 2 && "checkpoints".starts_with(word);
+        fits.then_some(rest.trim())
+    }
+
+    pub(super) fn delete_checkpoints(&mut self, args: &str) -> Result<()> {
+        if args.is_empty() {
+            return failure("Which checkpoint?  delete checkpoint NUMBER");
+        }
+        for word in args.split_whitespace() {
+            let Ok(number) = word.parse() else {
+                return failure(format!("Bad checkpoint number '{word}'"));
+            };
+            self.checkpoints.get(number)?;
+            let list = &mut self.checkpoints.list;
+            let at = list.iter().position(|(n, _)| *n == number);
+            let gone = at.map(|at| list.remove(at).1);
+            self.forget_checkpoint(gone);
+        }
+        Ok(())
+    }
+
+    /// A checkpoint goes, and what the monitors kept in it.
+    fn forget_checkpoint(&mut self, checkpoint: Option<Checkpoint>) {
+        if let Some(then) = checkpoint.and_then(|c| c.monitors) {
+            self.forget_then(then);
+        }
+    }
+}
+
+/// Forgets the traps of a point that are no longer set.
+fn forget_lost(point: &mut Point, lost: impl Fn(verde_engine::TrapId) -> bool) {
+    match &mut point.kind {
+        Kind::Code { sites, .. } => {
+            for site in sites {
+                site.trap = site.trap.filter(|id| !lost(*id));
+            }
+        }
+        Kind::Watch(watch) => watch.traps.retain(|id| !lost(*id)),
+        Kind::Catch(catch) => catch.traps.retain(|id| !lost(*id)),
+    }
+}

@@ -1,0 +1,28 @@
+//! Stopping the program from another thread than the debugger's.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use verde_engine::Interrupter;
+
+/// Stops whatever program the debugger has running at the moment.
+#[derive(Clone, Default)]
+pub struct Interrupts {
+    now: Arc<Mutex<Option<Interrupter>>>,
+}
+
+impl Interrupts {
+    /// The program that runs now.
+    pub(super) fn of(&self, interrupter: Interrupter) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = Some(interrupter);
+    }
+
+    /// Stops the program: its stop is announced as one by SIGINT. Without one
+    /// that runs the next to run stops.
+    pub fn interrupt(&self) {
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let interrupter = now.clone();
+        drop(now);
+        if let Some(interrupter) = interrupter {
+            interrupter.interrupt();
+        }
+    }
+}

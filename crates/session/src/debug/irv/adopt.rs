@@ -1,0 +1,130 @@
+//! Calls that were running when somebody began to wait for their return.
+
+use super::super::Debugger;
+use super::super::live::ProcessMemory;
+use super::super::registers::to_dwarf;
+use super::Irv;
+use super::feed::Saved;
+use verde_engine::{Addr, On, Tid};
+use verde_property::{Kind, When};
+use verde_symbols::{FileAddr, Modules, backtrace};
+
+/// How far up a stack calls are looked for.
+const FRAMES: usize = 256;
+
+/// A call on a stack: where its return address is; whether the thread is at its very beginning.
+struct Found {
+    slot: Addr,
+    at_entry: bool,
+}
+
+impl Debugger {
+    /// The returns of a source became wanted: activations that are already running count, too.
+    pub(super) fn adopt_running(&mut self, irv: &mut Irv, index: usize, tid: Option<Tid>) {
+        let source = &irv.alphabet.sources[index];
+        let returns = match source.kind {
+            Kind::Call => source.when == When::After,
+            Kind::Unwound => true,
+            _ => false,
+        };
+        if !returns || source.sites.is_empty() {
+            return;
+        }
+        // A call that is left by longjmp or an exception is noticed when that happens.
+        if let Err(e) = self.observe_exits() {
+            irv.warnings.push(e.to_string());
+        }
+        let Some(live) = &mut self.live else {
+            return;
+        };
+        // Nothing has been called before the program began.
+        if irv.loading && tid.is_none() {
+            return;
+        }
+        let threads = live.process.threads();
+        let alone = threads.len() == 1;
+        // The others are stopped for the time of a look at their stacks.
+        let guard = match alone && tid.is_some() {
+            true => None,
+            false => live.process.stop_all().ok().map(|g| g.release()),
+        };
+        for thread in threads {
+            self.adopt_in(irv, index, thread);
+        }
+        if let (Some(stopped), Some(live)) = (guard, &mut self.live) {
+            for thread in stopped {
+                // It ended meanwhile, which is reported.
+                let _ = live.process.resume(thread);
+            }
+        }
+    }
+
+    fn adopt_in(&mut self, irv: &mut Irv, index: usize, tid: Tid) {
+        for site in 0..irv.alphabet.sources[index].sites.len() {
+            let place = &irv.alphabet.sources[index].sites[site];
+            let (On::Return(at) | On::Call(at)) = place.on else {
+                continue;
+            };
+            let Some(id) = place.trap else {
+                continue;
+            };
+            let found = self.calls_of(at, tid);
+            if found.is_empty() {
+                continue;
+            }
+            let slots: Vec<Addr> = found.iter().map(|f| f.slot).collect();
+            let Some(live) = &mut self.live else {
+                return;
+            };
+            let Ok(calls) = live.process.adopt_calls(id, tid, at, &slots) else {
+                continue;
+            };
+            for (call, found) in calls.into_iter().zip(&found) {
+                // At its first instruction a call has all its values; later they are gone.
+                if let Some(call) = call
+                    && found.at_entry
+                {
+                    let saved = self.entry_values(irv, tid, id);
+                    irv.saved.extend(saved.map(|s: Saved| (call, s)));
+                }
+            }
+        }
+    }
+
+    /// The activations of the function that begins at an address, innermost first.
+    fn calls_of(&self, function: Addr, tid: Tid) -> Vec<Found> {
+        let Some(live) = &self.live else {
+            return Vec::new();
+        };
+        let Ok(regs) = live.process.regs(tid) else {
+            return Vec::new();
+        };
+        let Some((module, bias)) = self.images.module_at(function.0) else {
+            return Vec::new();
+        };
+        let entry = FileAddr::of(function.0, bias);
+        let Some(wanted) = module.function_at(entry) else {
+            return Vec::new();
+        };
+        let memory = ProcessMemory(&live.process);
+        let (frames, _) = backtrace(&self.images, &memory, to_dwarf(regs), FRAMES);
+        let mut out = Vec::new();
+        for frame in &frames {
+            let (Some(cfa), Some(at)) = (frame.cfa, frame.file_addr()) else {
+                continue;
+            };
+            let inside = |r: &(FileAddr, FileAddr)| r.0 <= at && at < r.1;
+            let same = frame
+                .module
+                .as_ref()
+                .is_some_and(|(m, _)| std::sync::Arc::ptr_eq(m, &module));
+            if same && wanted.ranges.iter().any(inside) {
+                out.push(Found {
+                    slot: Addr(cfa.wrapping_sub(8)),
+                    at_entry: frame.is_exact && frame.pc == function.0,
+                });
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,268 @@
+//! `info monitors`, `info slices`, `info events`, and monitors in conditions.
+
+use super::super::Debugger;
+use super::super::failure::{Result, failure};
+use super::Irv;
+use super::filter::Filter;
+use super::host::{current_states, env_object};
+use crate::json::Object;
+use crate::rows::history_rows;
+use verde_monitor::{Monitor, SlotRef};
+use verde_property::StateId;
+
+/// Slices shown at once.
+const MOST: usize = 1000;
+
+impl Debugger {
+    pub(in super::super) fn info_monitors(&mut self, _: &str) -> Result<()> {
+        let Some(irv) = self.irv.take() else {
+            return self.say("No monitors.");
+        };
+        let mut lines = Vec::new();
+        for one in &irv.ones {
+            let mark = if irv.current == Some(one.id) {
+                '*'
+            } else {
+                ' '
+            };
+            let Some(m) = &one.monitor else {
+                lines.push(format!("{mark} {}  (no property)", one.name));
+                continue;
+            };
+            let slices = m.slices();
+            let what = match (one.dropped, one.switches.halted, one.running) {
+                (true, ..) => "dropped",
+                (_, true, _) => "stopped",
+                (_, _, false) => "not running",
+                _ => "running",
+            };
+            lines.push(format!(
+                "{mark} {}  {}  {what}  {}  {} slices: {}",
+                one.name,
+                m.property().source.name,
+                slices.verdict().word(),
+                slices.live().max(1),
+                counts(m)
+            ));
+            lines.push(format!(
+                "    states: {}; violations: {}",
+                current_states(slices).join(", "),
+                one.violations
+            ));
+        }
+        self.irv = Some(irv);
+        if lines.is_empty() {
+            return self.say("No monitors.");
+        }
+        for line in lines {
+            self.say(&line)?;
+        }
+        Ok(())
+    }
+
+    pub(in super::super) fn info_slices(&mut self, args: &str) -> Result<()> {
+        let lines = self.chosen(args, |irv, index, slice| {
+            let one = &irv.ones[index];
+            let m = one.monitor.as_ref()?;
+            let slices = m.slices();
+            let bound = Object::of(&slices.bindings(slice));
+            let who = match bound.is_empty() {
+                true => "(root)".to_owned(),
+                false => format!("[{bound}]"),
+            };
+            let state = m.property().state(slices.state(slice));
+            let (name, verdict) = (state.name.clone(), state.verdict.word());
+            let monitor = one.name.clone();
+            let env = env_object(m.slices(), slice, &mut irv.python);
+            Some(vec![format!("{monitor} {who}  {name}  {verdict}  ({env})")])
+        })?;
+        self.say_list(lines)
+    }
+
+    pub(in super::super) fn info_events(&mut self, args: &str) -> Result<()> {
+        let (stacks, args) = match args.strip_prefix("-stacks") {
+            Some(rest) => (true, rest.trim()),
+            None => (false, args),
+        };
+        let lines = self.chosen(args, |irv, index, slice| {
+            let one = &irv.ones[index];
+            let m = one.monitor.as_ref()?;
+            let slices = m.slices();
+            let rows = history_rows(m, slices.history(slice), irv.choices.history);
+            if rows.is_empty() {
+                return None;
+            }
+            let bound = Object::of(&slices.bindings(slice));
+            let who = match bound.is_empty() {
+                true => String::new(),
+                false => format!(" [{bound}]"),
+            };
+            let mut lines = vec![format!("{}{who}:", one.name)];
+            for row in rows {
+                let loc = row.loc.map(|l| format!("  {l}")).unwrap_or_default();
+                let tid = row.tid.map(|t| format!("  thread {t}")).unwrap_or_default();
+                let step = match row.taken {
+                    true => format!("{} -> {}", row.from, row.to),
+                    false => "-".to_owned(),
+                };
+                lines.push(format!(
+                    "{:>8}  {}({})  {step}{loc}{tid}",
+                    row.n, row.event, row.args
+                ));
+                if stacks {
+                    let frames = irv.stacks.get(&row.n);
+                    for (i, frame) in frames.iter().flat_map(|f| f.iter()).enumerate() {
+                        lines.push(format!("            #{i} {frame}"));
+                    }
+                }
+            }
+            Some(lines)
+        })?;
+        self.say_list(lines)
+    }
+
+    /// Runs something for each slice that a filter chooses, in the order of their creation.
+    fn chosen(
+        &mut self,
+        filter: &str,
+        mut f: impl FnMut(&mut Irv, usize, SlotRef) -> Option<Vec<String>>,
+    ) -> Result<Vec<String>> {
+        let filter = Filter::parse(filter);
+        let Some(mut irv) = self.irv.take() else {
+            return failure("No monitors.");
+        };
+        let mut lines = Vec::new();
+        for index in 0..irv.ones.len() {
+            let Irv { ones, python, .. } = &mut *irv;
+            let Some(m) = &ones[index].monitor else {
+                continue;
+            };
+            let slices = m.slices();
+            let mut found: Vec<SlotRef> = slices
+                .iter()
+                .filter(|r| filter.fits(slices, *r, python))
+                .collect();
+            found.sort_by_key(|r| slices.created(*r));
+            let total = found.len();
+            for slice in found.into_iter().take(MOST) {
+                lines.extend(f(&mut irv, index, slice).unwrap_or_default());
+            }
+            if total > MOST {
+                lines.push(format!("... and {} more; a filter helps", total - MOST));
+            }
+        }
+        self.irv = Some(irv);
+        Ok(lines)
+    }
+
+    fn say_list(&mut self, lines: Vec<String>) -> Result<()> {
+        if lines.is_empty() {
+            return self.say("None.");
+        }
+        for line in lines {
+            self.say(&line)?;
+        }
+        Ok(())
+    }
+
+    /// A condition with every `state(PROPERTY) == "NAME"` put in as 1 or 0; nothing when it asks
+    /// for no state. `assume`: no monitors are asked.
+    pub(in super::super) fn with_states(
+        &self,
+        condition: &str,
+        assume: bool,
+    ) -> Result<Option<String>> {
+        let mut out = String::new();
+        let mut rest = condition;
+        let mut any = false;
+        while let Some(at) = find_state(rest) {
+            any = true;
+            out += &rest[..at];
+            let (property, equal, state, len) = read_state(&rest[at..])?;
+            let truth = match assume {
+                true => true,
+                false => self.is_in_state(property, state)? == equal,
+            };
+            out += if truth { "1" } else { "0" };
+            rest = &rest[at + len..];
+        }
+        out += rest;
+        Ok(any.then_some(out))
+    }
+
+    fn is_in_state(&self, property: &str, state: &str) -> Result<bool> {
+        let monitors = self.irv.iter().flat_map(|irv| &irv.ones);
+        let mut fitting = monitors.filter_map(|o| {
+            let m = o.monitor.as_ref()?;
+            (o.name == property || m.property().name == property).then_some(m)
+        });
+        let Some(m) = fitting.next() else {
+            return failure(format!("There is no monitor of a property {property}."));
+        };
+        let states = &m.property().states;
+        match states.iter().position(|s| s.name == state) {
+            Some(index) => Ok(m.slices().in_state(StateId(index as u16)) > 0),
+            None => failure(format!("Property {property} has no state {state}.")),
+        }
+    }
+}
+
+/// Where `state(` begins as a word.
+fn find_state(text: &str) -> Option<usize> {
+    let mut from = 0;
+    while let Some(at) = text[from..].find("state(") {
+        let at = from + at;
+        let before = text[..at].chars().next_back();
+        if !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.' || c == '>') {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+    None
+}
+
+/// `state(queue) == "sink"`: property, whether it must be equal, state, bytes read.
+fn read_state(text: &str) -> Result<(&str, bool, &str, usize)> {
+    let wrong = "A state is asked for as state(PROPERTY) == \"NAME\".";
+    let Some((property, after)) = text["state(".len()..].split_once(')') else {
+        return failure(wrong);
+    };
+    let trimmed = after.trim_start();
+    let equal = trimmed.starts_with("==");
+    if !equal && !trimmed.starts_with("!=") {
+        return failure(wrong);
+    }
+    let quoted = trimmed[2..].trim_start();
+    let Some((state, end)) = quoted.strip_prefix('"').and_then(|q| q.split_once('"')) else {
+        return failure(wrong);
+    };
+    Ok((property.trim(), equal, state, text.len() - end.len()))
+}
+
+/// `2 in ready, 1 in sink`.
+fn counts(m: &Monitor) -> String {
+    let states = m.property().states.iter().enumerate();
+    let parts: Vec<String> = states
+        .filter_map(|(i, s)| {
+            let n = m.slices().in_state(StateId(i as u16));
+            (n > 0).then(|| format!("{n} in {}", s.name))
+        })
+        .collect();
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_in_conditions() {
+        assert_eq!(find_state("x > 1 && state(q) == \"a\""), Some(9));
+        assert_eq!(find_state("my_state(q)"), None);
+        let text = "state( q ) != \"sink\" && x";
+        let (property, equal, state, len) = read_state(text).unwrap_or(("", true, "", 0));
+        assert_eq!((property, equal, state), ("q", false, "sink"));
+        assert_eq!(&text[len..], " && x");
+        assert!(read_state("state(q").is_err());
+    }
+}

@@ -1,0 +1,119 @@
+//! Monitors in checkpoints: saved and restored with the program.
+
+use super::super::Debugger;
+use super::feed::Saved;
+use super::{Irv, MonitorId};
+use rustc_hash::FxHashMap;
+use verde_engine::{CallId, Cause, Tid};
+use verde_monitor::Monitor;
+use verde_pyhost::PythonHost;
+
+/// The monitors as they were at a checkpoint. The scenario's memory is not among it: it must
+/// remember that it went back.
+pub(in super::super) struct Then {
+    monitors: Vec<(MonitorId, Monitor, u64)>,
+    saved: FxHashMap<CallId, Saved>,
+    deferred: Vec<(Tid, Cause)>,
+    n: u64,
+    relevant: u64,
+}
+
+impl Debugger {
+    /// A copy of every monitor's state.
+    pub(in super::super) fn monitors_then(&mut self) -> Result<Option<Then>, String> {
+        let Some(irv) = &mut self.irv else {
+            return Ok(None);
+        };
+        let mut monitors = Vec::new();
+        for one in &irv.ones {
+            if let Some(m) = &one.monitor {
+                let copy = m.snapshot(&mut irv.python).map_err(|r| r.error)?;
+                monitors.push((one.id, copy, one.violations));
+            }
+        }
+        Ok(Some(Then {
+            monitors,
+            saved: irv.saved.clone(),
+            deferred: irv.deferred.clone(),
+            n: irv.n,
+            relevant: irv.relevant,
+        }))
+    }
+
+    /// Puts the monitors back to where they were; their traps follow.
+    pub(in super::super) fn monitors_back(
+        &mut self,
+        then: &Then,
+        id_now: impl Fn(Tid) -> Tid,
+    ) -> Result<(), String> {
+        let Some(mut irv) = self.irv.take() else {
+            return Ok(());
+        };
+        let done = irv.go_back(then, id_now);
+        // Where data are now is another question than where they were a moment ago.
+        for index in 0..irv.alphabet.sources.len() {
+            irv.unwatch_datum(index, &mut self.live);
+        }
+        let tid = self.live.as_ref().map(|l| l.tid);
+        self.instrument(&mut irv, tid);
+        for index in 0..irv.alphabet.sources.len() {
+            let source = &irv.alphabet.sources[index];
+            if source.wanted > 0 && source.datum.is_some() {
+                self.watch_datum(&mut irv, index, tid);
+            }
+        }
+        self.say_complaints(&mut irv);
+        self.irv = Some(irv);
+        done
+    }
+
+    /// A checkpoint is forgotten: Python's values in it go.
+    pub(in super::super) fn forget_then(&mut self, then: Then) {
+        if let Some(irv) = &mut self.irv {
+            then.discard(&mut irv.python);
+        }
+    }
+}
+
+impl Then {
+    fn discard(self, python: &mut PythonHost) {
+        for (_, monitor, _) in self.monitors {
+            monitor.discard(python);
+        }
+    }
+}
+
+impl Irv {
+    fn go_back(&mut self, then: &Then, id_now: impl Fn(Tid) -> Tid) -> Result<(), String> {
+        for (id, monitor, violations) in &then.monitors {
+            // A monitor that was deleted since stays deleted; one that has another property
+            // now keeps that.
+            let Some(index) = self.position(*id) else {
+                continue;
+            };
+            let same = |m: &Monitor| m.property().uid == monitor.property().uid;
+            if !self.ones[index].monitor.as_ref().is_some_and(same) {
+                continue;
+            }
+            let copy = monitor
+                .snapshot(&mut self.python)
+                .map_err(|r| r.error.clone())?;
+            let one = &mut self.ones[index];
+            if let Some(old) = one.monitor.replace(copy) {
+                old.discard(&mut self.python);
+            }
+            one.violations = *violations;
+            one.version = u64::MAX;
+            one.recorder.clear();
+        }
+        self.saved.clone_from(&then.saved);
+        self.deferred = then
+            .deferred
+            .iter()
+            .map(|(tid, cause)| (id_now(*tid), *cause))
+            .collect();
+        self.n = then.n;
+        self.relevant = then.relevant;
+        Ok(())
+    }
+}

@@ -1,0 +1,62 @@
+//! The terminal belongs to the program while it runs, and to the debugger
+//! while it is stopped.
+
+use super::Debugger;
+use std::io::IsTerminal;
+use verde_sys::terminal::Terminal;
+
+/// The terminal that the debugger and a launched program share.
+#[derive(Default)]
+pub(super) struct Shared {
+    /// Somebody is to use the program through it.
+    wanted: bool,
+    terminal: Option<Terminal>,
+}
+
+impl Shared {
+    /// Takes note of the terminal, if somebody sits at one. `true`: the
+    /// program is to be started in a process group of its own.
+    pub fn open(&mut self) -> bool {
+        self.terminal = match self.wanted && std::io::stdin().is_terminal() {
+            true => Terminal::open(),
+            false => None,
+        };
+        self.terminal.is_some()
+    }
+
+    /// The program is stopped or gone: the terminal is the debugger's.
+    pub fn take(&mut self) {
+        if let Some(terminal) = &mut self.terminal
+            && let Err(error) = terminal.take()
+        {
+            tell(&error);
+        }
+    }
+
+    /// There is no program any more.
+    pub fn close(&mut self) {
+        self.take();
+        self.terminal = None;
+    }
+}
+
+/// A terminal that is gone hangs up on both sides, which they notice.
+fn tell(error: &verde_sys::SysError) {
+    tracing::debug!(%error, "terminal not handed over");
+}
+
+impl Debugger {
+    /// The programs launched get the terminal while they run, and ^C.
+    pub fn share_terminal(&mut self) {
+        self.terminal.wanted = true;
+    }
+
+    /// The program is about to run: it reads the terminal, and gets ^C.
+    pub(super) fn give_terminal(&mut self) {
+        if let (Some(live), Some(terminal)) = (&self.live, &mut self.terminal.terminal)
+            && let Err(error) = terminal.give(live.process.pid())
+        {
+            tell(&error);
+        }
+    }
+}

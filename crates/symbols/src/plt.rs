@@ -1,0 +1,35 @@
+//! Stubs that jump to functions of other modules.
+
+use crate::addr::FileAddr;
+use crate::module::Module;
+use object::{Object, ObjectSymbol, RelocationTarget};
+
+/// `jmp *disp(%rip)`, the heart of every stub.
+const JUMP: [u8; 2] = [0xff, 0x25];
+/// Before it there may be `endbr64` and a `bnd` prefix.
+const LONGEST: usize = 16;
+
+impl Module {
+    /// The function of another module that the stub at an address leads to, as the linker calls it.
+    pub fn plt_target(&self, stub: FileAddr) -> Option<&'static str> {
+        if !self.is_plt(stub) {
+            return None;
+        }
+        let bytes = self.bytes_at(stub, LONGEST)?;
+        let jump = bytes.windows(2).position(|w| w == JUMP)?;
+        let displacement = bytes.get(jump + 2..jump + 6)?;
+        let displacement = i32::from_le_bytes(displacement.try_into().ok()?);
+        let next = stub.0.wrapping_add(jump as u64 + 6);
+        let slot = next.wrapping_add_signed(displacement.into());
+        let file = &self.elf.file;
+        let mut relocations = file.dynamic_relocations()?;
+        let (_, relocation) = relocations.find(|(at, _)| *at == slot)?;
+        match relocation.target() {
+            RelocationTarget::Symbol(index) => {
+                let mut symbols = file.dynamic_symbols();
+                symbols.find(|s| s.index() == index)?.name().ok()
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Open descriptors of another process: what /proc says of them, and what can
+//! be asked and set through a duplicate of ours.
+
+use crate::Tid;
+use crate::error::{Result, SysError, check};
+use std::fs;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+/// One descriptor.
+#[derive(Clone, Debug)]
+pub struct Descriptor {
+    /// Its number.
+    pub number: RawFd,
+    /// What it leads to: a path, `pipe:[1234]`, `anon_inode:[eventfd]`.
+    pub target: String,
+    /// Its fdinfo file.
+    info: String,
+}
+
+/// The open descriptors of a process.
+pub fn of_process(pid: Tid) -> Result<Vec<Descriptor>> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd"))
+        .map_err(|e| SysError::from_io("list /proc/pid/fd", &e))?;
+    let mut list = Vec::new();
+    for entry in entries.flatten() {
+        let Some(number) = entry.file_name().to_str().and_then(|n| n.parse().ok()) else {
+            continue;
+        };
+        let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}"));
+        if let (Ok(target), Ok(info)) = (fs::read_link(entry.path()), info) {
+            list.push(Descriptor {
+                number,
+                target: target.to_string_lossy().into_owned(),
+                info,
+            });
+        }
+    }
+    list.sort_by_key(|d| d.number);
+    Ok(list)
+}
+
+impl Descriptor {
+    /// A line `name: value` of its fdinfo.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        let mut lines = self.info.lines();
+        lines.find_map(|l| Some(l.strip_prefix(name)?.strip_prefix(':')?.trim()))
+    }
+
+    /// Every line of its fdinfo that begins with this.
+    pub fn fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let lines = self.info.lines();
+        lines.filter_map(move |l| Some(l.strip_prefix(name)?.strip_prefix(':')?.trim()))
+    }
+
+    /// The flags it was opened with.
+    pub fn flags(&self) -> i32 {
+        let flags = self.field("flags");
+        flags
+            .and_then(|f| i32::from_str_radix(f, 8).ok())
+            .unwrap_or(0)
+    }
+
+    /// It can be read.
+    pub fn reads(&self) -> bool {
+        matches!(
+            self.flags() & libc::O_ACCMODE,
+            libc::O_RDONLY | libc::O_RDWR
+        )
+    }
+
+    /// It can be written.
+    pub fn writes(&self) -> bool {
+        matches!(
+            self.flags() & libc::O_ACCMODE,
+            libc::O_WRONLY | libc::O_RDWR
+        )
+    }
+
+    /// The number of the inode in a target like `pipe:[1234]`, if it is of
+    /// this kind.
+    pub fn inode(&self, kind: &str) -> Option<u64> {
+        let rest = self.target.strip_prefix(kind)?.strip_prefix(":[")?;
+        rest.strip_suffix(']')?.parse().ok()
+    }
+}
+
+/// Flags that can be changed after the open.
+const CHANGEABLE: i32 = libc::O_APPEND | libc::O_NONBLOCK | libc::O_ASYNC | libc::O_DIRECT;
+
+/// Gives an open file the changeable ones of these flags; its flags before.
+pub fn set_flags(fd: BorrowedFd<'_>, flags: i32) -> Result<i32> {
+    // SAFETY: no memory is involved.
+    let now = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) };
+    check("F_GETFL", now.into())?;
+    if (now ^ flags) & CHANGEABLE != 0 {
+        // SAFETY: as above.
+        let done = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags) };
+        check("F_SETFL", done.into())?;
+    }
+    Ok(now)
+}
+
+/// Moves the offset of an open file.
+pub fn seek(fd: OwnedFd, offset: u64) -> Result<()> {
+    let mut file = fs::File::from(fd);
+    let done = file.seek(SeekFrom::Start(offset));
+    done.map(drop).map_err(|e| SysError::from_io("lseek", &e))
+}
+
+/// Without waiting, whatever the open file's flags are.
+fn at_once<T>(fd: OwnedFd, act: impl FnOnce(&mut fs::File) -> T) -> Result<T> {
+    let before = set_flags(fd.as_fd(), libc::O_NONBLOCK)?;
+    let mut file = fs::File::from(fd);
+    let result = act(&mut file);
+    set_flags(file.as_fd(), before)?;
+    Ok(result)
+}
+
+/// Takes out everything that can be read at once.
+pub fn drain(fd: OwnedFd) -> Result<Vec<u8>> {
+    at_once(fd, |file| {
+        let mut all = Vec::new();
+        // It ends with "would block".
+        let _ = file.read_to_end(&mut all);
+        all
+    })
+}
+
+/// Takes out one message, record or counter; `None`: there is none.
+pub fn take_message(fd: OwnedFd) -> Result<Option<Vec<u8>>> {
+    at_once(fd, |file| {
+        let mut message = vec![0; 1 << 18];
+        match file.read(&mut message) {
+            Ok(len) if len > 0 => {
+                message.truncate(len);
+                Some(message)
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Writes bytes that there is room for.
+pub fn fill(fd: OwnedFd, bytes: &[u8]) -> Result<()> {
+    at_once(fd, |file| file.write_all(bytes))?.map_err(|e| SysError::from_io("write", &e))
+}
+
+/// The contents of a pipe, which keeps them.
+pub fn pipe_contents(read_end: BorrowedFd<'_>) -> Result<Vec<u8>> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for the two descriptors.
+    let made = unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) };
+    check("pipe", made.into())?;
+    // SAFETY: both descriptors are new and ours.
+    let (reader, writer) = unsafe {
+        (
+            fs::File::from_raw_fd(ends[0]),
+            OwnedFd::from_raw_fd(ends[1]),
+        )
+    };
+    // SAFETY: no memory is involved; a refused size leaves the usual one.
+    let size = unsafe {
+        let size = libc::fcntl(read_end.as_raw_fd(), libc::F_GETPIPE_SZ);
+        libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, size);
+        size
+    };
+    // SAFETY: as above.
+    let copied = unsafe {
+        libc::tee(
+            read_end.as_raw_fd(),
+            writer.as_raw_fd(),
+            size.max(0) as usize,
+            libc::SPLICE_F_NONBLOCK,
+        )
+    };
+    // An error: it is empty.
+    let mut contents = vec![0; copied.max(0) as usize];
+    (&reader)
+        .read_exact(&mut contents)
+        .map_err(|e| SysError::from_io("read pipe", &e))?;
+    Ok(contents)
+}
+
+/// Modes of a terminal.
+#[derive(Clone)]
+pub struct TerminalModes(libc::termios);
+
+impl TerminalModes {
+    /// Of a terminal that is not this process's own; `None` for other files.
+    pub fn of(fd: BorrowedFd<'_>) -> Option<TerminalModes> {
+        // SAFETY: termios is plain data, filled in by the call.
+        unsafe {
+            let mut modes: libc::termios = std::mem::zeroed();
+            if libc::tcgetattr(fd.as_raw_fd(), &mut modes) != 0 {
+                return None;
+            }
+            // Only a controlling terminal tells its foreground group.
+            (libc::tcgetpgrp(fd.as_raw_fd()) == -1).then_some(TerminalModes(modes))
+        }
+    }
+
+    /// Sets them.
+    pub fn apply(&self, fd: BorrowedFd<'_>) -> Result<()> {
+        // SAFETY: the modes were filled in by tcgetattr.
+        let done = unsafe { libc::tcsetattr(fd.as_raw_fd(), libc::TCSANOW, &self.0) };
+        check("tcsetattr", done.into()).map(drop)
+    }
+}
+
+/// A moment or a period: seconds and nanoseconds.
+pub type Time = (i64, i64);
+
+/// Sets a timer descriptor: time to its next expiration and its period.
+pub fn set_timer(fd: BorrowedFd<'_>, value: Time, interval: Time) -> Result<()> {
+    let time = |(tv_sec, tv_nsec): Time| libc::timespec { tv_sec, tv_nsec };
+    let spec = libc::itimerspec {
+        it_interval: time(interval),
+        it_value: time(value),
+    };
+    // SAFETY: `spec` is valid; nothing is asked back.
+    let done = unsafe { libc::timerfd_settime(fd.as_raw_fd(), 0, &spec, std::ptr::null_mut()) };
+    check("timerfd_settime", done.into()).map(drop)
+}
+
+/// The kind of a Unix socket: a stream, or messages.
+pub fn is_stream(fd: BorrowedFd<'_>) -> Result<bool> {
+    let mut kind: libc::c_int = 0;
+    let mut len = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: `kind` has the size given.
+    let done = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_TYPE,
+            (&raw mut kind).cast(),
+            &mut len,
+        )
+    };
+    check("SO_TYPE", done.into())?;
+    Ok(kind == libc::SOCK_STREAM)
+}

@@ -1,0 +1,270 @@
+//! Code of ours that runs in the program, to save and re-create threads with
+//! one stop instead of one for each system call.
+//!
+//! It uses no stack and no memory but the entries it is given, and every part
+//! ends in an int3. The kernel's numbers are those of x86-64.
+
+use crate::Addr;
+use std::arch::global_asm;
+
+global_asm!(
+    ".pushsection .rodata.verde_payload, \"a\"",
+    ".globl verde_payload_start, verde_payload_save, verde_payload_threads",
+    ".globl verde_payload_self, verde_payload_end",
+    "verde_payload_start:",
+    // rbx: a save entry. sigaltstack(0, entry), prctl(PR_GET_TID_ADDRESS).
+    "verde_payload_save:",
+    "mov eax, 131",
+    "xor edi, edi",
+    "mov rsi, rbx",
+    "syscall",
+    "mov eax, 157",
+    "mov edi, 40",
+    "lea rsi, [rbx + 24]",
+    "syscall",
+    "int3",
+    ".balign 16",
+    // rbx: thread entries, r12: their number. clone3 for each.
+    "verde_payload_threads:",
+    "2: test r12, r12",
+    "jz 3f",
+    "mov eax, 435",
+    "mov rdi, rbx",
+    "mov esi, 88",
+    "syscall",
+    "test rax, rax",
+    "jz verde_payload_self",
+    "mov [rbx + 96], rax",
+    "js 3f",
+    "add rbx, 256",
+    "dec r12",
+    "jmp 2b",
+    "3: int3",
+    ".balign 16",
+    // rbx: the thread's own entry.
+    "verde_payload_self:",
+    // set_robust_list
+    "mov rdi, [rbx + 104]",
+    "test rdi, rdi",
+    "jz 4f",
+    "mov rsi, [rbx + 112]",
+    "mov eax, 273",
+    "syscall",
+    // rseq
+    "4: mov rdi, [rbx + 120]",
+    "test rdi, rdi",
+    "jz 5f",
+    "mov rsi, [rbx + 128]",
+    "xor edx, edx",
+    "mov r10, [rbx + 136]",
+    "mov eax, 334",
+    "syscall",
+    "mov [rbx + 184], rax",
+    // sigaltstack
+    "5: lea rdi, [rbx + 144]",
+    "xor esi, esi",
+    "mov eax, 131",
+    "syscall",
+    // prctl(PR_SET_NAME)
+    "mov edi, 15",
+    "lea rsi, [rbx + 168]",
+    "mov eax, 157",
+    "syscall",
+    "int3",
+    "verde_payload_end:",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    static verde_payload_start: u8;
+    static verde_payload_save: u8;
+    static verde_payload_threads: u8;
+    static verde_payload_self: u8;
+    static verde_payload_end: u8;
+}
+
+fn offset(of: *const u8) -> u64 {
+    of as u64 - (&raw const verde_payload_start) as u64
+}
+
+/// The code, to be copied anywhere.
+pub fn code() -> &'static [u8] {
+    let start = &raw const verde_payload_start;
+    // SAFETY: both symbols bound one object of read-only data.
+    unsafe { std::slice::from_raw_parts(start, offset(&raw const verde_payload_end) as usize) }
+}
+
+/// Where in the code a thread asks for its own state; rbx: a [`SaveEntry`].
+pub fn save(base: Addr) -> Addr {
+    base + offset(&raw const verde_payload_save)
+}
+
+/// Where in the code threads are created; rbx: the first [`ThreadEntry`], r12:
+/// how many. Stops early at an entry whose result is an error.
+pub fn threads(base: Addr) -> Addr {
+    base + offset(&raw const verde_payload_threads)
+}
+
+/// Where in the code a thread sets its own state; rbx: its [`ThreadEntry`].
+pub fn own_state(base: Addr) -> Addr {
+    base + offset(&raw const verde_payload_self)
+}
+
+/// An alternate signal stack as the kernel describes it (`stack_t`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AltStack {
+    words: [u64; 3],
+}
+
+impl AltStack {
+    /// None.
+    pub const OFF: AltStack = AltStack {
+        words: [0, libc::SS_DISABLE as u64, 0],
+    };
+
+    /// To be set again: being on it is no property of the stack.
+    pub fn settable(self) -> AltStack {
+        let mut words = self.words;
+        words[1] &= !(libc::SS_ONSTACK as u64);
+        AltStack { words }
+    }
+}
+
+/// What a thread said about itself.
+#[derive(Clone, Copy, Debug)]
+pub struct SaveEntry {
+    /// Its alternate signal stack.
+    pub stack: AltStack,
+    /// The word that the kernel clears when it ends, 0 for none.
+    pub clear_tid: u64,
+}
+
+impl SaveEntry {
+    /// Bytes of one entry.
+    pub const SIZE: u64 = 32;
+
+    /// Reads an entry that the code has filled in.
+    pub fn decode(bytes: &[u8]) -> Option<SaveEntry> {
+        let word = |i: usize| {
+            let bytes = bytes.get(8 * i..8 * i + 8)?;
+            Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+        };
+        // The flags are an int with padding behind it.
+        let words = [word(0)?, word(1)? & 0xffff_ffff, word(2)?];
+        Some(SaveEntry {
+            stack: AltStack { words },
+            clear_tid: word(3)?,
+        })
+    }
+}
+
+/// Arguments of clone3, in the kernel's order (`struct clone_args`).
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)]
+pub struct CloneArgs {
+    pub flags: u64,
+    pub child_tid: u64,
+    pub tls: u64,
+    /// Address of an array of ids, one for each PID namespace level.
+    pub set_tid: u64,
+    pub set_tid_size: u64,
+}
+
+impl CloneArgs {
+    /// Bytes of the kernel's structure.
+    pub const SIZE: u64 = 88;
+    /// Where `set_tid_size` is; `set_tid` is the word before.
+    pub const SET_TID_SIZE: u64 = 72;
+
+    /// The kernel's structure.
+    pub fn words(&self) -> [u64; 11] {
+        let mut words = [0; 11];
+        words[0] = self.flags;
+        words[2] = self.child_tid;
+        words[7] = self.tls;
+        words[8] = self.set_tid;
+        words[9] = self.set_tid_size;
+        words
+    }
+}
+
+/// A thread to be created, and the state it gives itself.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadEntry {
+    /// How to create it; `set_tid` leads to this entry's `tid`.
+    pub clone: CloneArgs,
+    /// The id it shall have.
+    pub tid: i32,
+    /// Its list of robust futexes and the size of its head.
+    pub robust: (u64, u64),
+    /// Its restartable sequences: address, size, signature.
+    pub rseq: (u64, u64, u64),
+    /// Its alternate signal stack.
+    pub stack: AltStack,
+    /// Its name, NUL at the end.
+    pub name: [u8; 16],
+}
+
+impl ThreadEntry {
+    /// Bytes of one entry.
+    pub const SIZE: u64 = 256;
+    /// Where the id is.
+    pub const TID: u64 = 88;
+    /// Where clone3 leaves its result.
+    pub const RESULT: u64 = 96;
+    /// Where the rseq system call leaves its result.
+    pub const RSEQ_RESULT: u64 = 184;
+
+    /// The entry as the code reads it.
+    pub fn encode(&self) -> [u8; 256] {
+        let mut words = [0u64; 32];
+        words[..11].copy_from_slice(&self.clone.words());
+        words[11] = self.tid as u32 as u64;
+        (words[13], words[14]) = self.robust;
+        (words[15], words[16], words[17]) = self.rseq;
+        words[18..21].copy_from_slice(&self.stack.words);
+        let mut bytes = [0; 256];
+        for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            *place = word.to_ne_bytes();
+        }
+        bytes[168..184].copy_from_slice(&self.name);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_inside_and_end_in_int3() {
+        let code = code();
+        assert_eq!(code.last(), Some(&0xcc));
+        for part in [save(Addr(0)), threads(Addr(0)), own_state(Addr(0))] {
+            assert!((part.0 as usize) < code.len());
+        }
+        assert_eq!(save(Addr(0)), Addr(0));
+        assert!(threads(Addr(0)) < own_state(Addr(0)));
+    }
+
+    #[test]
+    fn entries_have_their_fields_where_the_code_looks() {
+        let entry = ThreadEntry {
+            clone: CloneArgs {
+                flags: 1,
+                set_tid_size: 2,
+                ..CloneArgs::default()
+            },
+            tid: 3,
+            robust: (4, 5),
+            rseq: (6, 7, 8),
+            stack: AltStack { words: [9, 10, 11] },
+            name: *b"0123456789abcde\0",
+        };
+        let bytes = entry.encode();
+        let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
+        let seen = [0, 72, 88, 104, 112, 120, 128, 136, 144, 152, 160].map(word);
+        assert_eq!(seen, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        assert_eq!(&bytes[168..184], b"0123456789abcde\0");
+    }
+}

@@ -1,0 +1,56 @@
+//! A process held by a descriptor: its id cannot come to mean another one.
+
+use crate::Tid;
+use crate::error::{Result, SysError};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// A process.
+#[derive(Debug)]
+pub struct PidFd {
+    fd: OwnedFd,
+}
+
+fn owned(call: &'static str, fd: libc::c_long) -> Result<OwnedFd> {
+    if fd < 0 {
+        return Err(SysError::last(call));
+    }
+    // SAFETY: the kernel just returned this descriptor, nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+impl PidFd {
+    /// Holds a process.
+    pub fn open(pid: Tid) -> Result<PidFd> {
+        // SAFETY: no memory is involved.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.0, 0) };
+        Ok(PidFd {
+            fd: owned("pidfd_open", fd)?,
+        })
+    }
+
+    /// A descriptor of the process, as one of ours.
+    pub fn descriptor(&self, number: RawFd) -> Result<OwnedFd> {
+        // SAFETY: no memory is involved.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_getfd, self.fd.as_raw_fd(), number, 0) };
+        owned("pidfd_getfd", fd)
+    }
+
+    /// Kills the process, whatever it is doing.
+    pub fn kill(&self) -> Result<()> {
+        let info = std::ptr::null::<libc::siginfo_t>();
+        // SAFETY: without an info the kernel makes its own.
+        let done = unsafe {
+            libc::syscall(
+                libc::SYS_pidfd_send_signal,
+                self.fd.as_raw_fd(),
+                libc::SIGKILL,
+                info,
+                0,
+            )
+        };
+        match done {
+            0 => Ok(()),
+            _ => Err(SysError::last("pidfd_send_signal")),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Checkpoints at the prompt of `verde debug`.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+type Fallible = Result<(), Box<dyn std::error::Error>>;
+
+const SOURCE: &str = r#"#include <stdio.h>
+int counter;
+static int inner(int k) {
+    int local = k * 2;
+    counter += local;
+    return local;
+}
+int main(void) {
+    int total = 0;
+    for (int i = 1; i <= 5; i++)
+        total += inner(i);
+    printf("total %d counter %d\n", total, counter);
+    return 0;
+}
+"#;
+
+/// What `verde debug` prints for these commands; failed ones are shown too.
+fn session(commands: &[&str]) -> Result<String, Box<dyn std::error::Error>> {
+    let dir = tempfile::tempdir()?;
+    std::fs::write(dir.path().join("prog.c"), SOURCE)?;
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-g", "-O0", "-o", "prog", "prog.c"]);
+    assert!(gcc.current_dir(dir.path()).status()?.success());
+    run(&dir.path().join("prog"), commands)
+}
+
+fn run(program: &Path, commands: &[&str]) -> Result<String, Box<dyn std::error::Error>> {
+    let mut verde = Command::new(env!("CARGO_BIN_EXE_verde"));
+    verde.args(["debug", "--batch"]);
+    for command in commands {
+        verde.args(["--ex", command]);
+    }
+    let output = verde.arg(program).stdin(Stdio::null()).output()?;
+    let mut text = String::from_utf8(output.stdout)?;
+    text.push_str(&String::from_utf8(output.stderr)?);
+    Ok(text)
+}
+
+/// The values that `print` showed, in order.
+fn printed(text: &str) -> Vec<&str> {
+    let values = text.lines().filter(|l| l.starts_with('$'));
+    values.filter_map(|l| l.split(" = ").nth(1)).collect()
+}
+
+#[test]
+fn restart_goes_back_and_can_be_undone() -> Fallible {
+    let text = session(&[
+        "break inner",
+        "run",
+        "checkpoint",
+        "continue",
+        "continue",
+        "print counter",
+        "restart 1",
+        "print counter",
+        "print k",
+        "restart undo",
+        "print counter",
+        "print k",
+        "restart 1",
+        "continue",
+        "print k",
+    ])?;
+    assert_eq!(printed(&text), ["6", "0", "1", "6", "3", "2"], "{text}");
+    let line = |start: &str, end: &str| {
+        let mut lines = text.lines();
+        lines.any(|l| l.starts_with(start) && l.contains(end) && l.ends_with(" ms"))
+    };
+    assert!(
+        line("Checkpoint 1: process ", "prog.c:4 saved in "),
+        "{text}"
+    );
+    assert!(
+        line("Checkpoint 1: process ", "prog.c:4 restored in "),
+        "{text}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_program_that_ended_comes_back() -> Fallible {
+    let text = session(&[
+        "break inner",
+        "run",
+        "checkpoint",
+        "delete 1",
+        "continue",
+        "restart 1",
+        "print counter",
+        "continue",
+    ])?;
+    assert_eq!(text.matches("exited normally").count(), 2, "{text}");
+    assert_eq!(text.matches("total 30 counter 30").count(), 2, "{text}");
+    assert_eq!(printed(&text), ["0"]);
+    Ok(())
+}
+
+#[test]
+fn breakpoints_and_watchpoints_of_now_are_set() -> Fallible {
+    let text = session(&[
+        "break inner",
+        "run",
+        "checkpoint",
+        "delete 1",
+        "break 12",
+        "watch counter",
+        "restart 1",
+        "continue",
+        "print counter",
+        "delete 3",
+        "continue",
+        "print total",
+    ])?;
+    let hits = text
+        .lines()
+        .filter(|l| l.starts_with("Breakpoint ") && l.contains(", "));
+    assert!(text.contains("Old value = 0\nNew value = 2"), "{text}");
+    let hits: Vec<&str> = hits.filter(|l| !l.contains(" at 0x")).collect();
+    assert!(
+        hits.last().is_some_and(|l| l.contains("main () at")),
+        "{text}"
+    );
+    assert_eq!(printed(&text), ["2", "30"], "{text}");
+    Ok(())
+}
+
+#[test]
+fn numbers_are_the_least_free_ones() -> Fallible {
+    let text = session(&[
+        "break inner",
+        "run",
+        "checkpoint",
+        "checkpoint",
+        "checkpoint",
+        "delete checkpoint 2",
+        "info checkpoints",
+        "checkpoint",
+        "delete checkpoint 1 2 3",
+        "info checkpoints",
+        "checkpoint",
+    ])?;
+    let saved: Vec<&str> = text
+        .lines()
+        .filter(|l| l.contains(" saved in "))
+        .filter_map(|l| l.strip_prefix("Checkpoint ")?.split(':').next())
+        .collect();
+    assert_eq!(saved, ["1", "2", "3", "2", "1"], "{text}");
+    assert!(text.contains("\nNo checkpoints.\n"), "{text}");
+    assert!(text.contains("\n1  process ") && text.contains("\n3  process "));
+    Ok(())
+}
+
+#[test]
+fn failures_are_one_line() -> Fallible {
+    for (commands, message) in [
+        (&["checkpoint"][..], "The program is not being run."),
+        (&["restart 3"], "No checkpoint number 3."),
+        (&["restart x"], "Bad checkpoint number 'x'"),
+        (&["restart"], "Which checkpoint?"),
+        (&["restart undo"], "Nothing to undo."),
+        (&["delete checkpoint 1"], "No checkpoint number 1."),
+    ] {
+        let text = session(commands)?;
+        assert!(text.contains(message), "{commands:?}: {text}");
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! Steps into libraries and over calls that do not return; what libraries
+//! have of each thread; calls with many arguments.
+
+mod lab;
+
+use lab::{Fallible, Lab, in_order};
+
+const LIBRARY: &str = r#"__thread int per_thread = 5;
+int twice(int n) {
+    per_thread += n;
+    return 2 * n;
+}
+"#;
+
+const SOURCE: &str = r#"#include <pthread.h>
+struct big { long a, b, c; };
+__thread int own = 3;
+int twice(int n);
+long many(int a, int b, int c, int d, int e, int f, int g, short h, struct big s, double x) {
+    return a + b + c + d + e + f + 10 * g + 100 * h + 1000 * s.c + (long)x;
+}
+static struct big value = {1, 2, 3};
+static void *run(void *p) {
+    own = 40;
+    twice(8);
+    twice(9);
+    return p;
+}
+int main(void) {
+    int r = twice(4);
+    r += twice(5);
+    pthread_t t;
+    pthread_create(&t, 0, run, 0);
+    pthread_join(t, 0);
+    return (int)many(1, 1, 1, 1, 1, 1, 1, 1, value, 0.5) - r == 3116 - 18 ? 0 : 1;
+}
+"#;
+
+fn with_library(options: &[&str]) -> Result<Lab, Box<dyn std::error::Error>> {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    lab.build(
+        "gcc",
+        "two.c",
+        LIBRARY,
+        "libtwo.so",
+        &["-O0", "-shared", "-fPIC"],
+    )?;
+    let path = format!("-Wl,-rpath,{}", lab.path(".").display());
+    let library = lab.path("libtwo.so").display().to_string();
+    let mut all = vec!["-O0", "-pthread", library.as_str(), path.as_str()];
+    all.extend(options);
+    lab.build("gcc", "prog.c", SOURCE, "prog", &all)?;
+    Ok(lab)
+}
+
+#[test]
+fn a_step_goes_through_the_linkers_stub() -> Fallible {
+    for options in [&["-Wl,-z,lazy"][..], &["-Wl,-z,now"], &["-fno-plt"]] {
+        let lab = with_library(options)?;
+        lab.same_as_gdb(&[
+            "break main",
+            "run",
+            "step",
+            "bt",
+            "finish",
+            "next",
+            "step",
+            "info args",
+        ])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn each_thread_has_its_own_in_libraries_too() -> Fallible {
+    let lab = with_library(&[])?;
+    let text = lab.script(
+        "break twice if n == 9\nrun\nprint per_thread\nprint own\nprint &per_thread != 0\n\
+         thread 1\nprint per_thread\nprint own\nset var per_thread = 77\nprint per_thread\n",
+        &[],
+    )?;
+    let wanted = [
+        "$1 = 13\n",
+        "$2 = 40\n",
+        "$3 = 1\n",
+        "$4 = 14\n",
+        "$5 = 3\n",
+        "$6 = 77\n",
+    ];
+    in_order(&text, &wanted);
+    Ok(())
+}
+
+#[test]
+fn arguments_that_do_not_fit_registers_are_passed() -> Fallible {
+    let lab = with_library(&[])?;
+    lab.same_as_gdb(&[
+        "break main",
+        "run",
+        "print many(1, 1, 1, 1, 1, 1, 1, 1, value, 0.5)",
+        "print many(0, 0, 0, 0, 0, 0, 5, 7, value, 2.0)",
+        "next",
+        "print r",
+    ])
+}
+
+const JUMPS: &str = r#"#include <setjmp.h>
+static jmp_buf to;
+static int count;
+static void deep(int n) {
+    if (n) deep(n - 1);
+    else longjmp(to, 7);
+}
+static void jump(void) {
+    deep(2);
+    count = 100;
+}
+static int inner(void) {
+    jmp_buf here;
+    if (!__builtin_setjmp(here)) count++;
+    return count;
+}
+int main(void) {
+    if (setjmp(to) == 0) {
+        jump();
+        count = 200;
+    }
+    count++;
+    inner();
+    return count;
+}
+"#;
+
+#[test]
+fn a_longjmp_ends_the_steps_it_leaves() -> Fallible {
+    let lab = Lab::c(JUMPS, &["-O0"])?;
+    let text = lab.script("break 19\nrun\nnext\nprint count\nnext\nnext\n", &[])?;
+    in_order(
+        &text,
+        &[
+            "Breakpoint 1, main () at prog.c:19\n",
+            "$1 = 0\n",
+            "23\t    inner();\n",
+        ],
+    );
+    assert!(!text.contains("exited"), "{text}");
+    let text = lab.script("break deep if n == 0\nrun\nup 3\nfinish\nbt\n", &[])?;
+    in_order(&text, &["Run till exit", "main () at prog.c:"]);
+    assert!(
+        !text.contains("exited") && !text.contains("Value returned"),
+        "{text}"
+    );
+    Ok(())
+}
+
+const THROWS: &str = r#"#include <stdexcept>
+static int risky(int n) {
+    if (n > 1) throw std::runtime_error("no");
+    return n;
+}
+static int middle(int n) {
+    int r = risky(n);
+    return r + 1;
+}
+int main() {
+    int got = 0;
+    try {
+        got = middle(1);
+        got = middle(2);
+        got = 50;
+    } catch (const std::exception &) {
+        got += 100;
+    }
+    return got;
+}
+"#;
+
+#[test]
+fn an_exception_ends_the_steps_it_leaves() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    lab.build("g++", "prog.cc", THROWS, "prog", &["-O0"])?;
+    let text = lab.script("break 13\nrun\nnext\nnext\nnext\nprint got\n", &[])?;
+    in_order(&text, &["14\t", "$1 = 102\n"]);
+    assert!(!text.contains("exited"), "{text}");
+    let text = lab.script("break risky if n == 2\nrun\nfinish\nbt\n", &[])?;
+    in_order(&text, &["Run till exit", "main () at prog.cc:1"]);
+    assert!(
+        !text.contains("exited") && !text.contains("Value returned"),
+        "{text}"
+    );
+    Ok(())
+}

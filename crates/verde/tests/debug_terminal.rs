@@ -1,0 +1,189 @@
+//! The prompt on a terminal, under a shell with job control: who has the
+//! terminal, who gets ^C and ^Z.
+
+mod lab;
+
+use lab::{Fallible, Lab};
+use std::io::{BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+const SOURCE: &str = r#"#include <stdio.h>
+#include <termios.h>
+#include <unistd.h>
+volatile long n;
+static int begin(int round) { return round; }
+int main(void) {
+    char name[100];
+    printf("name? ");
+    fflush(stdout);
+    if (!fgets(name, sizeof name, stdin)) return 1;
+    printf("hello %s", name);
+    fflush(stdout);
+    struct termios t;
+    if (tcgetattr(0, &t)) return 2;
+    t.c_lflag &= ~ECHO;
+    if (tcsetattr(0, TCSANOW, &t)) return 3;
+    for (int i = 0; i < 2; i++) {
+        begin(i);
+        if (tcgetattr(0, &t) || (t.c_lflag & ECHO)) return 4;
+    }
+    puts("counting");
+    fflush(stdout);
+    while (n >= 0) {
+        n++;
+        if (n % 10000000 == 0) {
+            puts("tick");
+            fflush(stdout);
+        }
+    }
+    puts("counted");
+    return 0;
+}
+"#;
+
+/// A shell on a terminal of its own.
+struct Shell {
+    script: Child,
+    input: ChildStdin,
+    output: Receiver<u8>,
+    seen: String,
+}
+
+impl Shell {
+    fn start(lab: &Lab) -> Result<Shell, Box<dyn std::error::Error>> {
+        let mut command = Command::new("script");
+        command.args(["-q", "-f", "-c", "bash --rcfile shellrc -i", "/dev/null"]);
+        std::fs::write(lab.path("shellrc"), "PS1='shell> '\n")?;
+        command.env("TERM", "dumb");
+        command.env("VERDE", env!("CARGO_BIN_EXE_verde"));
+        command.current_dir(lab.path("."));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut script = command.spawn()?;
+        let input = script.stdin.take().ok_or("no input")?;
+        let stdout = script.stdout.take().ok_or("no output")?;
+        let (bytes, output) = channel();
+        std::thread::spawn(move || {
+            for byte in BufReader::new(stdout).bytes().map_while(Result::ok) {
+                if bytes.send(byte).is_err() {
+                    return;
+                }
+            }
+        });
+        let seen = String::new();
+        let mut shell = Shell {
+            script,
+            input,
+            output,
+            seen,
+        };
+        shell.expect("shell> ")?;
+        Ok(shell)
+    }
+
+    fn send(&mut self, text: &str) -> Fallible {
+        self.input.write_all(text.as_bytes())?;
+        Ok(self.input.flush()?)
+    }
+
+    /// Waits for a text; what came before it.
+    fn expect(&mut self, wanted: &str) -> Result<String, Box<dyn std::error::Error>> {
+        let end = Instant::now() + Duration::from_secs(30);
+        loop {
+            if let Some(at) = self.seen.find(wanted) {
+                let after = self.seen.split_off(at + wanted.len());
+                return Ok(std::mem::replace(&mut self.seen, after));
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            match self.output.recv_timeout(left) {
+                Ok(byte) => self.seen.push(byte.into()),
+                Err(_) => panic!("{wanted:?} is missing: {}", self.seen),
+            }
+        }
+    }
+
+    fn command(&mut self, line: &str, answer: &str) -> Fallible {
+        self.send(&format!("{line}\n"))?;
+        self.expect(answer)?;
+        self.expect("(verde) ")?;
+        Ok(())
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        // It may be gone, which is as well.
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}
+
+#[test]
+fn the_terminal_is_handed_over() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let mut shell = Shell::start(&lab)?;
+    shell.send("$VERDE debug ./prog\n")?;
+    shell.expect("(verde) ")?;
+    shell.command("break begin", "Breakpoint 1 at ")?;
+    // What is typed while it runs is the program's.
+    shell.send("run\n")?;
+    shell.expect("name? ")?;
+    shell.send("bob\n")?;
+    shell.expect("hello bob")?;
+    shell.expect("Breakpoint 1, begin (round=0)")?;
+    shell.expect("(verde) ")?;
+    // The program has no echo, the prompt has.
+    shell.command("print 40 + 2", "print 40 + 2")?;
+    shell.command("continue", "Breakpoint 1, begin (round=1)")?;
+
+    shell.send("continue\n")?;
+    shell.expect("counting")?;
+    shell.send("\u{3}")?;
+    shell.expect("received signal SIGINT, Interrupt.")?;
+    shell.expect("(verde) ")?;
+    shell.command("print n >= 0", "$2 = 1")?;
+
+    shell.send("continue\n")?;
+    shell.expect("Continuing.")?;
+    shell.expect("tick")?;
+    shell.send("\u{1a}")?;
+    shell.expect("received signal SIGTSTP, Stopped (user).")?;
+    shell.expect("(verde) ")?;
+
+    // ^Z at the prompt stops the debugger, and the shell has it back.
+    shell.send("\u{1a}")?;
+    shell.expect("Stopped")?;
+    shell.expect("shell> ")?;
+    shell.send("fg\n")?;
+    shell.expect("debug ./prog")?;
+    shell.command("print 6 * 7", "$3 = 42")?;
+    shell.command("set var n = -5", "n = -5")?;
+    shell.command("signal 0", "exited normally]")?;
+    shell.send("quit\n")?;
+    shell.expect("shell> ")?;
+    shell.send("echo status $?; stty -a | grep -ow -e '-*echo'\n")?;
+    shell.expect("status 0")?;
+    let settings = shell.expect("shell> ")?;
+    assert!(!settings.contains("-echo"), "{settings}");
+    shell.send("exit\n")?;
+    assert!(shell.script.wait()?.success());
+    Ok(())
+}
+
+#[test]
+fn the_shell_gets_its_terminal_back_from_a_batch() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let mut shell = Shell::start(&lab)?;
+    shell.send("$VERDE debug --batch --ex 'break begin' --ex run ./prog; echo over\n")?;
+    shell.expect("name? ")?;
+    shell.send("bob\n")?;
+    shell.expect("Breakpoint 1, begin (round=0)")?;
+    shell.expect("over")?;
+    shell.send("stty -a | grep -ow -e '-*echo'; echo 'a''b'\n")?;
+    let settings = shell.expect("ab")?;
+    assert!(!settings.contains("\n-echo"), "{settings}");
+    shell.send("exit\n")?;
+    assert!(shell.script.wait()?.success());
+    Ok(())
+}
