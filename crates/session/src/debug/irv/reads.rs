@@ -86,11 +86,10 @@ impl<'a> Callee<'a> {
         }
     }
 
-    /// Its parameters are known. Of assembler code only the name is.
+    /// Its parameters are known.
     fn is_described(&self) -> bool {
-        let line = self.module.line_at(self.function.entry);
-        let assembler = line.is_some_and(|l| l.file.name.ends_with(".S"));
-        self.function.die.is_some() && !assembler
+        // An assembler describes where a function is, and nothing of its parameters.
+        self.function.die.is_some() && self.function.language != Language::Asm
     }
 }
 
