@@ -3,6 +3,7 @@
 use crate::lines::{Line, at_hand, next_line};
 use crate::properties::LoadedSet;
 use crate::recorder::Recorder;
+use crate::replay_board::Watch;
 use crate::report::*;
 use crate::router::{ArgList, Route, Router, arguments};
 use crate::rows::{event_row, final_property, violation_row};
@@ -71,10 +72,10 @@ pub fn describe(f: &Failure) -> String {
     }
 }
 
-struct One {
-    monitor: Monitor,
-    recorder: Recorder,
-    violations: u64,
+pub(crate) struct One {
+    pub monitor: Monitor,
+    pub recorder: Recorder,
+    pub violations: u64,
 }
 
 /// Most lines that are read before the first of them is applied.
@@ -84,7 +85,8 @@ const TOGETHER: usize = 16;
 #[allow(clippy::large_enum_variant)]
 enum Read<'a> {
     Blank,
-    Event(trace::TraceEvent<'a>, SmallVec<[Call<'a>; 1]>),
+    /// With the line itself, for who watches.
+    Event(trace::TraceEvent<'a>, SmallVec<[Call<'a>; 1]>, &'a [u8]),
     Wrong(String),
 }
 
@@ -96,14 +98,16 @@ struct Call<'a> {
 
 /// Monitors and what they have seen. Rows go to the sink as they come.
 pub struct Replay<'s> {
-    ones: Vec<One>,
-    host: PythonHost,
+    pub(crate) ones: Vec<One>,
+    pub(crate) host: PythonHost,
     router: Router,
     show: Show,
     history: usize,
     sink: &'s mut dyn FnMut(Row),
     outcome: Outcome,
     events: u64,
+    /// Somebody watches.
+    pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl<'s> Replay<'s> {
@@ -123,6 +127,7 @@ impl<'s> Replay<'s> {
             sink,
             outcome: Outcome::default(),
             events: 0,
+            watch: None,
         };
         for p in set.properties {
             let mut recorder = Recorder {
@@ -204,7 +209,7 @@ impl<'s> Replay<'s> {
                 break;
             }
         }
-        self.finish()
+        self.finish(stop)
     }
 
     /// Applies some of the whole lines in `available`; returns how many bytes they take.
@@ -222,7 +227,7 @@ impl<'s> Replay<'s> {
         }
         for (monitor, one) in self.ones.iter().enumerate() {
             let events = lines.iter().flat_map(|l| match l {
-                Read::Event(_, calls) => &calls[..],
+                Read::Event(_, calls, _) => &calls[..],
                 _ => &[],
             });
             let own = events.filter(|c| c.route.monitor == monitor);
@@ -258,7 +263,7 @@ impl<'s> Replay<'s> {
                     }
                 });
                 let calls = calls.collect();
-                Read::Event(event, calls)
+                Read::Event(event, calls, line)
             }
             Err(e) => Read::Wrong(e.to_string()),
         }
@@ -268,7 +273,13 @@ impl<'s> Replay<'s> {
         self.outcome.lines += 1;
         match read {
             Read::Blank => {}
-            Read::Event(event, calls) => self.event(&event, &calls),
+            Read::Event(event, calls, line) => {
+                let n = self.event(&event, &calls);
+                if let Some(watch) = &mut self.watch {
+                    watch.event(n, event.time, line);
+                    self.tend_board();
+                }
+            }
             Read::Wrong(detail) => self.malformed(detail),
         }
     }
@@ -280,7 +291,8 @@ impl<'s> Replay<'s> {
         });
     }
 
-    fn event(&mut self, e: &trace::TraceEvent, calls: &[Call]) {
+    /// Applies an event; its number.
+    fn event(&mut self, e: &trace::TraceEvent, calls: &[Call]) -> u64 {
         if calls.is_empty() {
             self.outcome.skipped += 1;
         }
@@ -314,6 +326,7 @@ impl<'s> Replay<'s> {
                 self.rows(call.route.monitor, n, e);
             }
         }
+        n
     }
 
     fn rows(&mut self, monitor: usize, n: u64, e: &trace::TraceEvent) {
@@ -360,6 +373,9 @@ impl<'s> Replay<'s> {
             one.violations += 1;
             self.outcome.violated = true;
             let row = violation_row(&one.monitor, found, self.history, tid, loc);
+            if let Some(watch) = &mut self.watch {
+                watch.violation(&row);
+            }
             (self.sink)(Row::Violation(row));
         }
     }
@@ -373,23 +389,26 @@ impl<'s> Replay<'s> {
         }
     }
 
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self, stop: &AtomicBool) -> Outcome {
         if self.outcome.error.is_some() {
+            self.attend(stop);
             return self.outcome;
         }
         let complete = !self.outcome.cut && !self.outcome.interrupted;
         let mut properties = Vec::new();
-        for mut one in self.ones {
+        for one in &mut self.ones {
             one.recorder.clear();
             let verdict = one.monitor.finish(complete, &mut one.recorder);
             for found in one.recorder.violations.drain(..) {
                 one.violations += 1;
                 let row = violation_row(&one.monitor, found, self.history, None, None);
+                if let Some(watch) = &mut self.watch {
+                    watch.violation(&row);
+                }
                 (self.sink)(Row::Violation(row));
             }
             self.outcome.violated |= verdict == FinalVerdict::False;
             properties.push(final_property(&one.monitor, verdict, one.violations));
-            one.monitor.discard(&mut self.host);
         }
         (self.sink)(Row::Final(FinalRow {
             events: self.events,
@@ -397,6 +416,10 @@ impl<'s> Replay<'s> {
             properties,
             program: None,
         }));
+        self.attend(stop);
+        for one in self.ones {
+            one.monitor.discard(&mut self.host);
+        }
         self.outcome
     }
 }

@@ -54,8 +54,8 @@ pub use failure::{Failure, Result};
 pub use going_back::{Automation, Often};
 pub use interrupts::Interrupts;
 pub use irv::{
-    Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
-    Warnings, lint_against,
+    Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Order, Output, PageOpener,
+    RunOutcome, TraceFile, Turn, Warnings, lint_against,
 };
 pub use remote::{Remote, RemoteInterrupt, attach};
 
@@ -99,6 +99,9 @@ pub struct Debugger {
     automatic: going_back::Automatic,
     /// The monitors, once there are some.
     irv: Option<Box<Irv>>,
+    /// Somebody watches the session.
+    watched: Option<Box<irv::Watched>>,
+    page: irv::Page,
     /// The beginning of a line that goes on.
     continued: String,
     /// Files of commands being read.
@@ -144,6 +147,8 @@ impl Debugger {
             automation: Automation::default(),
             automatic: going_back::Automatic::default(),
             irv: None,
+            watched: None,
+            page: irv::Page::default(),
             continued: String::new(),
             nesting: 0,
             out,

@@ -26,13 +26,16 @@ impl Debugger {
     pub(super) fn wait(&mut self) -> Result<Reason> {
         self.out_flush()?;
         self.attached.forget();
+        self.board_runs();
         let reason = self.next_reason();
         self.terminal.take();
+        self.board_stops(reason.as_ref().ok());
         reason
     }
 
     fn next_reason(&mut self) -> Result<Reason> {
         loop {
+            self.tend_board();
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
             };

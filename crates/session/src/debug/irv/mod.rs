@@ -10,6 +10,7 @@ mod adopt;
 mod alphabet;
 mod asked;
 mod bind;
+mod board;
 mod commands;
 mod data;
 mod feed;
@@ -34,6 +35,8 @@ mod values;
 mod zoom;
 
 pub(super) use asked::Asked;
+pub use board::{Order, PageOpener, Turn};
+pub(super) use board::{Page, Watched};
 pub use filter::Filter;
 pub use lint::lint_against;
 pub use load::{LoadFailure, Warnings};
