@@ -1,5 +1,6 @@
 /* Calls of a function that does nothing, with a gap between them, shared by threads.
-   Usage: calls TIMES GAP_US THREADS */
+   Usage: calls TIMES GAP_US THREADS [GATE]
+   With a gate it makes GATE.ready and waits for GATE.go before it begins. */
 #include "bench.h"
 #include <pthread.h>
 
@@ -20,6 +21,18 @@ static void *work(void *unused) {
     return NULL;
 }
 
+static void pass(const char *gate) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s.ready", gate);
+    FILE *f = fopen(path, "w");
+    if (!f)
+        exit(3);
+    fclose(f);
+    snprintf(path, sizeof path, "%s.go", gate);
+    while (access(path, F_OK))
+        usleep(1000);
+}
+
 int main(int argc, char **argv) {
     if (argc < 4)
         return 2;
@@ -27,6 +40,8 @@ int main(int argc, char **argv) {
     times = atol(argv[1]) / threads;
     gap = (long)(atof(argv[2]) * 1e3);
     pthread_t id[64];
+    if (argc > 4)
+        pass(argv[4]);
     bench_begin();
     for (int i = 1; i < threads; i++)
         pthread_create(&id[i], NULL, work, NULL);
