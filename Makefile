@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test setup lint unit fuzz bench-monitor release
+.PHONY: demo test setup lint unit fuzz bench-monitor bench-checkpoint release
 
 demo: setup
 	@$(CARGO) build --quiet -p verde -p verde-python
@@ -35,3 +35,8 @@ bench-monitor: setup release
 	$(CARGO) build --release -p verde-bench
 	@mkdir -p bench/out
 	target/release/monitor target/release/verde | tee bench/out/monitor.md
+
+bench-checkpoint: setup
+	$(CARGO) build --release -p verde-bench --bin checkpoint
+	@mkdir -p bench/out
+	target/release/checkpoint | tee bench/out/checkpoint.md

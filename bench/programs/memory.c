@@ -1,46 +1,38 @@
-/* MB of touched memory and THREADS threads, then `ready`, where a checkpoint is taken; each ROUND after it
-   writes to one page of a hundred.
-   Usage: memory MB THREADS [ROUNDS] */
-#include "bench.h"
+/* memory MB HUGE THREADS DIRTY: touches that much memory, on huge pages or
+   not, has that many threads, and calls `mark` for ever, after changing one
+   page in DIRTY (0: none). */
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-static pthread_barrier_t barrier;
-static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+volatile long marks;
 
-__attribute__((noinline)) void ready(long round) { __asm__ volatile("" : "+r"(round)); }
+__attribute__((noinline)) void mark(void) { marks++; }
 
-static void *blocked(void *unused) {
-    (void)unused;
-    pthread_barrier_wait(&barrier);
-    pthread_mutex_lock(&held);
-    pthread_mutex_unlock(&held);
-    return NULL;
+static void *idle(void *argument) {
+    for (;;)
+        pause();
+    return 0;
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3)
-        return 2;
-    size_t bytes = (size_t)atol(argv[1]) << 20;
-    int threads = atoi(argv[2]);
-    long rounds = argc > 3 ? atol(argv[3]) : 0;
-    char *memory = malloc(bytes);
-    if (!memory)
-        return 3;
-    memset(memory, 1, bytes);
-    pthread_t id[64];
-    pthread_mutex_lock(&held);
-    pthread_barrier_init(&barrier, NULL, (unsigned)threads);
-    for (int i = 1; i < threads; i++)
-        pthread_create(&id[i], NULL, blocked, NULL);
-    pthread_barrier_wait(&barrier);
-    ready(0);
-    for (long r = 1; r <= rounds; r++) {
-        for (size_t at = (size_t)(r % 100) * 4096; at < bytes; at += 100 * 4096)
-            memory[at]++;
-        ready(r);
+    size_t huge = 2 << 20, size = (size_t)atoi(argv[1]) << 20;
+    int dirty = atoi(argv[4]);
+    char *memory = mmap(0, size + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memory += -(size_t)memory % huge;
+    madvise(memory, size, atoi(argv[2]) ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < size; i += 4096)
+        memory[i] = 1;
+    for (int i = 1; i < atoi(argv[3]); i++) {
+        pthread_t thread;
+        pthread_create(&thread, 0, idle, 0);
     }
-    pthread_mutex_unlock(&held);
-    for (int i = 1; i < threads; i++)
-        pthread_join(id[i], NULL);
-    return 0;
+    usleep(20000);
+    for (unsigned char round = 2;; round++) {
+        for (size_t i = 0; dirty && i < size; i += (size_t)4096 * dirty)
+            memory[i] = round;
+        mark();
+    }
 }

@@ -13,7 +13,7 @@ use verde_sys::number as n;
 use verde_sys::payload::{self, CloneArgs, ThreadEntry};
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::remote::Remote;
-use verde_sys::{SysError, task, wait};
+use verde_sys::{SysError, procfs, task, wait};
 
 /// What a restore did.
 #[derive(Debug)]
@@ -80,7 +80,8 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     let scratch = world.scratch(ThreadEntry::SIZE).ok()?;
     let pid = world.pid();
     let instruction = world.syscall_instruction().ok()?;
-    let mut leader = Leader::borrow(pid, instruction, scratch).ok()?;
+    let namespaced = world.has_namespace();
+    let mut leader = Leader::borrow(pid, instruction, scratch, namespaced).ok()?;
     let copy = Copy {
         share_memory: true,
         ..Copy::default()
@@ -107,8 +108,7 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
         without,
     };
     let tids = copy.threads(leader, instruction, &mut warnings)?;
-    if tids.iter().any(|(then, now)| then != now) {
-        copy.patch_ids(&tids)?;
+    if copy.patch_ids(&tids)? {
         warnings.push(Warning::NewIds);
     }
     copy.beyond(&tids, instruction, &mut warnings)?;
@@ -137,14 +137,15 @@ fn revive(
     without: &Items,
 ) -> Result<Tid> {
     let frozen = snapshot.frozen.pid;
-    let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch)?;
+    let namespaced = snapshot.program.namespaced;
+    let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch, namespaced)?;
     let clear_tid = match without.contains(Item::ClearTid) {
         true => 0,
         false => leader.clear_tid,
     };
     let mut copy = Copy {
         share_memory: false,
-        id: (!without.contains(Item::Ids)).then_some(snapshot.program.pid),
+        id: (!without.contains(Item::Ids)).then_some(leader.inner),
         clear_tid,
     };
     let mut result = fork(&mut frozen, copy);
@@ -197,9 +198,11 @@ impl Revived<'_> {
         };
         let mut first = adopt(self.pid, leader);
         self.create(&mut first)?;
+        let outer = self.outer_ids()?;
         let mut remotes = vec![first];
         for (i, thread) in table.iter().enumerate().skip(1) {
-            let tid = Tid(self.memory.read_u64(self.place(i) + ThreadEntry::RESULT)? as i32);
+            let inner = Tid(self.memory.read_u64(self.place(i) + ThreadEntry::RESULT)? as i32);
+            let tid = outer(inner)?;
             wait::task(tid)?;
             let mut remote = adopt(tid, thread);
             remote.go_on()?;
@@ -221,6 +224,24 @@ impl Revived<'_> {
             warnings.push(Warning::Scheduling);
         }
         Ok(tids)
+    }
+
+    /// How to get from an id that the program uses to the one that we use.
+    fn outer_ids(&self) -> Result<impl Fn(Tid) -> Result<Tid> + use<>> {
+        let mut ids = Vec::new();
+        if self.snapshot.program.namespaced {
+            for tid in procfs::threads(self.pid)? {
+                ids.push((procfs::inner_id(self.pid, tid).unwrap_or(tid), tid));
+            }
+        }
+        let namespaced = self.snapshot.program.namespaced;
+        Ok(move |inner: Tid| {
+            let known = ids
+                .iter()
+                .find(|(i, _)| *i == inner)
+                .map(|(_, outer)| *outer);
+            known.or((!namespaced).then_some(inner)).ok_or(Error::Ended)
+        })
     }
 
     /// Code, first entry and a stack pointer outside of every signal stack.
@@ -276,7 +297,8 @@ impl Revived<'_> {
                 .find(|(t, _)| *t == then)
                 .map_or(then, |(_, now)| *now)
         };
-        let borrow = || Leader::borrow(self.pid, instruction, scratch);
+        let namespaced = self.snapshot.program.namespaced;
+        let borrow = || Leader::borrow(self.pid, instruction, scratch, namespaced);
         let mut leader = None;
         beyond
             .descriptors
@@ -287,7 +309,8 @@ impl Revived<'_> {
         }
         if !beyond.timers.is_empty() {
             let leader = Leader::get_or_borrow(&mut leader, borrow)?;
-            beyond.timers.restore(leader, self.without, now)?;
+            let inner = |then: Tid| self.inner_id(now(then));
+            beyond.timers.restore(leader, self.without, inner)?;
         }
         drop(leader);
         beyond.shared.restore(&self.memory, self.without)?;
@@ -298,8 +321,15 @@ impl Revived<'_> {
 
     /// Threads know their ids; the C library keeps them where the kernel
     /// clears them at a thread's end.
-    fn patch_ids(&self, tids: &[(Tid, Tid)]) -> Result<()> {
-        for ((then, now), thread) in tids.iter().zip(&self.snapshot.threads) {
+    /// `true`: some thread has a new one.
+    fn patch_ids(&self, tids: &[(Tid, Tid)]) -> Result<bool> {
+        let mut changed = false;
+        for ((_, now), thread) in tids.iter().zip(&self.snapshot.threads) {
+            let (then, now) = (thread.inner, self.inner_id(*now));
+            if then == now {
+                continue;
+            }
+            changed = true;
             let mut word = [0; 4];
             let at = Addr(thread.clear_tid);
             if thread.clear_tid != 0
@@ -309,6 +339,14 @@ impl Revived<'_> {
                 self.memory.write(at, &now.0.to_ne_bytes())?;
             }
         }
-        Ok(())
+        Ok(changed)
+    }
+
+    /// The id by which the program knows a thread.
+    fn inner_id(&self, tid: Tid) -> Tid {
+        match self.snapshot.program.namespaced {
+            true => procfs::inner_id(self.pid, tid).unwrap_or(tid),
+            false => tid,
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Taking a snapshot.
 
 use crate::descriptors::Descriptors;
-use crate::fork::Frozen;
 use crate::leader::Leader;
 use crate::memory::{self, Shared};
 use crate::signals::Pending;
@@ -42,6 +41,7 @@ fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, 
         remote,
         memory: Memory::open(pid)?,
         scratch,
+        namespaced: world.has_namespace(),
     };
     let descriptors = Descriptors::save(pid, &mut warnings)?;
     let timers = Timers::save(pid, &mut leader)?;
@@ -50,13 +50,13 @@ fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, 
     if !children.is_empty() {
         warnings.push(Warning::Children(children));
     }
-    let (copy, ranges) = memory::fork_all(&mut leader, pid)?;
-    let frozen = Frozen::new(copy, pid)?;
+    let (frozen, ranges) = memory::fork_all(&mut leader, pid)?;
     drop(leader);
     let snapshot = Snapshot {
         frozen,
         program: Program {
             pid,
+            namespaced: world.has_namespace(),
             own_group: task::group(pid)? == pid,
         },
         threads,

@@ -132,7 +132,9 @@ fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<
         slice_text(&v.slice)
     )?;
     for (i, frame) in v.backtrace.iter().flatten().enumerate() {
-        writeln!(out, "      #{i} {frame}")?;
+        let source = v.source.get(i).and_then(Option::as_deref);
+        let source = source.map(|s| format!("    {s}")).unwrap_or_default();
+        writeln!(out, "      #{i} {frame}{}", paint.faint(&source))?;
     }
     let width = v
         .history

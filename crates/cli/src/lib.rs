@@ -22,4 +22,4 @@ pub use lint::{LintCommand, lint};
 pub use monitors::MonitorSetup;
 pub use prompt::{DebugCommand, Given, Target, debug};
 pub use replay::{Interrupt, ReplayCommand, replay};
-pub use verde_session::debug::Interruption;
+pub use verde_session::debug::{Automation, Interruption, Often};

@@ -16,7 +16,9 @@ use crate::{
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::rc::Rc;
 use verde_sys::memory::Memory;
+use verde_sys::namespace::Namespace;
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::{WaitStatus, number, procfs, signals, wait};
 
@@ -39,6 +41,7 @@ pub struct Knowledge {
     shadow_stack: bool,
     syscall_instruction: Option<Addr>,
     scratch: Option<Scratch>,
+    namespace: Option<Rc<Namespace>>,
 }
 
 impl Knowledge {
@@ -81,6 +84,12 @@ impl Process {
         self.fate == IfTracerDies::Kill
     }
 
+    /// Whether the program has a PID namespace of its own: it knows its tasks
+    /// by other ids.
+    pub fn has_namespace(&self) -> bool {
+        self.namespace.is_some()
+    }
+
     /// A `syscall` instruction of the program, for remote calls.
     pub fn syscall_instruction(&self) -> Result<Addr> {
         self.syscall_instruction.ok_or(Error::Gone)
@@ -118,6 +127,7 @@ impl Process {
             shadow_stack: self.shadow_stack,
             syscall_instruction: self.syscall_instruction,
             scratch: self.scratch,
+            namespace: self.namespace.clone(),
         }
     }
 
@@ -202,6 +212,7 @@ impl Process {
         self.syscall_instruction = then.syscall_instruction;
         self.shadow_stack = then.shadow_stack;
         self.scratch = then.scratch;
+        self.namespace = then.namespace.clone();
         let mut change = Succession {
             other_program: self.program != then.program,
             ..Succession::default()

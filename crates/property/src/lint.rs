@@ -266,6 +266,11 @@ fn pointers_without_end(p: &Property, file: &PropertyFile, found: &mut Diagnosti
         .ends
         .iter()
         .fold(Mask::EMPTY, |m, e| m.union(e.binding.mask));
+    // Where a slice takes the very event again that began it, its next life is thought of.
+    let begins_again = |event| {
+        let later = p.states.iter().filter(|s| s.name != "init");
+        later.flat_map(|s| &s.transitions).any(|t| t.event == event)
+    };
     for (i, name) in file
         .slice_on
         .iter()
@@ -274,7 +279,8 @@ fn pointers_without_end(p: &Property, file: &PropertyFile, found: &mut Diagnosti
     {
         let pointer = p.states.iter().flat_map(|s| &s.transitions).any(|t| {
             let e = p.event(t.event);
-            t.binding.mask.iter().position(|b| b == i).is_some_and(|k| {
+            let place = t.binding.mask.iter().position(|b| b == i);
+            place.filter(|_| !begins_again(t.event)).is_some_and(|k| {
                 let param = &e.params[t.binding.args[k] as usize];
                 let declared = param
                     .ty

@@ -95,8 +95,14 @@ impl Loader {
         let mut properties: Vec<Arc<Property>> = Vec::new();
         let (mut wrong, mut warnings) = (Vec::new(), Vec::new());
         for path in &self.properties {
-            let (name, bytes) = crate::shipped::property(path)?;
-            let loaded = load_property(&name, &bytes, &functions);
+            let text = crate::shipped::property(path)?;
+            if let Some(source) = text.functions {
+                if let Err(d) = functions.add(&source) {
+                    return Err(Failed::Diagnostics(vec![(source, vec![*d])]));
+                }
+                sources.push(source);
+            }
+            let loaded = load_property(&text.name, &text.bytes, &functions);
             match loaded.model {
                 Some(mut p) => {
                     p.name = unique_name(&p.name, &properties);

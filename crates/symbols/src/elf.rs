@@ -244,7 +244,11 @@ fn symbol<'a>(s: object::read::elf::ElfSymbol64<'static, 'a, LE, &'static [u8]>)
     if raw.st_shndx(LE) == elf::SHN_ABS {
         return None;
     }
-    let name = s.name().ok().filter(|n| !n.is_empty())?;
+    // A linker writes the version into the names of `.symtab`: `fopen@@GLIBC_2.2.5`.
+    let name = s.name().ok()?.split('@').next()?;
+    if name.is_empty() {
+        return None;
+    }
     Some(Symbol {
         name,
         addr: FileAddr(s.address()),

@@ -21,6 +21,7 @@ mod error;
 pub mod guardian;
 pub mod launch;
 pub mod memory;
+pub mod namespace;
 pub mod payload;
 pub mod perf;
 pub mod pidfd;

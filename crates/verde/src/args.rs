@@ -199,6 +199,9 @@ pub struct LintArgs {
     functions: Vec<PathBuf>,
     #[arg(long, value_enum, default_value = "human")]
     format: FormatArg,
+    /// A program: its functions, parameters and variables are looked up
+    #[arg(long, value_name = "PROGRAM")]
+    exe: Option<PathBuf>,
     /// Say for each block whether it runs in the typed subset or in Python, and why
     #[arg(long)]
     tiers: bool,
@@ -209,6 +212,7 @@ Exit code: 1 if there is an error, 0 otherwise.
 
 Examples:
   verde lint queue.prop
+  verde lint queue.prop --exe ./program
   verde lint queue.prop -f actions.py --tiers
   verde lint --format jsonl properties/*.prop";
 
@@ -265,6 +269,7 @@ impl From<LintArgs> for LintCommand {
             files: a.files,
             functions: a.functions,
             format: a.format.into(),
+            exe: a.exe,
             tiers: a.tiers,
         }
     }

@@ -4,7 +4,7 @@ use crate::gap::point;
 use crate::paper;
 use std::path::Path;
 use std::process::Command;
-use verde_bench::lab::{Fallible, Lab};
+use verde_bench::lab::{Fallible, Lab, args};
 use verde_bench::plot::{BASELINE, BASELINE_TOO, Curve, OURS, OURS_TOO, PAPER, PAPER_TOO, Plot};
 use verde_bench::prompt::Prompt;
 use verde_bench::report::{Line, Section, Table};
@@ -101,7 +101,7 @@ pub fn measure(lab: &Lab) -> Fallible<Section> {
              CRIU's in RAM. gdb's checkpoint holds one thread and is used up by a restart.",
             rounds * each
         ),
-        command: "verde debug --batch --ex 'break ready' --ex run --ex checkpoint --ex 'restart 1' memory 100 25".into(),
+        command: "verde debug --batch --ex 'break mark' --ex run --ex checkpoint --ex 'restart 1' memory 100 0 25 0".into(),
         tables: vec![table],
         plots: vec![plot(&results)],
         lines,
@@ -130,10 +130,8 @@ fn gdb(memory: &Path, case: Case) -> Command {
 }
 
 fn with(command: &mut Command, case: Case) {
-    command.args([case.mb.to_string(), case.threads.to_string()]);
-    if case.huge {
-        command.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
-    }
+    let huge = u32::from(case.huge);
+    command.args(args([&case.mb, &huge, &case.threads, &0]));
 }
 
 #[derive(Default)]
@@ -146,11 +144,11 @@ impl Pairs {
     /// Saves and restores in turns; `word` is in the answer to a restore that worked.
     fn take(&mut self, command: &mut Command, word: &str, times: u32) -> Fallible<()> {
         let mut prompt = Prompt::start(command)?;
-        prompt.command("break ready")?;
+        prompt.command("break mark")?;
         prompt.command("run")?;
         for k in 1..=times {
             let (save, text) = prompt.command("checkpoint")?;
-            if !text.contains(&format!("Checkpoint {k}: ")) {
+            if !text.to_lowercase().contains(&format!("checkpoint {k}: ")) {
                 return Err(format!("no checkpoint {k}: {text}").into());
             }
             let (restore, text) = prompt.command(&format!("restart {k}"))?;
@@ -217,9 +215,9 @@ fn goals(results: &[(Case, Times, Option<Times>)]) -> Vec<Line> {
 fn many(lab: &Lab, memory: &Path) -> Fallible<Line> {
     const TIMES: u32 = 1000;
     let mut command = Command::new(&lab.verde);
-    command.arg("debug").arg(memory).args(["100", "1", "1000"]);
+    command.arg("debug").arg(memory).args(["100", "0", "1", "100"]);
     let mut prompt = Prompt::start(&mut command)?;
-    prompt.command("break ready")?;
+    prompt.command("break mark")?;
     prompt.command("run")?;
     let mut times = Vec::new();
     for k in 1..=TIMES {

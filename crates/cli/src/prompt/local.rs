@@ -3,6 +3,7 @@
 
 use super::reader::Completion;
 use crate::MonitorSetup;
+use crate::paint::Paint;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -33,14 +34,14 @@ pub(super) fn open(
     let out = Box::new(std::io::stdout());
     let mut debugger = Debugger::open(program, args, out)?;
     debugger.share_terminal();
-    load(monitors, &mut debugger)?;
+    prepare(monitors, &mut debugger)?;
     Ok(Box::new(debugger))
 }
 
 /// A debugger for a process that runs; it is stopped.
 pub(super) fn attach(pid: i32, monitors: &MonitorSetup) -> Result<Box<dyn Commands>, Failure> {
     // Before anything that needs a thread: the process splits.
-    let remote = debug::attach(pid, |debugger| load(monitors, debugger))?;
+    let remote = debug::attach(pid, |debugger| prepare(monitors, debugger))?;
     let interrupt = remote.interrupt()?;
     let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])?;
     std::thread::spawn(move || {
@@ -52,8 +53,11 @@ pub(super) fn attach(pid: i32, monitors: &MonitorSetup) -> Result<Box<dyn Comman
     Ok(Box::new(Attached { remote }))
 }
 
-/// What is wrong with them was shown where it was found.
-fn load(monitors: &MonitorSetup, debugger: &mut Debugger) -> Result<(), Failure> {
+/// What is wrong with properties was shown where it was found.
+fn prepare(monitors: &MonitorSetup, debugger: &mut Debugger) -> Result<(), Failure> {
+    if Paint::stdout().on() && std::env::var_os("TERM").is_some_and(|t| t != "dumb") {
+        debugger.use_colours();
+    }
     let loaded = monitors.load(debugger, Output::Prompt);
     loaded.map_err(|_| Failure("the properties cannot be used".to_owned()))
 }

@@ -1,6 +1,7 @@
 //! The debugger's prompt: commands from the command line, files, a pipe or a
 //! terminal.
 
+mod history;
 mod local;
 mod reader;
 

@@ -12,14 +12,18 @@ mod checkpoints;
 mod code;
 mod commands;
 mod complete;
+mod context;
 mod data;
 mod displays;
 mod exits;
 mod failure;
 mod frames;
+mod going_back;
 mod guide;
 mod handle;
+mod help;
 mod here;
+mod highlight;
 mod images;
 mod info;
 mod interrupts;
@@ -37,6 +41,7 @@ mod settings;
 mod source;
 mod stepping;
 mod stops;
+mod style;
 mod terminal;
 mod threads;
 mod tls;
@@ -45,10 +50,11 @@ mod watches;
 pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
+pub use going_back::{Automation, Often};
 pub use interrupts::Interrupts;
 pub use irv::{
     Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
-    Warnings,
+    Warnings, lint_against,
 };
 pub use remote::{Remote, RemoteInterrupt, attach};
 
@@ -81,9 +87,14 @@ pub struct Debugger {
     settings: settings::Settings,
     attached: attached::Attached,
     interrupts: Interrupts,
+    style: style::Style,
     terminal: terminal::Shared,
+    automation: Automation,
+    automatic: going_back::Automatic,
     /// The monitors, once there are some.
     irv: Option<Box<Irv>>,
+    /// The beginning of a line that goes on.
+    continued: String,
     /// Files of commands being read.
     nesting: usize,
     out: Box<dyn Write>,
@@ -117,8 +128,12 @@ impl Debugger {
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
             interrupts: Interrupts::default(),
+            style: style::Style::default(),
             terminal: terminal::Shared::default(),
+            automation: Automation::default(),
+            automatic: going_back::Automatic::default(),
             irv: None,
+            continued: String::new(),
             nesting: 0,
             out,
         })

@@ -125,7 +125,8 @@ impl Debugger {
 
     pub(super) fn forget_process(&mut self) {
         self.terminal.close();
-        self.checkpoints.process_gone(self.live.take());
+        let others = !self.automatic.is_empty();
+        self.checkpoints.process_gone(self.live.take(), others);
         self.monitors_lose_traps();
         // A local goes with its frame.
         let is_local = |k: &Kind| matches!(k, Kind::Watch(w) if w.frame.is_some());

@@ -14,7 +14,7 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    fn lines(&mut self, file: &SourceFile) -> Option<&Vec<String>> {
+    pub fn lines(&mut self, file: &SourceFile) -> Option<&Vec<String>> {
         let read = || {
             let bytes = std::fs::read(&file.path).or_else(|_| std::fs::read(&file.name));
             let bytes = bytes.ok()?;
@@ -72,7 +72,7 @@ impl Debugger {
             ));
         }
         for line in first..=last.min(count) {
-            let text = self.sources.shown(&file, line);
+            let text = self.listed_line(&file, line);
             self.say(&text)?;
         }
         self.listing = Listing {

@@ -288,10 +288,20 @@ impl Debugger {
                 self.say(&format!("\n{who} received signal {name}, {text}."))?;
             }
             Reason::Monitor(lines) => {
-                let frame = self.frame_text(0, false);
-                self.say(&frame)?;
+                // A person sees the source; a script reads what the monitors say.
+                match self.style.is_on() {
+                    true => self.say_frame(0, false)?,
+                    false => {
+                        let frame = self.frame_text(0, false);
+                        self.say(&frame)?;
+                    }
+                }
                 self.show_displays()?;
                 for line in lines {
+                    let line = match line.strip_prefix("[verde] ") {
+                        Some(text) => self.style.monitors(text),
+                        None => self.style.strong(&line),
+                    };
                     self.say(&line)?;
                 }
                 return Ok(());

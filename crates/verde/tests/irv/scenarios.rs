@@ -133,3 +133,76 @@ on exit { print(k) }
     assert_eq!(ran.last()["events"], 1800);
     assert_eq!(ran.last()["properties"][0]["slices"]["by_state"]["go"], 6);
 }
+
+const ROUNDS: &str = r#"
+#include <stdio.h>
+int total;
+__attribute__((noinline)) void begin(int r) { asm volatile("" :: "r"(r)); }
+__attribute__((noinline)) void add(int v) { total += v; }
+__attribute__((noinline)) void finish(int t) { asm volatile("" :: "r"(t)); }
+int main(void) {
+    for (int r = 0; r < 6; r++) { begin(r); total = 0; for (int i = 1; i <= r; i++) add(i); finish(total); }
+    return 0;
+}
+"#;
+
+const TOTALS: &str = "initialization { rounds = 0 }
+state init accepting { transition { event begin(r) success { rounds = rounds + 1 } busy } transition { event update total success init } }
+state busy accepting { transition { event finish(t) { return t < 8 } success init failure bad } }
+state bad non-accepting
+";
+
+#[test]
+fn going_back_by_changes_of_state() {
+    let bench = Bench::c(ROUNDS, &["-O1"]);
+    bench.write("p.prop", TOTALS);
+    let text = bench.debug(
+        &["-p", "p.prop", "--auto-checkpoint", "states"],
+        &[
+            "run",
+            "print t",
+            "verde back",
+            "verde exec get_env",
+            "verde back 3",
+            "print total",
+            "verde exec get_env",
+            "continue",
+            "print t",
+            "verde back 100",
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "[Execution stopped.]",
+            "$1 = 10",
+            "Back before event 10",
+            "begin (r=4)",
+            "{'rounds': 5}",
+            "Back before event 7",
+            "$2 = 3",
+            "{'rounds': 3}",
+            "[Execution stopped.]",
+            "$3 = 10",
+        ],
+    );
+    assert!(text.contains("has changed its state"), "{text}");
+}
+
+#[test]
+fn the_last_interval_again_with_the_data_of_the_property() {
+    let bench = Bench::c(ROUNDS, &["-O1"]);
+    bench.write("p.prop", TOTALS);
+    let ran = bench.check(&["-p", "p.prop", "--auto-zoom"], &[]);
+    assert_eq!(ran.code, 100, "{}", ran.err);
+    assert_eq!(ran.of_type("violation").len(), 1, "it is reported once");
+    let closer: Vec<&str> = ran.err.lines().filter(|l| l.contains("closer: ")).collect();
+    let wanted: Vec<String> = [0, 1, 3, 6, 10]
+        .iter()
+        .map(|v| format!("verde: closer: total = {v} in "))
+        .collect();
+    assert_eq!(closer.len(), wanted.len(), "{closer:?}");
+    for (line, wanted) in closer.iter().zip(&wanted) {
+        assert!(line.starts_with(wanted.as_str()), "{line}");
+    }
+}

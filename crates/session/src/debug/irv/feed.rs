@@ -18,7 +18,7 @@ use verde_engine::{Addr, CallId, Cause, On, Regs, Tid, TrapId};
 use verde_expr::{FrameScope, compile, eval, returned_value};
 use verde_monitor::{Arg, Event};
 use verde_property::{Kind, When};
-use verde_symbols::{FileAddr, Modules, Registers, demangle};
+use verde_symbols::{FileAddr, Modules, Registers, SourceFile, demangle};
 
 /// What a trap is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -312,6 +312,10 @@ impl Debugger {
             time,
             loc,
         };
+        if irv.zoom.is_some() {
+            let value = it.brought.clone();
+            self.say_closer(irv, it.source, &value, &moment);
+        }
         let mut relevant = false;
         let users = irv.alphabet.sources[it.source].users.len();
         for user in 0..users {
@@ -335,6 +339,7 @@ impl Debugger {
         if source.params.is_empty() {
             return;
         }
+        let (kind, when) = (source.kind, source.when);
         let mut thread = self.thread_of(it.tid);
         let (reads, scope): (Arc<[Read]>, Option<Arc<FrameScope>>) = match (it.site, &thread) {
             (Some(i), _) => (source.sites[i].reads.clone(), source.sites[i].scope.clone()),
@@ -354,6 +359,10 @@ impl Debugger {
             let value = match (&read.how, read.phase) {
                 (How::Brought, _) => it.brought.clone(),
                 (How::Tid, _) => Owned::Int(it.tid.0.into()),
+                (How::Caller, _) => match &mut thread {
+                    Some(thread) => self.caller_name(thread, kind, when),
+                    None => Owned::None,
+                },
                 (_, Phase::Entry) => it
                     .saved
                     .and_then(|s| s.values.iter().find(|(source, _)| *source == it.source))
@@ -498,8 +507,7 @@ impl Debugger {
             How::Time => {
                 Owned::uint(u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
             }
-            How::Caller => self.caller_name(thread),
-            How::Brought | How::Unknown => Owned::None,
+            How::Brought | How::Caller | How::Unknown => Owned::None,
         }
     }
 
@@ -560,15 +568,23 @@ impl Debugger {
         }
     }
 
-    /// The function that called the one which is entered.
-    fn caller_name(&self, thread: &Thread) -> Owned {
+    /// The function that called the one of the event.
+    fn caller_name(&self, thread: &mut Thread, kind: Kind, when: When) -> Owned {
         let Some(live) = &self.live else {
             return Owned::None;
         };
-        let Ok(ret) = live.process.read_u64(Addr(thread.regs.rsp)) else {
-            return Owned::None;
+        let ret = match (kind, when) {
+            (Kind::Call, When::Before) => live.process.read_u64(Addr(thread.regs.rsp)).ok(),
+            // It has returned: the thread is in the caller.
+            (Kind::Call, When::After) => Some(thread.regs.rip),
+            _ => {
+                let memory = super::super::live::ProcessMemory(&live.process);
+                let registers = thread.dwarf().clone();
+                let (frames, _) = verde_symbols::backtrace(&self.images, &memory, registers, 2);
+                frames.get(1).map(|f| f.pc)
+            }
         };
-        match self.name_at(ret.wrapping_sub(1)) {
+        match ret.and_then(|ret| self.name_at(ret.wrapping_sub(1))) {
             Some(name) => Owned::Str(name),
             None => Owned::None,
         }
@@ -607,6 +623,7 @@ impl Debugger {
             values,
             alphabet,
             n,
+            moved,
             ..
         } = irv;
         let user = &alphabet.sources[source].users[user];
@@ -660,6 +677,11 @@ impl Debugger {
         for write in writes {
             write.carry_out(monitor, python);
         }
+        if let Some(slice) = latch.moved.take()
+            && monitor.slices().is_live(slice)
+        {
+            *moved = Some((one.id, slice, monitor.slices().created(slice)));
+        }
         relevant
     }
 
@@ -704,6 +726,13 @@ impl Debugger {
         found: Found,
         at: Option<&Moment>,
     ) {
+        if at.is_some() && self.puts_off(irv, index) {
+            return;
+        }
+        // What was to be seen closer has been seen.
+        if irv.zoom.take().is_some() {
+            irv.latch.reinstrument = true;
+        }
         let one = &mut irv.ones[index];
         one.violations += 1;
         let stops = one.stops;
@@ -713,7 +742,11 @@ impl Debugger {
         let tid = at.and_then(|a| u64::try_from(a.tid.0).ok());
         let loc = at.and_then(|a| a.loc.clone());
         let mut row = violation_row(m, found, irv.choices.history, tid, loc.as_deref());
-        row.backtrace = at.map(|a| self.stack_text(a.tid, 64));
+        if let Some(at) = at {
+            let frames = self.stack(at.tid, 64);
+            row.source = frames.iter().map(|f| self.text_of_line(f)).collect();
+            row.backtrace = Some(frames.into_iter().map(|f| f.text).collect());
+        }
         for event in &mut row.history {
             event.backtrace = irv.stacks.get(&event.n).map(|s| s.to_vec());
         }
@@ -728,6 +761,19 @@ impl Debugger {
 
     /// The calls of a thread, innermost first: `f at file.c:12`.
     pub(super) fn stack_text(&self, tid: Tid, limit: usize) -> Vec<String> {
+        let frames = self.stack(tid, limit).into_iter();
+        frames.map(|f| f.text).collect()
+    }
+
+    /// The source of a call, if its file can be read.
+    fn text_of_line(&mut self, frame: &Call) -> Option<String> {
+        let (file, line) = frame.line.as_ref()?;
+        let index = usize::try_from(*line).ok()?.checked_sub(1)?;
+        let text = self.sources.lines(file)?.get(index)?;
+        Some(text.trim().to_owned())
+    }
+
+    fn stack(&self, tid: Tid, limit: usize) -> Vec<Call> {
         let Some(live) = &self.live else {
             return Vec::new();
         };
@@ -746,7 +792,10 @@ impl Debugger {
                         .as_ref()
                         .map(|(file, line)| format!(" at {}:{line}", file.name));
                     let main = super::super::live::is_main(&source);
-                    out.push(format!("{}{}", source.name, place.unwrap_or_default()));
+                    out.push(Call {
+                        text: format!("{}{}", source.name, place.unwrap_or_default()),
+                        line: source.line.clone(),
+                    });
                     if main {
                         break;
                     }
@@ -756,10 +805,19 @@ impl Debugger {
             };
             let module = frame.module.as_ref().map(|(m, _)| m.path().display());
             let from = module.map(|m| format!(" from {m}")).unwrap_or_default();
-            out.push(format!("{}{from}", text.as_deref().unwrap_or("??")));
+            out.push(Call {
+                text: format!("{}{from}", text.as_deref().unwrap_or("??")),
+                line: None,
+            });
         }
         out
     }
+}
+
+/// A call of a backtrace.
+struct Call {
+    text: String,
+    line: Option<(Arc<SourceFile>, u32)>,
 }
 
 /// How parameters are read, and where.

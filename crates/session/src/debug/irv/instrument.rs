@@ -16,7 +16,12 @@ impl Irv {
         let Some(m) = &one.monitor else {
             return false;
         };
-        let all = self.choices.all_events || one.switches.all_events;
+        let closer = self.zoom.as_ref().is_some_and(|z| z.monitor == monitor)
+            && matches!(
+                m.property().event(spec).kind,
+                Kind::Write | Kind::Read | Kind::Update
+            );
+        let all = self.choices.all_events || one.switches.all_events || closer;
         one.listens() && (all || m.enabled(spec))
     }
 
@@ -55,6 +60,9 @@ impl Debugger {
             } else if count == 0 && before > 0 {
                 self.take_out_source(irv, index);
             }
+        }
+        if cfg!(debug_assertions) {
+            self.assert_predicates(irv);
         }
     }
 
@@ -200,7 +208,9 @@ impl Debugger {
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
             let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
-            if source.found || !by_name || source.users.is_empty() {
+            let asks =
+                |u: &super::alphabet::User| irv.one(u.monitor).is_some_and(|one| !one.is_shipped);
+            if source.found || !by_name || !source.users.iter().any(asks) {
                 continue;
             }
             let name = source.name.rsplit(['!', ':']).next().unwrap_or_default();

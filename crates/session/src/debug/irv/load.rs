@@ -37,6 +37,11 @@ impl Debugger {
         self.put_irv(Irv::new(choices, output));
     }
 
+    /// Whether and when checkpoints are taken by themselves.
+    pub fn automate(&mut self, automation: super::super::Automation) {
+        self.automation = automation;
+    }
+
     /// Writes the events that the monitors see.
     pub fn record_to(&mut self, trace: super::TraceFile) {
         let mut irv = self.take_irv();
@@ -137,8 +142,11 @@ impl Debugger {
         path: &Path,
         running: bool,
     ) -> Result<Warnings, LoadFailure> {
-        let (name, bytes) = crate::shipped::property(path)?;
-        let loaded = load_property(&name, &bytes, &irv.functions);
+        let text = crate::shipped::property(path)?;
+        if let Some(source) = text.functions {
+            irv.add_functions_source(source)?;
+        }
+        let loaded = load_property(&text.name, &text.bytes, &irv.functions);
         let Some(mut property) = loaded.model else {
             return Err(errors(loaded.source, loaded.found));
         };
@@ -160,6 +168,7 @@ impl Debugger {
             one.name = property.name.clone();
         }
         one.running = running;
+        one.is_shipped = text.is_shipped;
         self.start_monitor(irv, index, property.clone())?;
         irv.alphabet.add(id, &property);
         self.put_irv(std::mem::replace(
@@ -313,6 +322,7 @@ impl Irv {
             id,
             name: name.unwrap_or_default(),
             monitor: None,
+            is_shipped: false,
             running: false,
             stops: false,
             switches: Switches::default(),

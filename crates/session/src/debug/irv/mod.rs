@@ -17,10 +17,12 @@ mod filter;
 mod host;
 mod info;
 mod instrument;
+mod lint;
 mod load;
 mod methods;
 mod names;
 mod output;
+mod predicates;
 mod program;
 mod react;
 mod reads;
@@ -29,9 +31,11 @@ mod run;
 mod then;
 mod trace;
 mod values;
+mod zoom;
 
 pub(super) use asked::Asked;
 pub use filter::Filter;
+pub use lint::lint_against;
 pub use load::{LoadFailure, Warnings};
 pub use output::Output;
 pub(super) use react::Outside;
@@ -42,7 +46,7 @@ pub use trace::TraceFile;
 use super::live::Live;
 use crate::recorder::Recorder;
 use alphabet::{Alphabet, MonitorId};
-use feed::{Saved, Target};
+use feed::{Moment, Saved, Target};
 use react::Running;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -95,6 +99,8 @@ struct One {
     id: MonitorId,
     name: String,
     monitor: Option<Monitor>,
+    /// Its property comes with Verde.
+    is_shipped: bool,
     /// Events reach it.
     running: bool,
     /// Without a scenario its violations stop the program.
@@ -138,6 +144,12 @@ struct Latch {
     checkpoints: Vec<u32>,
     /// What is to be heard may have changed.
     reinstrument: bool,
+    /// A slice changed its state.
+    changed: bool,
+    /// The slice that took a transition last.
+    moved: Option<SlotRef>,
+    /// A violation is to be looked at again, closer.
+    zoom: Option<MonitorId>,
     /// A checkpoint to go back to; nothing of this event counts any more.
     restore: Option<u32>,
 }
@@ -177,6 +189,11 @@ pub struct Irv {
     start: Option<TrapId>,
     /// Backtraces of events, by their numbers.
     stacks: FxHashMap<u64, Arc<[String]>>,
+    /// The slice that moved last: its monitor, place and creation.
+    moved: Option<(MonitorId, SlotRef, u64)>,
+    zoom: Option<zoom::Zoom>,
+    /// It was looked closer once.
+    zoomed: bool,
     /// Something was violated.
     violated: bool,
     /// What went wrong and was said.
@@ -218,6 +235,9 @@ impl Irv {
             loading: false,
             start: None,
             stacks: FxHashMap::default(),
+            moved: None,
+            zoom: None,
+            zoomed: false,
             violated: false,
             errors: 0,
             warnings: Vec::new(),
@@ -233,6 +253,18 @@ impl Irv {
 
     fn position(&self, id: MonitorId) -> Option<usize> {
         self.ones.iter().position(|o| o.id == id)
+    }
+
+    /// The events of a monitor whose functions never appeared, if that makes its verdict
+    /// worthless. The names of a shipped property are known to be right: what the program does
+    /// not have it does not call. Only one of which nothing was found says nothing.
+    fn missed(&self, one: &One) -> Vec<&alphabet::Source> {
+        let uses = |s: &&alphabet::Source| s.users.iter().any(|u| u.monitor == one.id);
+        let sources = self.alphabet.sources.iter().filter(uses);
+        if one.is_shipped && sources.clone().any(|s| s.found) {
+            return Vec::new();
+        }
+        sources.filter(|s| !s.found).collect()
     }
 
     /// Something went wrong that has no better place; it is said after the event.

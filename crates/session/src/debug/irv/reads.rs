@@ -187,7 +187,15 @@ fn expression(
 ) -> Result<String, String> {
     Ok(match operand {
         Operand::Path(p) => p.clone(),
-        Operand::Deref(o) => format!("*({})", expression(o, None, callee)?),
+        Operand::Deref(o) => match (&**o, callee.is_described()) {
+            // Nobody says what it points to: what is declared, or a word.
+            (Operand::Arg(i), false) => {
+                let ty = declared.map(str::trim).filter(|t| is_c_type(t));
+                let place = raw_argument(*i as usize, None);
+                format!("*({} *)({place})", ty.unwrap_or("unsigned long"))
+            }
+            _ => format!("*({})", expression(o, None, callee)?),
+        },
         Operand::AddressOf(o) => format!("&({})", expression(o, None, callee)?),
         Operand::Entry(o) => expression(o, declared, callee)?,
         Operand::Arg(i) => {
@@ -222,16 +230,14 @@ fn raw_argument(i: usize, declared: Option<&str>) -> String {
 
 fn narrowed(place: &str, declared: Option<&str>) -> String {
     match declared.map(str::trim) {
-        Some(ty) if Form::of(Some(ty)) == Form::Plain && !is_pythons(ty) => {
-            format!("({ty})({place})")
-        }
+        Some(ty) if is_c_type(ty) => format!("({ty})({place})"),
         _ => place.to_owned(),
     }
 }
 
-/// Words that declare a type of Python's, and say nothing about sizes.
-fn is_pythons(ty: &str) -> bool {
-    matches!(ty, "ptr" | "pointer" | "object" | "any")
+/// Other words declare a type of Python's, and say nothing about sizes.
+fn is_c_type(ty: &str) -> bool {
+    Form::of(Some(ty)) == Form::Plain && !matches!(ty, "ptr" | "pointer" | "object" | "any")
 }
 
 /// `arg i : double` without debug information counts the floating-point registers.

@@ -143,9 +143,10 @@ impl Debugger {
         let mut irv = self.take_irv();
         let violated = self.finish_monitors(&mut irv, ending);
         let mut never_found = Vec::new();
-        for source in &irv.alphabet.sources {
-            if !source.found && !source.users.is_empty() {
-                never_found.push(source.title());
+        for source in irv.ones.iter().flat_map(|one| irv.missed(one)) {
+            let title = source.title();
+            if !never_found.contains(&title) {
+                never_found.push(title);
             }
         }
         let errors = irv.errors;
@@ -166,17 +167,12 @@ impl Debugger {
         let mut violated = false;
         let mut properties = Vec::new();
         for index in 0..irv.ones.len() {
+            let found_all = irv.missed(&irv.ones[index]).is_empty();
             let one = &mut irv.ones[index];
             let Some(monitor) = &mut one.monitor else {
                 continue;
             };
             one.recorder.clear();
-            let found_all = irv
-                .alphabet
-                .sources
-                .iter()
-                .filter(|s| s.users.iter().any(|u| u.monitor == one.id))
-                .all(|s| s.found);
             let verdict = monitor.finish(complete && !one.dropped, &mut one.recorder);
             let verdict = match verdict {
                 FinalVerdict::True if !found_all => FinalVerdict::Inconclusive,

@@ -1,0 +1,42 @@
+# The graph of lock_order.prop: `after` has for each mutex those that were asked
+# for while it was held, `held` for each thread what it holds.
+
+
+def keeps_order(after, held, m, tid):
+    mine = held.setdefault(tid, [])
+    ok = not any(h != m and reaches(after, m, h) for h in mine)
+    for h in mine:
+        if h != m:
+            after.setdefault(h, set()).add(m)
+    mine.append(m)
+    return ok
+
+
+def reaches(after, start, goal):
+    seen, todo = {start}, [start]
+    while todo:
+        for m in after.get(todo.pop(), ()):
+            if m == goal:
+                return True
+            if m not in seen:
+                seen.add(m)
+                todo.append(m)
+    return False
+
+
+def taken(held, m, tid, result):
+    # Who tries does not wait: it can block nobody, but holds it from now on.
+    if result == 0:
+        held.setdefault(tid, []).append(m)
+
+
+def released(held, m, tid):
+    mine = held.get(tid, [])
+    if m in mine:
+        mine.remove(m)
+
+
+def forgotten(after, m):
+    after.pop(m, None)
+    for others in after.values():
+        others.discard(m)

@@ -1,0 +1,26 @@
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int main(void) {
+    int ends[2];
+    char byte;
+    for (int i = 0; i < 5; i++) {
+        int fd = open("/dev/zero", O_RDONLY);
+        if (read(fd, &byte, 1) != 1)
+            return 1;
+        close(fd);
+        // These get the number that was closed.
+        if (pipe(ends))
+            return 1;
+        if (write(ends[1], "x", 1) != 1 || read(ends[0], &byte, 1) != 1)
+            return 1;
+        close(ends[0]);
+        close(ends[1]);
+        int copy = dup(1);
+        if (write(copy, "copy\n", 5) != 5)
+            return 1;
+        close(copy);
+    }
+    return 0;
+}

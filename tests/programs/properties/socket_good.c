@@ -1,0 +1,47 @@
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct sockaddr_in address;
+
+static void *client(void *arg) {
+    for (int i = 0; i < 3; i++) {
+        int s = socket(AF_INET, SOCK_STREAM, 0);
+        if (connect(s, (struct sockaddr *)&address, sizeof address))
+            return arg;
+        send(s, "ping", 4, 0);
+        char answer[4];
+        recv(s, answer, 4, MSG_WAITALL);
+        close(s);
+    }
+    return NULL;
+}
+
+int main(void) {
+    int l = socket(AF_INET, SOCK_STREAM, 0);
+    socklen_t size = sizeof address;
+    address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    if (bind(l, (struct sockaddr *)&address, size) || listen(l, 5))
+        return 1;
+    getsockname(l, (struct sockaddr *)&address, &size);
+    pthread_t t;
+    pthread_create(&t, NULL, client, NULL);
+    for (int i = 0; i < 3; i++) {
+        int s = accept(l, NULL, NULL);
+        char question[5] = "";
+        recv(s, question, 4, MSG_WAITALL);
+        send(s, "pong", 4, 0);
+        close(s);
+        puts(question);
+    }
+    pthread_join(t, NULL);
+    close(l);
+    int u = socket(AF_INET, SOCK_DGRAM, 0);
+    connect(u, (struct sockaddr *)&address, sizeof address);
+    send(u, "x", 1, 0);
+    close(u);
+    return 0;
+}
