@@ -1,6 +1,6 @@
 /* Calls of a function that does nothing, with a gap between them, shared by threads.
    Usage: calls TIMES GAP_US THREADS [GATE]
-   With a gate it makes GATE.ready and waits for GATE.go before it begins. */
+   With a gate it writes the thread that traces it to GATE.ready and waits for GATE.go before it begins. */
 #include "bench.h"
 #include <pthread.h>
 
@@ -27,6 +27,7 @@ static void pass(const char *gate) {
     FILE *f = fopen(path, "w");
     if (!f)
         exit(3);
+    fprintf(f, "%ld\n", bench_tracer());
     fclose(f);
     snprintf(path, sizeof path, "%s.go", gate);
     while (access(path, F_OK))

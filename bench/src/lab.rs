@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::error::Error;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -226,12 +227,18 @@ pub fn succeed(command: &mut Command) -> Fallible<String> {
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
-/// Where a program is that may not be installed.
+/// Where a program is that may not be installed. Scripts in its place do not count.
 pub fn installed(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
         .map(|dir| dir.join(name))
-        .find(|file| file.is_file())
+        .find(|file| is_elf(file))
+}
+
+fn is_elf(file: &Path) -> bool {
+    let mut magic = [0; 4];
+    let read = std::fs::File::open(file).and_then(|mut f| f.read_exact(&mut magic));
+    read.is_ok() && magic == *b"\x7fELF"
 }
 
 /// Arguments as text.

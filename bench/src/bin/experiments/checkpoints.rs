@@ -215,7 +215,10 @@ fn goals(results: &[(Case, Times, Option<Times>)]) -> Vec<Line> {
 fn many(lab: &Lab, memory: &Path) -> Fallible<Line> {
     const TIMES: u32 = 1000;
     let mut command = Command::new(&lab.verde);
-    command.arg("debug").arg(memory).args(["100", "0", "1", "100"]);
+    command
+        .arg("debug")
+        .arg(memory)
+        .args(["100", "0", "1", "100"]);
     let mut prompt = Prompt::start(&mut command)?;
     prompt.command("break mark")?;
     prompt.command("run")?;

@@ -145,17 +145,23 @@ fn system_calls(lab: &Lab, calls: &std::path::Path) -> Fallible<(f64, Table)> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    wait_for(|| ready.exists())?;
+    // The line is whole when it ends.
+    let mut tracer = String::new();
+    wait_for(|| {
+        tracer = std::fs::read_to_string(&ready).unwrap_or_default();
+        tracer.ends_with('\n')
+    })?;
     let counts = lab.dir.join("counts");
     let _ = std::fs::remove_file(&counts);
+    // Only the thread that traces: a signal that a thread ignores would make strace count twice.
     let mut counting = Command::new(strace)
-        .args(["-f", "-c", "-U", "calls,name", "-o"])
+        .args(["-c", "-U", "calls,name", "-o"])
         .arg(&counts)
-        .args(["-p", &verde.id().to_string()])
+        .args(["-p", tracer.trim()])
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    let status = format!("/proc/{}/status", verde.id());
+    let status = format!("/proc/{}/status", tracer.trim());
     let attached = wait_for(|| {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
         text.lines().any(|l| {

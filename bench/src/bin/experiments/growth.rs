@@ -289,7 +289,8 @@ fn to_breakpoint(
     let done = command.output()?;
     let time = start.elapsed().as_secs_f64();
     let out = String::from_utf8_lossy(&done.stdout);
-    if !out.contains(function) {
+    // lldb says it otherwise.
+    if !out.contains("Breakpoint 1, ") && !out.contains("stop reason = breakpoint 1") {
         return Err(format!("{debugger} did not stop at {function}: {out}").into());
     }
     let text = std::fs::read_to_string(&said)
