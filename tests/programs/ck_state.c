@@ -18,22 +18,26 @@ static int rounds, cpus;
 static volatile int wrong[8];
 static const char *const names[] = {"vectors", "mxcsr", "robust",   "mask",
                                     "rseq",    "name",  "affinity", "stack"};
-static volatile int ready;
+static volatile int ready, go;
 
 __attribute__((noinline)) void hold(void) { __asm__ volatile(""); }
 
-/* Keeps a pattern in vector registers for a while. */
+/* Keeps a pattern in vector registers for a while, at first until `hold` has
+   returned. */
 static void spin(const uint64_t *pattern, uint64_t *out, uint32_t control, uint32_t *after) {
     __asm__ volatile("ldmxcsr %3\n"
                      "movdqu (%0), %%xmm7\n"
                      "movdqu 16(%0), %%xmm15\n"
-                     "mov $300000, %%rcx\n"
-                     "1: dec %%rcx\n"
-                     "jnz 1b\n"
+                     "lock incl %4\n"
+                     "1: cmpl $0, %5\n"
+                     "je 1b\n"
+                     "mov $100000, %%rcx\n"
+                     "2: dec %%rcx\n"
+                     "jnz 2b\n"
                      "movdqu %%xmm7, (%1)\n"
                      "movdqu %%xmm15, 16(%1)\n"
                      "stmxcsr (%2)\n" ::"r"(pattern),
-                     "r"(out), "r"(after), "m"(control)
+                     "r"(out), "r"(after), "m"(control), "m"(ready), "m"(go)
                      : "rcx", "memory", "xmm7", "xmm15");
     uint32_t usual = 0x1f80;
     __asm__ volatile("ldmxcsr %0" ::"m"(usual));
@@ -68,7 +72,6 @@ static void *thread(void *argument) {
     uint32_t control = 0x1f80 | ((id & 3) << 13), control_now;
     struct rseq *area = (void *)((char *)__builtin_thread_pointer() + __rseq_offset);
     on(id % cpus);
-    __atomic_fetch_add(&ready, 1, __ATOMIC_SEQ_CST);
     for (int k = 0; k < rounds; k++) {
         spin(pattern, out, control, &control_now);
         wrong[0] |= memcmp(pattern, out, sizeof out) != 0;
@@ -104,6 +107,7 @@ int main(int argc, char **argv) {
     while (ready < THREADS)
         sched_yield();
     hold();
+    go = 1;
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], 0);
     printf("wrong:");

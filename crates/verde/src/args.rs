@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::monitor_args::{CheckArgs, MonitorArgs, RecordArgs};
+use crate::web_args::WebArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -100,6 +101,8 @@ struct CommandArgs {
     batch: bool,
     #[command(flatten)]
     monitors: MonitorArgs,
+    #[command(flatten)]
+    web: WebArgs,
 }
 
 impl CommandArgs {
@@ -109,6 +112,7 @@ impl CommandArgs {
             commands: files.chain(self.ex.into_iter().map(Given::Line)).collect(),
             batch: self.batch,
             monitors: self.monitors.into(),
+            web: self.web.into(),
             target,
         }
     }
@@ -177,6 +181,8 @@ pub struct ReplayArgs {
     /// Exit code when a property is violated
     #[arg(long, value_name = "N", default_value_t = Exit::VIOLATED)]
     error_exitcode: u8,
+    #[command(flatten)]
+    web: WebArgs,
     /// The trace: one JSON object per line; `-` reads standard input
     #[arg(value_name = "TRACE.jsonl")]
     trace: PathBuf,
@@ -252,6 +258,7 @@ impl From<ReplayArgs> for ReplayCommand {
             history: a.history,
             block_limit: Duration::from_secs_f64(a.block_timeout),
             error_exitcode: a.error_exitcode,
+            web: a.web.into(),
             trace: a.trace,
         }
     }
