@@ -11,14 +11,15 @@
 #include <string.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define THREADS 6
 static int rounds, cpus;
-static volatile int wrong[8];
+static volatile int wrong[9];
 static const char *const names[] = {"vectors", "mxcsr", "robust",   "mask",
-                                    "rseq",    "name",  "affinity", "stack"};
-static volatile int ready, go;
+                                    "rseq",    "name",  "affinity", "stack", "join"};
+static volatile int ready, go, finished;
 
 __attribute__((noinline)) void hold(void) { __asm__ volatile(""); }
 
@@ -95,6 +96,7 @@ static void *thread(void *argument) {
         }
         on(id % cpus);
     }
+    __atomic_fetch_add(&finished, 1, __ATOMIC_SEQ_CST);
     return 0;
 }
 
@@ -108,10 +110,15 @@ int main(int argc, char **argv) {
         sched_yield();
     hold();
     go = 1;
+    while (finished < THREADS)
+        usleep(1000);
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += 3;
     for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], 0);
+        wrong[8] |= pthread_timedjoin_np(threads[i], 0, &limit) != 0;
     printf("wrong:");
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 9; i++)
         if (wrong[i])
             printf(" %s", names[i]);
     printf("\n");
