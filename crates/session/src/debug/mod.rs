@@ -73,6 +73,10 @@ use verde_expr::{Examine, Format, Value};
 /// A program under the debugger, before, while and after it runs.
 pub struct Debugger {
     program: PathBuf,
+    /// What the program sees as its own name: what the user wrote.
+    name: OsString,
+    /// Addresses stay random, as they are without a debugger.
+    keeps_aslr: bool,
     args: Vec<OsString>,
     images: Images,
     live: Option<Live>,
@@ -105,12 +109,16 @@ pub struct Debugger {
 impl Debugger {
     /// Opens a program; it is not started.
     pub fn open(program: PathBuf, args: Vec<OsString>, out: Box<dyn Write>) -> Result<Debugger> {
+        let name = program.clone().into_os_string();
+        let program = in_path(program);
         if let Err(e) = std::fs::metadata(&program) {
             return failure::failure(format!("{}: {}", program.display(), reason(&e)));
         }
         let images = Images::open(&program)?;
         Ok(Debugger {
             program,
+            name,
+            keeps_aslr: false,
             args,
             images,
             live: None,
@@ -170,6 +178,17 @@ impl Debugger {
     fn evaluate(&mut self, text: &str) -> Result<Value> {
         Ok(verde_expr::evaluate(text, &mut self.here())?)
     }
+}
+
+/// A bare name that is no file here is looked for as a shell would.
+fn in_path(program: PathBuf) -> PathBuf {
+    let bare = program.components().count() == 1 && program.parent() == Some("".as_ref());
+    if !bare || program.exists() {
+        return program;
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(&program));
+    found.into_iter().find(|p| p.is_file()).unwrap_or(program)
 }
 
 /// A failed system call without its number.
