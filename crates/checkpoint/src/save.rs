@@ -43,15 +43,17 @@ fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, 
         scratch,
         namespaced: world.has_namespace(),
     };
-    let descriptors = Descriptors::save(pid, &mut warnings)?;
     let timers = Timers::save(pid, &mut leader)?;
     let shared = Shared::save(pid, &leader.memory, &mut warnings)?;
     let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
+    let descriptors = Descriptors::save(pid, children.is_empty(), &mut warnings)?;
     if !children.is_empty() {
         warnings.push(Warning::Children(children));
     }
     let (frozen, ranges) = memory::fork_all(&mut leader, pid)?;
+    let namespaced = leader.namespaced;
     drop(leader);
+    descriptors.release(|| Leader::borrow(frozen.pid, instruction, scratch, namespaced))?;
     let snapshot = Snapshot {
         frozen,
         program: Program {
