@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test setup lint unit fuzz bench-monitor bench-checkpoint release
+.PHONY: demo test setup lint unit fuzz bench bench-monitor bench-checkpoint release
 
 demo: setup
 	@$(CARGO) build --quiet -p verde -p verde-python
@@ -40,3 +40,14 @@ bench-checkpoint: setup
 	$(CARGO) build --release -p verde-bench --bin checkpoint
 	@mkdir -p bench/out
 	target/release/checkpoint | tee bench/out/checkpoint.md
+
+# The paper's experiments beside gdb: bench/report/report.md, and the summary in docs/measurements.md.
+# QUICK=1 takes less than three minutes and leaves the documentation alone; ONLY=cost,gap chooses.
+BENCH = $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+ifeq ($(QUICK)$(ONLY),)
+BENCH += --page docs/measurements.md
+endif
+TARGET = $(or $(CARGO_TARGET_DIR),target)
+bench: setup release
+	@$(CARGO) build --release --quiet -p verde-bench --bin experiments
+	$(TARGET)/release/experiments $(TARGET)/release/verde bench/report $(BENCH)
