@@ -21,7 +21,7 @@ pub fn measure(lab: &Lab) -> Fallible<Section> {
         &[0.05, 0.5, 3.0, 10.0],
         &[0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 3.0, 10.0],
     );
-    let (length, repetitions) = lab.pick((120.0, 3), (500.0, 9));
+    let (length, repetitions) = lab.pick((120.0, 3), (300.0, 5));
     let mut table = Table::new(&[
         "gap",
         "ratio of overheads (argument)",

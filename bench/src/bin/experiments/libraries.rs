@@ -43,7 +43,7 @@ pub fn measure(lab: &Lab) -> Fallible<Section> {
         }),
         None => missing.push("gsettings"),
     }
-    let repetitions = lab.pick(3, 9);
+    let repetitions = lab.pick(3, 7);
     let mut table = Table::new(&["", "ratio of slow-downs", "alone", "Verde", "gdb", "events"]);
     let mut lines = Vec::new();
     for case in cases {
