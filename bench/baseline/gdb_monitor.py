@@ -311,10 +311,19 @@ def main():
     with open(os.environ["BENCH_PROPERTY"]) as f:
         monitor = Monitor(Property(f.read()), bool(os.environ.get("BENCH_STATIC")))
     monitor.instrument()
-    gdb.execute("run", to_string=True)
-    while gdb.selected_inferior().pid:
+    step = "run"
+    while True:
+        try:
+            gdb.execute(step, to_string=True)
+        except gdb.error:
+            # gdb may lose a process whose threads end together; what it saw until then counts.
+            if os.path.exists("/proc/%d" % gdb.selected_inferior().pid):
+                raise
+            break
+        if not gdb.selected_inferior().pid:
+            break
         monitor.instrument()
-        gdb.execute("continue", to_string=True)
+        step = "continue"
     with open(os.environ["BENCH_REPORT"], "w") as f:
         json.dump({"events": monitor.events, "violations": monitor.violations, "slices": len(monitor.slices)}, f)
 

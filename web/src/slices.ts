@@ -154,7 +154,7 @@ function refresh(): void {
 /** At once when the program is stopped; else seldom enough to cost it nothing to speak of. */
 function refreshSoon(): void {
   if (timer) return;
-  const pause = store.running ? Math.max(250, cost * 50) : 0;
+  const pause = store.running ? Math.max(400, cost * 50) : 0;
   timer = window.setTimeout(() => {
     timer = 0;
     refresh();

@@ -29,6 +29,8 @@ class Store {
   checkpoints: Checkpoint[] = [];
   program: ProgramView | null = null;
   events: EventView[] = [];
+  /** Threads that had events. */
+  threads = new Set<number>();
   violations: Violation[] = [];
   total = 0;
   time = 0;
@@ -72,11 +74,13 @@ class Store {
   apply(message: Message): void {
     if (message.fresh) {
       this.events = [];
+      this.threads.clear();
       this.violations = [];
       this.before = { time: 0, total: 0, clock: 0 };
       this.rate = 0;
     }
     this.events.push(...message.events);
+    for (const e of message.events) this.threads.add(e.tid);
     if (this.events.length > EVENTS + EVENTS / 4) this.events = this.events.slice(-EVENTS);
     this.violations.push(...message.violations);
     this.properties = message.properties;

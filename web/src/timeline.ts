@@ -85,6 +85,16 @@ function aim(): void {
   else if (follow) [from, to] = [last - (to - from), last];
 }
 
+/** While events stream, a picture every now and then is enough, and leaves the program its time. */
+let later = 0;
+function drawSoon(): void {
+  if (!store.running) return draw();
+  later ||= window.setTimeout(() => {
+    later = 0;
+    draw();
+  }, 100);
+}
+
 const draw = onFrame(() => {
   const c = palette();
   const ratio = devicePixelRatio || 1;
@@ -99,10 +109,7 @@ const draw = onFrame(() => {
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   g.clearRect(0, 0, w, hgt);
   aim();
-  const seen = new Set(tracks);
-  for (const e of store.events) if (!seen.has(e.tid)) seen.add(e.tid);
-  if (store.events.length === 0) seen.clear();
-  tracks = [...seen].sort((a, b) => a - b);
+  tracks = [...store.threads].sort((a, b) => a - b);
   const size = rem() * 0.85;
   g.font = `${size}px system-ui, sans-serif`;
   g.textBaseline = "middle";
@@ -146,8 +153,9 @@ const draw = onFrame(() => {
   g.fillStyle = c.event;
   let lastKey = "";
   const marks: [number, number][] = [];
-  for (const e of store.events) {
-    if (e.time < from || e.time > to) continue;
+  for (let i = firstAfter(from); i < store.events.length; i++) {
+    const e = store.events[i]!;
+    if (e.time > to) break;
     const at = Math.round(x(e.time));
     const y = top() + (place.get(e.tid) ?? 0) * height;
     if (bad.has(e.n)) marks.push([at, y]);
@@ -190,6 +198,18 @@ const draw = onFrame(() => {
   g.restore();
   setText(byId("timeline-kept"), store.total > store.events.length ? `last ${store.events.length} of ${store.total} events` : "");
 });
+
+/** The first event that is not before a time; they are in order. */
+function firstAfter(time: number): number {
+  let low = 0;
+  let high = store.events.length;
+  while (low < high) {
+    const mid = (low + high) >> 1;
+    if (store.events[mid]!.time < time) low = mid + 1;
+    else high = mid;
+  }
+  return low;
+}
 
 /** A checkpoint stands right after its last event. */
 function timeOf(point: Checkpoint): number | null {
@@ -264,7 +284,7 @@ function checkpoints(): void {
 export function startTimeline(): void {
   store.on("frame", () => {
     checkpoints();
-    draw();
+    drawSoon();
   });
   store.on("event", draw);
   new ResizeObserver(draw).observe(canvas);

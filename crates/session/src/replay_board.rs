@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Lines kept between two frames.
-const BETWEEN_FRAMES: usize = 256;
+const BETWEEN_FRAMES: usize = 64;
 /// Events of a slice in its details.
 const HISTORY: usize = 200;
 

@@ -71,7 +71,8 @@ fn the_stack_is_observed_as_far_as_it_matters() -> Fallible {
     assert_eq!(all.lines().count(), 2000);
     let text = stack.debug(&monitors, "stack/stack.sc", &["run"])?;
     assert!(text.contains("42 came back 10 times"), "{text}");
-    stack.same_offline(&monitors)
+    assert_eq!(stack.same_offline(&monitors)?, 1010);
+    Ok(())
 }
 
 /// Two threaded runs differ; one run that is recorded and checked at once does not.
@@ -85,5 +86,9 @@ fn traces_of_the_examples_tell_the_same() -> Fallible {
     let broken = rows.iter().find(|r| r["type"] == "violation");
     assert_eq!(broken.ok_or("no violation")?["state"], "sink");
     let params = Program::c(&examples().join("zsh/params.c"), &[])?;
-    params.same_offline(&live::monitors("zsh/null.prop", None))
+    assert_eq!(
+        params.same_offline(&live::monitors("zsh/null.prop", None))?,
+        7
+    );
+    Ok(())
 }

@@ -37,7 +37,7 @@ pub fn measure(lab: &Lab) -> Fallible<Section> {
         &[1, 100, 1000],
         &[1, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000],
     );
-    let (rounds, each) = lab.pick((1, 5), (3, 10));
+    let (rounds, each) = lab.pick((1, 5), (2, 5));
     let mut cases: Vec<Case> = sizes.iter().map(|mb| case(*mb, 1, false)).collect();
     cases.push(case(1, 25, false));
     cases.push(case(100, 25, false));

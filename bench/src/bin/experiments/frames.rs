@@ -6,7 +6,7 @@ use verde_bench::stats::Sample;
 
 pub fn measure(lab: &Lab) -> Fallible<Section> {
     let program = lab.program("frames.c", "frames", &[])?;
-    let (frames, repetitions) = lab.pick((90u64, 2), (600, 5));
+    let (frames, repetitions) = lab.pick((90u64, 2), (300, 3));
     let mut late = [const { Vec::new() }; 3];
     let mut cpu = [const { Vec::new() }; 3];
     let ways = [Under::Nothing, Under::Verde, Under::Gdb];

@@ -15,14 +15,14 @@ pub fn slices(lab: &Lab) -> Fallible<Section> {
         &[1, 1_000, 100_000],
         &[1, 10, 100, 1_000, 10_000, 100_000, 1_000_000],
     );
-    let most = lab.pick(100, 10_000);
-    let (times, their_times, repetitions) = lab.pick((8_000u64, 300u64, 3), (20_000, 2_000, 7));
+    let most = lab.pick(100, 1_000);
+    let (times, their_times, repetitions) = lab.pick((8_000u64, 300u64, 3), (20_000, 1_000, 5));
     let mut samples = vec![[const { Vec::new() }; 2]; ours.len()];
     let mut memory = vec![[const { Vec::new() }; 2]; ours.len()];
     for round in 0..repetitions {
         for (i, n) in ours.iter().enumerate() {
             // Opening a million takes its time.
-            if *n > 100_000 && round > 2 {
+            if *n > 100_000 && round > 1 {
                 continue;
             }
             for (k, under, times) in [(0, Under::Verde, times), (1, Under::Gdb, their_times)] {
@@ -111,7 +111,7 @@ pub fn slices(lab: &Lab) -> Fallible<Section> {
 pub fn threads(lab: &Lab) -> Fallible<Section> {
     let calls = lab.program("calls.c", "calls", &[])?;
     let counts: &[u64] = lab.pick(&[1, 4, 16], &[1, 2, 4, 8, 16]);
-    let (times, their_times, repetitions) = lab.pick((8_000u64, 320u64, 3), (32_000, 1_600, 9));
+    let (times, their_times, repetitions) = lab.pick((8_000u64, 320u64, 3), (32_000, 1_600, 7));
     let mut samples = vec![[const { Vec::new() }; 2]; counts.len()];
     for _ in 0..repetitions {
         for (n, into) in counts.iter().zip(&mut samples) {
@@ -172,7 +172,7 @@ pub fn threads(lab: &Lab) -> Fallible<Section> {
 pub fn start_up(lab: &Lab) -> Fallible<Section> {
     let small = lab.program("calls.c", "calls", &[])?;
     let large = large_program(lab, lab.pick(60, 300))?;
-    let repetitions = lab.pick(3, 9);
+    let repetitions = lab.pick(3, 7);
     let lldb = installed("lldb");
     let mut names = vec!["Verde", "gdb"];
     if lldb.is_some() {

@@ -6,7 +6,7 @@ use verde_bench::stats::Sample;
 
 pub fn measure(lab: &Lab) -> Fallible<Section> {
     let queue = lab.program("queue.c", "queue", &[])?;
-    let (each, repetitions) = lab.pick((200u64, 3), (1_000, 9));
+    let (each, repetitions) = lab.pick((200u64, 3), (1_000, 7));
     let events = each * 10 + 1;
     let mut times = [const { Vec::new() }; 3];
     for _ in 0..repetitions {

@@ -14,7 +14,7 @@ const WAYS: [(Under, &str); 4] = [
 
 pub fn measure(lab: &Lab) -> Fallible<Section> {
     let stack = lab.program("stack.c", "stack", &[])?;
-    let (ours, theirs, repetitions) = lab.pick((50u64, 3u64, 5), (200, 20, 15));
+    let (ours, theirs, repetitions) = lab.pick((50u64, 3u64, 5), (200, 10, 9));
     let mut times = [const { Vec::new() }; WAYS.len()];
     for _ in 0..repetitions {
         for ((under, _), into) in WAYS.iter().zip(&mut times) {

@@ -9,7 +9,7 @@ use verde_bench::stats::Sample;
 pub fn measure(lab: &Lab) -> Fallible<Section> {
     let right = lab.program("sudoku.c", "sudoku", &[])?;
     let mutant = lab.program("sudoku.c", "sudoku-mutant", &["-DWIDTH=10"])?;
-    let repetitions = lab.pick(2, 9);
+    let repetitions = lab.pick(2, 5);
     let scenario = home().join("properties/sudoku.sc");
     let scenario = vec!["-s".to_owned(), scenario.display().to_string()];
     let (mut solved, mut hunted, mut theirs, mut stepped) = (vec![], vec![], vec![], vec![]);

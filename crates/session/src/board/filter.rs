@@ -5,7 +5,7 @@
 //! with".
 
 use crate::json::Json;
-use std::fmt::Write;
+use std::fmt::Write as _;
 use verde_monitor::{Cell, Host, Slices, SlotRef, Tag};
 use verde_property::{Property, StateId};
 
@@ -221,7 +221,7 @@ fn compare(
     }
     let int = match cell.tag {
         Tag::Int => Some(i128::from(cell.bits as i64)),
-        Tag::UInt => Some(i128::from(cell.bits)),
+        Tag::UInt | Tag::Bool => Some(i128::from(cell.bits)),
         _ => None,
     };
     let float = match cell.tag {

@@ -54,8 +54,8 @@ pub use failure::{Failure, Result};
 pub use going_back::{Automation, Often};
 pub use interrupts::Interrupts;
 pub use irv::{
-    Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Order, Output, PageOpener,
-    RunOutcome, TraceFile, Turn, Warnings, lint_against,
+    Choices, Ending, Interruption, Irv, Limits, LoadFailure, Order, Output, PageOpener, RunOutcome,
+    TraceFile, Turn, Warnings, lint_against,
 };
 pub use remote::{Remote, RemoteInterrupt, attach};
 
@@ -75,8 +75,6 @@ pub struct Debugger {
     program: PathBuf,
     /// What the program sees as its own name: what the user wrote.
     name: OsString,
-    /// Addresses stay random, as they are without a debugger.
-    keeps_aslr: bool,
     args: Vec<OsString>,
     images: Images,
     live: Option<Live>,
@@ -121,7 +119,6 @@ impl Debugger {
         Ok(Debugger {
             program,
             name,
-            keeps_aslr: false,
             args,
             images,
             live: None,

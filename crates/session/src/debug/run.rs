@@ -27,7 +27,6 @@ impl Debugger {
         let launch = Launch {
             program: std::path::absolute(&self.program)?,
             name: Some(self.name.clone()),
-            aslr: self.keeps_aslr,
             args: self.args.clone(),
             env: self.settings.environment(),
             cwd: self.settings.cwd.clone(),

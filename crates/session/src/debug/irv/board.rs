@@ -24,7 +24,7 @@ use verde_engine::{End, Tid};
 use verde_monitor::Monitor;
 
 /// Events kept between two frames; of a faster stream the watchers see the last ones.
-const BETWEEN_FRAMES: usize = 256;
+const BETWEEN_FRAMES: usize = 64;
 /// Lines of source before and after a stop.
 const AROUND: u32 = 30;
 /// Threads whose place is looked up at a stop.

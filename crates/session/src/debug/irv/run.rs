@@ -77,7 +77,6 @@ impl Debugger {
     /// Runs the program to its end under its monitors, or until somebody interrupts it.
     pub fn check(&mut self, limits: Limits, interruption: &Interruption) -> Result<RunOutcome> {
         self.signals = SignalPolicy::transparent();
-        self.keeps_aslr = true;
         self.launch()?;
         if let Some(live) = &self.live {
             interruption.connect(live.process.interrupter());
