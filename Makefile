@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test setup lint unit page web fuzz bench-monitor bench-checkpoint bench-debugger bench-page release
+.PHONY: demo test setup lint unit page web fuzz bench bench-monitor bench-checkpoint bench-debugger bench-page release
 
 demo: setup
 	@$(CARGO) build --quiet -p verde -p verde-python
@@ -65,3 +65,14 @@ bench-debugger: setup release
 bench-page: setup release web/node_modules/.package-lock.json
 	@mkdir -p bench/out
 	cd web && VERDE=../target/release/verde node bench/page.mjs | tee ../bench/out/page.md
+
+# The paper's experiments beside gdb: bench/report/report.md, and the summary in docs/measurements.md.
+# QUICK=1 takes less than three minutes and leaves the documentation alone; ONLY=cost,gap chooses.
+BENCH = $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+ifeq ($(QUICK)$(ONLY),)
+BENCH += --page docs/measurements.md
+endif
+TARGET = $(or $(CARGO_TARGET_DIR),target)
+bench: setup release
+	@$(CARGO) build --release --quiet -p verde-bench --bin experiments
+	$(TARGET)/release/experiments $(TARGET)/release/verde bench/report $(BENCH)

@@ -1,5 +1,11 @@
 //! What the measurements share.
 
+pub mod lab;
+pub mod plot;
+pub mod prompt;
+pub mod report;
+pub mod stats;
+
 use std::sync::Arc;
 use std::time::Instant;
 use verde_property::{Functions, Property, load_property};

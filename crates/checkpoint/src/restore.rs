@@ -8,6 +8,7 @@ use crate::threads::ThreadState;
 use crate::{Error, Result, Warning};
 use std::time::{Duration, Instant};
 use verde_engine::{Addr, Process, Succession, Tid};
+use verde_sys::affinity::CpuSet;
 use verde_sys::memory::Memory;
 use verde_sys::number as n;
 use verde_sys::payload::{self, CloneArgs, ThreadEntry};
@@ -55,7 +56,9 @@ pub(crate) fn restore(
         Some(_) => None,
     };
     process.make_place()?;
+    let together = Together::with(snapshot.frozen.pid);
     let result = replace(snapshot, process, without);
+    drop(together);
     drop(holder);
     match result {
         Ok(mut restored) => {
@@ -69,6 +72,33 @@ pub(crate) fn restore(
                 source: Box::new(error),
                 put_back,
             })
+        }
+    }
+}
+
+/// Keeps this thread and a frozen process, and so the tasks it creates, on one
+/// CPU: every one of them runs for a moment while we wait, and a wake-up across
+/// CPUs costs many times what one on the same does.
+struct Together {
+    before: Option<CpuSet>,
+}
+
+const SELF: Tid = Tid(0);
+
+impl Together {
+    fn with(frozen: Tid) -> Together {
+        let before = CpuSet::current().ok();
+        let here = CpuSet::here();
+        // It is only for speed.
+        let _ = here.apply(SELF).and_then(|()| here.apply(frozen));
+        Together { before }
+    }
+}
+
+impl Drop for Together {
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.before.map(|set| set.apply(SELF)) {
+            tracing::warn!(%error, "affinity not restored");
         }
     }
 }

@@ -63,7 +63,10 @@ impl Change {
 
 #[derive(Clone, Debug)]
 pub struct History {
+    /// Grows until it has the whole capacity, then comes round: a copy of a short history is small.
     words: Words,
+    /// A power of two, as the length of `words`.
+    capacity: usize,
     /// Words written since the beginning, at least 1: 0 means "no entry".
     head: u64,
 }
@@ -75,6 +78,8 @@ const TEXT: usize = 120;
 /// Most parameters kept of one event: four bits of a word tell the kind of each.
 const ARGS: usize = 16;
 const LONGEST: usize = HEADER + (1 + ARGS) * (1 + TEXT.div_ceil(8));
+/// Words of a new history.
+const LEAST: usize = (4 * LONGEST).next_power_of_two();
 const ABSENT: u64 = u64::MAX;
 const TAKEN: u64 = 1 << 48;
 const LOCATED: u64 = 1 << 49;
@@ -82,8 +87,10 @@ const LOCATED: u64 = 1 << 49;
 impl History {
     /// `words` is rounded up to a power of two.
     pub fn new(words: usize) -> Self {
+        let capacity = words.max(LEAST).next_power_of_two();
         History {
-            words: Words::zeroed(words.max(4 * LONGEST).next_power_of_two()),
+            words: Words::zeroed(LEAST),
+            capacity,
             head: 1,
         }
     }
@@ -91,6 +98,9 @@ impl History {
     /// Writes an entry after `previous` and returns its place.
     #[inline]
     pub fn push(&mut self, previous: u64, e: &Event, change: Change) -> u64 {
+        if self.head as usize + LONGEST > self.words.len() && self.words.len() < self.capacity {
+            self.grow();
+        }
         let words: &mut [u64] = &mut self.words;
         let mut start = self.head as usize & (words.len() - 1);
         if start + LONGEST > words.len() {
@@ -118,6 +128,12 @@ impl History {
         entry[5] = kinds;
         self.head = place + end as u64;
         place
+    }
+
+    /// Twice as long. Nothing moves, for it has not come round yet.
+    #[cold]
+    fn grow(&mut self) {
+        self.words.extend(self.words.len());
     }
 
     /// The last `most` events that lead to `last`, oldest first.
@@ -313,6 +329,32 @@ mod tests {
                 assert_eq!(e.loc.as_deref(), Some(format!("file{m}.c:{m}").as_str()));
                 assert_eq!(e.args[0], (0, Field::Int(-(m as i64))));
                 assert_eq!(e.args[1], (2, Field::Str("é".into())));
+            }
+        }
+    }
+
+    #[test]
+    fn it_grows_to_its_capacity_and_then_forgets() {
+        let mut h = History::new(1 << 14);
+        let mut last = 0;
+        for n in 0..10_000u64 {
+            let event = Event {
+                n,
+                spec: SpecId(1),
+                tid: None,
+                time: None,
+                loc: None,
+                args: &[Some(Arg::Int(n as i64))],
+            };
+            last = h.push(last, &event, Change::none(StateId(0)));
+            assert!(h.words.len() <= 1 << 14);
+            let kept = h.read(last, usize::MAX);
+            // An entry takes seven words; nothing is lost before all are used.
+            assert_eq!(kept.first().map(|e| e.n == 0), Some(n < 2300));
+            assert!(kept.len() as u64 == n + 1 || kept.len() > 2000, "{n}");
+            assert!(kept.windows(2).all(|w| w[1].n == w[0].n + 1));
+            if n == 100 {
+                assert_eq!(h.clone().words.len(), LEAST);
             }
         }
     }

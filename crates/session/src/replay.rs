@@ -85,6 +85,7 @@ const TOGETHER: usize = 16;
 #[allow(clippy::large_enum_variant)]
 enum Read<'a> {
     Blank,
+    /// With the line itself, for who watches.
     Event(trace::TraceEvent<'a>, SmallVec<[Call<'a>; 1]>, &'a [u8]),
     Wrong(String),
 }

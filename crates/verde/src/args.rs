@@ -124,6 +124,12 @@ impl CommandArgs {
 pub struct DebugArgs {
     #[command(flatten)]
     commands: CommandArgs,
+    /// Run the program in a user and PID namespace: restoring a checkpoint keeps ids without root
+    #[arg(long)]
+    namespace: bool,
+    /// Let the program's malloc use huge pages: checkpoints of much memory are faster
+    #[arg(long)]
+    huge_pages: bool,
     program: PathBuf,
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
@@ -260,7 +266,15 @@ impl From<ReplayArgs> for ReplayCommand {
 
 impl From<DebugArgs> for DebugCommand {
     fn from(a: DebugArgs) -> DebugCommand {
-        a.commands.for_target(Target::Program(a.program, a.args))
+        let mut command = a.commands.for_target(Target::Program(a.program, a.args));
+        let settings = [
+            (a.namespace, "set namespace on"),
+            (a.huge_pages, "set huge-pages on"),
+        ];
+        for (_, line) in settings.into_iter().filter(|(wanted, _)| *wanted) {
+            command.commands.insert(0, Given::Line(line.to_owned()));
+        }
+        command
     }
 }
 

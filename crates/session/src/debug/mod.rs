@@ -24,6 +24,7 @@ mod handle;
 mod help;
 mod here;
 mod highlight;
+mod hot_scope;
 mod images;
 mod info;
 mod interrupts;
@@ -72,6 +73,8 @@ use verde_expr::{Examine, Format, Value};
 /// A program under the debugger, before, while and after it runs.
 pub struct Debugger {
     program: PathBuf,
+    /// What the program sees as its own name: what the user wrote.
+    name: OsString,
     args: Vec<OsString>,
     images: Images,
     live: Option<Live>,
@@ -87,6 +90,7 @@ pub struct Debugger {
     settings: settings::Settings,
     attached: attached::Attached,
     interrupts: Interrupts,
+    hot: hot_scope::HotScopes,
     style: style::Style,
     terminal: terminal::Shared,
     automation: Automation,
@@ -106,12 +110,15 @@ pub struct Debugger {
 impl Debugger {
     /// Opens a program; it is not started.
     pub fn open(program: PathBuf, args: Vec<OsString>, out: Box<dyn Write>) -> Result<Debugger> {
+        let name = program.clone().into_os_string();
+        let program = in_path(program);
         if let Err(e) = std::fs::metadata(&program) {
             return failure::failure(format!("{}: {}", program.display(), reason(&e)));
         }
         let images = Images::open(&program)?;
         Ok(Debugger {
             program,
+            name,
             args,
             images,
             live: None,
@@ -131,6 +138,7 @@ impl Debugger {
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
             interrupts: Interrupts::default(),
+            hot: hot_scope::HotScopes::default(),
             style: style::Style::default(),
             terminal: terminal::Shared::default(),
             automation: Automation::default(),
@@ -172,6 +180,17 @@ impl Debugger {
     fn evaluate(&mut self, text: &str) -> Result<Value> {
         Ok(verde_expr::evaluate(text, &mut self.here())?)
     }
+}
+
+/// A bare name that is no file here is looked for as a shell would.
+fn in_path(program: PathBuf) -> PathBuf {
+    let bare = program.components().count() == 1 && program.parent() == Some("".as_ref());
+    if !bare || program.exists() {
+        return program;
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(&program));
+    found.into_iter().find(|p| p.is_file()).unwrap_or(program)
 }
 
 /// A failed system call without its number.

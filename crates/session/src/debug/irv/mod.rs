@@ -186,6 +186,10 @@ pub struct Irv {
     plans: FxHashMap<(usize, u64), feed::Plan>,
     /// The program is not relocated yet: the loader runs.
     loading: bool,
+    /// Some function waits for the end of loading, to be asked which of its variants it is.
+    indirect: bool,
+    /// What resolvers of indirect functions chose.
+    resolved: FxHashMap<u64, u64>,
     /// Where the program itself begins.
     start: Option<TrapId>,
     /// Backtraces of events, by their numbers.
@@ -234,6 +238,8 @@ impl Irv {
             places: FxHashMap::default(),
             plans: FxHashMap::default(),
             loading: false,
+            indirect: false,
+            resolved: FxHashMap::default(),
             start: None,
             stacks: FxHashMap::default(),
             moved: None,
@@ -287,6 +293,8 @@ impl Irv {
         self.places.clear();
         self.plans.clear();
         self.loading = false;
+        self.indirect = false;
+        self.resolved.clear();
         self.start = None;
         for source in &mut self.alphabet.sources {
             source.sites.clear();
