@@ -29,6 +29,9 @@ pub struct CheckCommand {
     pub suppress: Vec<PathBuf>,
     pub timeout: Option<Duration>,
     pub stop_on_violation: bool,
+    /// The program gets ids of its own, which a restore can keep without privileges.
+    pub namespace: bool,
+    pub huge_pages: bool,
     pub error_exitcode: u8,
     pub web: Web,
     pub program: PathBuf,
@@ -119,6 +122,14 @@ pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
         Ok(debugger) => debugger,
         Err(exit) => return exit,
     };
+    for (wanted, setting) in [
+        (c.namespace, "set namespace on"),
+        (c.huge_pages, "set huge-pages on"),
+    ] {
+        if wanted && let Err(e) = debugger.execute(setting) {
+            return complain(&e.to_string());
+        }
+    }
     if let Err(exit) = c.monitors.load(&mut debugger, output) {
         return exit;
     }

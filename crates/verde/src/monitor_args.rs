@@ -110,6 +110,12 @@ pub struct CheckArgs {
     /// End the program at the first violation
     #[arg(long)]
     stop_on_violation: bool,
+    /// Run the program in a user and PID namespace: restoring a checkpoint keeps ids without root
+    #[arg(long)]
+    namespace: bool,
+    /// Let the program's malloc use huge pages: checkpoints of much memory are faster
+    #[arg(long)]
+    huge_pages: bool,
     /// Exit code when a property is violated
     #[arg(long, value_name = "N", default_value_t = Exit::VIOLATED)]
     error_exitcode: u8,
@@ -143,6 +149,8 @@ impl From<CheckArgs> for CheckCommand {
             suppress: a.suppress,
             timeout: a.timeout.map(Duration::from_secs_f64),
             stop_on_violation: a.stop_on_violation,
+            namespace: a.namespace,
+            huge_pages: a.huge_pages,
             error_exitcode: a.error_exitcode,
             web: a.web.into(),
             program: a.program,
