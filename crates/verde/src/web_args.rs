@@ -24,13 +24,16 @@ pub struct WebArgs {
 }
 
 /// `--web ADDR` as `--web=ADDR`. What follows a bare `--web` may as well be the program, so only
-/// what reads as a port or ends in one is taken for an address.
+/// what reads as a port or ends in one is taken for an address; and never the last word, which is
+/// the program or the process.
 pub fn joined(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut out: Vec<OsString> = Vec::new();
     let mut options = true;
-    for arg in args {
+    let mut args = args.peekable();
+    while let Some(arg) = args.next() {
         let after_web = options && out.last().is_some_and(|last| last == "--web");
-        if after_web && arg.to_str().is_some_and(is_address) {
+        let last = args.peek().is_none();
+        if after_web && !last && arg.to_str().is_some_and(is_address) {
             out.pop();
             let mut whole = OsString::from("--web=");
             whole.push(arg);
@@ -84,6 +87,8 @@ mod tests {
         assert_eq!(join("check --web 7000 ./prog"), "check --web=7000 ./prog");
         let full = "debug --web=127.0.0.1:0 ./prog";
         assert_eq!(join("debug --web 127.0.0.1:0 ./prog"), full);
+        assert_eq!(join("attach --web 7000"), "attach --web 7000");
+        assert_eq!(join("attach --web 7000 12"), "attach --web=7000 12");
         assert_eq!(join("check -- p --web 7000"), "check -- p --web 7000");
     }
 }
