@@ -11,29 +11,34 @@
 #include <string.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define THREADS 6
 static int rounds, cpus;
-static volatile int wrong[8];
+static volatile int wrong[9];
 static const char *const names[] = {"vectors", "mxcsr", "robust",   "mask",
-                                    "rseq",    "name",  "affinity", "stack"};
-static volatile int ready;
+                                    "rseq",    "name",  "affinity", "stack", "join"};
+static volatile int ready, go, finished;
 
 __attribute__((noinline)) void hold(void) { __asm__ volatile(""); }
 
-/* Keeps a pattern in vector registers for a while. */
+/* Keeps a pattern in vector registers for a while, at first until `hold` has
+   returned. */
 static void spin(const uint64_t *pattern, uint64_t *out, uint32_t control, uint32_t *after) {
     __asm__ volatile("ldmxcsr %3\n"
                      "movdqu (%0), %%xmm7\n"
                      "movdqu 16(%0), %%xmm15\n"
-                     "mov $300000, %%rcx\n"
-                     "1: dec %%rcx\n"
-                     "jnz 1b\n"
+                     "lock incl %4\n"
+                     "1: cmpl $0, %5\n"
+                     "je 1b\n"
+                     "mov $100000, %%rcx\n"
+                     "2: dec %%rcx\n"
+                     "jnz 2b\n"
                      "movdqu %%xmm7, (%1)\n"
                      "movdqu %%xmm15, 16(%1)\n"
                      "stmxcsr (%2)\n" ::"r"(pattern),
-                     "r"(out), "r"(after), "m"(control)
+                     "r"(out), "r"(after), "m"(control), "m"(ready), "m"(go)
                      : "rcx", "memory", "xmm7", "xmm15");
     uint32_t usual = 0x1f80;
     __asm__ volatile("ldmxcsr %0" ::"m"(usual));
@@ -68,7 +73,6 @@ static void *thread(void *argument) {
     uint32_t control = 0x1f80 | ((id & 3) << 13), control_now;
     struct rseq *area = (void *)((char *)__builtin_thread_pointer() + __rseq_offset);
     on(id % cpus);
-    __atomic_fetch_add(&ready, 1, __ATOMIC_SEQ_CST);
     for (int k = 0; k < rounds; k++) {
         spin(pattern, out, control, &control_now);
         wrong[0] |= memcmp(pattern, out, sizeof out) != 0;
@@ -78,9 +82,9 @@ static void *thread(void *argument) {
         pthread_sigmask(0, 0, &mask_now);
         wrong[3] |= sigismember(&mask_now, SIGUSR1) != 1 ||
                     sigismember(&mask_now, SIGUSR2) != (id & 1);
-        unsigned cpu;
-        syscall(SYS_getcpu, &cpu, 0, 0);
-        wrong[6] |= cpu != id % cpus;
+        cpu_set_t allowed;
+        sched_getaffinity(0, sizeof allowed, &allowed);
+        wrong[6] |= CPU_COUNT(&allowed) != 1 || !CPU_ISSET(id % cpus, &allowed);
         pthread_getname_np(pthread_self(), name_now, sizeof name_now);
         wrong[5] |= strcmp(name, name_now) != 0;
         sigaltstack(0, &stack_now);
@@ -92,6 +96,7 @@ static void *thread(void *argument) {
         }
         on(id % cpus);
     }
+    __atomic_fetch_add(&finished, 1, __ATOMIC_SEQ_CST);
     return 0;
 }
 
@@ -104,10 +109,16 @@ int main(int argc, char **argv) {
     while (ready < THREADS)
         sched_yield();
     hold();
+    go = 1;
+    while (finished < THREADS)
+        usleep(1000);
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += 3;
     for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], 0);
+        wrong[8] |= pthread_timedjoin_np(threads[i], 0, &limit) != 0;
     printf("wrong:");
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 9; i++)
         if (wrong[i])
             printf(" %s", names[i]);
     printf("\n");

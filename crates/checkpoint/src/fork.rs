@@ -6,6 +6,7 @@ use verde_engine::Tid;
 use verde_sys::number as n;
 use verde_sys::payload::CloneArgs;
 use verde_sys::pidfd::PidFd;
+use verde_sys::ptrace::IfTracerDies;
 use verde_sys::remote::RemoteError;
 use verde_sys::{WaitStatus, ptrace, task, wait};
 
@@ -24,7 +25,13 @@ pub(crate) struct Copy {
 /// nothing. Its parent is the debugger, so the program cannot wait for it.
 pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Tid> {
     let scratch = leader.scratch;
-    let mut flags = n::CLONE_PTRACE | n::CLONE_UNTRACED | n::CLONE_PARENT;
+    let mut flags = n::CLONE_PARENT;
+    if leader.namespaced {
+        // The kernel's event tells the id by which we know the child.
+        ptrace::set_fate(leader.remote.tid(), IfTracerDies::Kill)?;
+    } else {
+        flags |= n::CLONE_PTRACE | n::CLONE_UNTRACED;
+    }
     let mut args = CloneArgs::default();
     if copy.share_memory {
         flags |= n::CLONE_VM;
@@ -42,7 +49,10 @@ pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Tid> {
     let bytes: Vec<u8> = args.words().iter().flat_map(|w| w.to_ne_bytes()).collect();
     let args = [leader.place(0, &bytes)?, CloneArgs::SIZE];
     let child = match leader.call("clone3", n::SYS_clone3, &args) {
-        Ok(child) => Tid(child as i32),
+        Ok(child) => match leader.remote.take_children().pop() {
+            Some(known) => known,
+            None => Tid(child as i32),
+        },
         Err(Error::Remote(RemoteError::Refused(error))) => return Err(Error::Refused(error)),
         Err(error) => return Err(error),
     };
@@ -69,8 +79,12 @@ impl Frozen {
         ptrace::only_kill(pid)?;
         if task::group(program)? == program {
             // As a member of the group it would keep the number in use that
-            // its successor needs.
-            task::set_group(pid, Some(task::group(Tid(0))?))?;
+            // its successor needs. Not possible for a session of its own,
+            // whose successor then gets another id.
+            let left = task::group(Tid(0)).and_then(|ours| task::set_group(pid, Some(ours)));
+            if let Err(error) = left {
+                tracing::debug!(%pid, %error, "a frozen process keeps its group");
+            }
         }
         Ok(frozen)
     }
@@ -83,7 +97,9 @@ impl Frozen {
 
 impl Drop for Frozen {
     fn drop(&mut self) {
-        if let Err(error) = self.handle.kill() {
+        // Its end is all that may be reported: nobody answers an exit event.
+        let quiet = ptrace::only_kill(self.pid);
+        if let Err(error) = quiet.and(self.handle.kill()) {
             tracing::debug!(pid = %self.pid, %error, "a frozen process was gone already");
         }
     }

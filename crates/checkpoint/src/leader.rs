@@ -10,15 +10,23 @@ pub(crate) struct Leader {
     pub remote: Remote,
     pub memory: Memory,
     pub scratch: Scratch,
+    /// The process calls its tasks by other ids than we do.
+    pub namespaced: bool,
 }
 
 impl Leader {
     /// Borrows a stopped process.
-    pub fn borrow(pid: Tid, instruction: Addr, scratch: Scratch) -> Result<Leader> {
+    pub fn borrow(
+        pid: Tid,
+        instruction: Addr,
+        scratch: Scratch,
+        namespaced: bool,
+    ) -> Result<Leader> {
         Ok(Leader {
             remote: Remote::begin(pid, instruction)?,
             memory: Memory::open(pid)?,
             scratch,
+            namespaced,
         })
     }
 

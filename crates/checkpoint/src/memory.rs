@@ -1,14 +1,13 @@
 //! Memory that a fork does not copy as it is: what the program excluded from
 //! forks, what it wants cleared by them, and what it shares.
 
-use crate::fork::{Copy, fork};
+use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use crate::{Result, Warning};
 use verde_engine::{Addr, Tid};
 use verde_sys::memory::Memory;
 use verde_sys::number as n;
-use verde_sys::pidfd::PidFd;
 use verde_sys::procfs::{self, Mapping};
 
 /// Shared memory kept with a snapshot, at most.
@@ -33,14 +32,13 @@ const CLEARED: (u64, u64) = (n::MADV_KEEPONFORK as u64, n::MADV_WIPEONFORK as u6
 
 /// Forks a process with all its memory. The copy is complete; the ranges tell
 /// what its own copies must have changed.
-pub(crate) fn fork_all(leader: &mut Leader, pid: Tid) -> Result<(Tid, Vec<Range>)> {
-    let plain = fork(leader, Copy::default())?;
-    let ranges = uncopied(leader, pid, plain)?;
+pub(crate) fn fork_all(leader: &mut Leader, pid: Tid) -> Result<(Frozen, Vec<Range>)> {
+    let plain = Frozen::new(fork(leader, Copy::default())?, pid)?;
+    let ranges = uncopied(leader, pid, plain.pid)?;
     if ranges.is_empty() {
         return Ok((plain, ranges));
     }
-    // Nobody waits for it: the next wait reaps it.
-    PidFd::open(plain)?.kill()?;
+    drop(plain);
     let mut forkable = Vec::new();
     for range in ranges {
         // Memory of devices stays excluded.
@@ -48,7 +46,7 @@ pub(crate) fn fork_all(leader: &mut Leader, pid: Tid) -> Result<(Tid, Vec<Range>
             forkable.push(range);
         }
     }
-    let copy = fork(leader, Copy::default());
+    let copy = fork(leader, Copy::default()).and_then(|copy| Frozen::new(copy, pid));
     for range in &forkable {
         advise(leader, range, range.advice.1)?;
     }

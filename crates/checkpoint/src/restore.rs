@@ -8,12 +8,13 @@ use crate::threads::ThreadState;
 use crate::{Error, Result, Warning};
 use std::time::{Duration, Instant};
 use verde_engine::{Addr, Process, Succession, Tid};
+use verde_sys::affinity::CpuSet;
 use verde_sys::memory::Memory;
 use verde_sys::number as n;
 use verde_sys::payload::{self, CloneArgs, ThreadEntry};
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::remote::Remote;
-use verde_sys::{SysError, task, wait};
+use verde_sys::{SysError, procfs, task, wait};
 
 /// What a restore did.
 #[derive(Debug)]
@@ -55,7 +56,9 @@ pub(crate) fn restore(
         Some(_) => None,
     };
     process.make_place()?;
+    let together = Together::with(snapshot.frozen.pid);
     let result = replace(snapshot, process, without);
+    drop(together);
     drop(holder);
     match result {
         Ok(mut restored) => {
@@ -73,6 +76,33 @@ pub(crate) fn restore(
     }
 }
 
+/// Keeps this thread and a frozen process, and so the tasks it creates, on one
+/// CPU: every one of them runs for a moment while we wait, and a wake-up across
+/// CPUs costs many times what one on the same does.
+struct Together {
+    before: Option<CpuSet>,
+}
+
+const SELF: Tid = Tid(0);
+
+impl Together {
+    fn with(frozen: Tid) -> Together {
+        let before = CpuSet::current().ok();
+        let here = CpuSet::here();
+        // It is only for speed.
+        let _ = here.apply(SELF).and_then(|()| here.apply(frozen));
+        Together { before }
+    }
+}
+
+impl Drop for Together {
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.before.map(|set| set.apply(SELF)) {
+            tracing::warn!(%error, "affinity not restored");
+        }
+    }
+}
+
 /// A process that shares the memory of the present one, to outlive it.
 fn hold(process: &mut Process) -> Option<Frozen> {
     let mut world = process.stop_all().ok()?;
@@ -80,7 +110,8 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     let scratch = world.scratch(ThreadEntry::SIZE).ok()?;
     let pid = world.pid();
     let instruction = world.syscall_instruction().ok()?;
-    let mut leader = Leader::borrow(pid, instruction, scratch).ok()?;
+    let namespaced = world.has_namespace();
+    let mut leader = Leader::borrow(pid, instruction, scratch, namespaced).ok()?;
     let copy = Copy {
         share_memory: true,
         ..Copy::default()
@@ -107,8 +138,7 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
         without,
     };
     let tids = copy.threads(leader, instruction, &mut warnings)?;
-    if tids.iter().any(|(then, now)| then != now) {
-        copy.patch_ids(&tids)?;
+    if copy.patch_ids(&tids)? {
         warnings.push(Warning::NewIds);
     }
     copy.beyond(&tids, instruction, &mut warnings)?;
@@ -137,14 +167,15 @@ fn revive(
     without: &Items,
 ) -> Result<Tid> {
     let frozen = snapshot.frozen.pid;
-    let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch)?;
+    let namespaced = snapshot.program.namespaced;
+    let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch, namespaced)?;
     let clear_tid = match without.contains(Item::ClearTid) {
         true => 0,
         false => leader.clear_tid,
     };
     let mut copy = Copy {
         share_memory: false,
-        id: (!without.contains(Item::Ids)).then_some(snapshot.program.pid),
+        id: (!without.contains(Item::Ids)).then_some(leader.inner),
         clear_tid,
     };
     let mut result = fork(&mut frozen, copy);
@@ -197,9 +228,11 @@ impl Revived<'_> {
         };
         let mut first = adopt(self.pid, leader);
         self.create(&mut first)?;
+        let outer = self.outer_ids()?;
         let mut remotes = vec![first];
         for (i, thread) in table.iter().enumerate().skip(1) {
-            let tid = Tid(self.memory.read_u64(self.place(i) + ThreadEntry::RESULT)? as i32);
+            let inner = Tid(self.memory.read_u64(self.place(i) + ThreadEntry::RESULT)? as i32);
+            let tid = outer(inner)?;
             wait::task(tid)?;
             let mut remote = adopt(tid, thread);
             remote.go_on()?;
@@ -221,6 +254,24 @@ impl Revived<'_> {
             warnings.push(Warning::Scheduling);
         }
         Ok(tids)
+    }
+
+    /// How to get from an id that the program uses to the one that we use.
+    fn outer_ids(&self) -> Result<impl Fn(Tid) -> Result<Tid> + use<>> {
+        let mut ids = Vec::new();
+        if self.snapshot.program.namespaced {
+            for tid in procfs::threads(self.pid)? {
+                ids.push((procfs::inner_id(self.pid, tid).unwrap_or(tid), tid));
+            }
+        }
+        let namespaced = self.snapshot.program.namespaced;
+        Ok(move |inner: Tid| {
+            let known = ids
+                .iter()
+                .find(|(i, _)| *i == inner)
+                .map(|(_, outer)| *outer);
+            known.or((!namespaced).then_some(inner)).ok_or(Error::Ended)
+        })
     }
 
     /// Code, first entry and a stack pointer outside of every signal stack.
@@ -276,7 +327,8 @@ impl Revived<'_> {
                 .find(|(t, _)| *t == then)
                 .map_or(then, |(_, now)| *now)
         };
-        let borrow = || Leader::borrow(self.pid, instruction, scratch);
+        let namespaced = self.snapshot.program.namespaced;
+        let borrow = || Leader::borrow(self.pid, instruction, scratch, namespaced);
         let mut leader = None;
         beyond
             .descriptors
@@ -287,7 +339,8 @@ impl Revived<'_> {
         }
         if !beyond.timers.is_empty() {
             let leader = Leader::get_or_borrow(&mut leader, borrow)?;
-            beyond.timers.restore(leader, self.without, now)?;
+            let inner = |then: Tid| self.inner_id(now(then));
+            beyond.timers.restore(leader, self.without, inner)?;
         }
         drop(leader);
         beyond.shared.restore(&self.memory, self.without)?;
@@ -298,8 +351,15 @@ impl Revived<'_> {
 
     /// Threads know their ids; the C library keeps them where the kernel
     /// clears them at a thread's end.
-    fn patch_ids(&self, tids: &[(Tid, Tid)]) -> Result<()> {
-        for ((then, now), thread) in tids.iter().zip(&self.snapshot.threads) {
+    /// `true`: some thread has a new one.
+    fn patch_ids(&self, tids: &[(Tid, Tid)]) -> Result<bool> {
+        let mut changed = false;
+        for ((_, now), thread) in tids.iter().zip(&self.snapshot.threads) {
+            let (then, now) = (thread.inner, self.inner_id(*now));
+            if then == now {
+                continue;
+            }
+            changed = true;
             let mut word = [0; 4];
             let at = Addr(thread.clear_tid);
             if thread.clear_tid != 0
@@ -309,6 +369,14 @@ impl Revived<'_> {
                 self.memory.write(at, &now.0.to_ne_bytes())?;
             }
         }
-        Ok(())
+        Ok(changed)
+    }
+
+    /// The id by which the program knows a thread.
+    fn inner_id(&self, tid: Tid) -> Tid {
+        match self.snapshot.program.namespaced {
+            true => procfs::inner_id(self.pid, tid).unwrap_or(tid),
+            false => tid,
+        }
     }
 }

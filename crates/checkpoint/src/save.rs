@@ -1,7 +1,6 @@
 //! Taking a snapshot.
 
 use crate::descriptors::Descriptors;
-use crate::fork::Frozen;
 use crate::leader::Leader;
 use crate::memory::{self, Shared};
 use crate::signals::Pending;
@@ -42,21 +41,24 @@ fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, 
         remote,
         memory: Memory::open(pid)?,
         scratch,
+        namespaced: world.has_namespace(),
     };
-    let descriptors = Descriptors::save(pid, &mut warnings)?;
     let timers = Timers::save(pid, &mut leader)?;
     let shared = Shared::save(pid, &leader.memory, &mut warnings)?;
     let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
+    let descriptors = Descriptors::save(pid, children.is_empty(), &mut warnings)?;
     if !children.is_empty() {
         warnings.push(Warning::Children(children));
     }
-    let (copy, ranges) = memory::fork_all(&mut leader, pid)?;
-    let frozen = Frozen::new(copy, pid)?;
+    let (frozen, ranges) = memory::fork_all(&mut leader, pid)?;
+    let namespaced = leader.namespaced;
     drop(leader);
+    descriptors.release(|| Leader::borrow(frozen.pid, instruction, scratch, namespaced))?;
     let snapshot = Snapshot {
         frozen,
         program: Program {
             pid,
+            namespaced: world.has_namespace(),
             own_group: task::group(pid)? == pid,
         },
         threads,
@@ -86,8 +88,16 @@ fn translate(world: &mut StopGuard<'_>, error: Error) -> Error {
             }
         }
         Error::Remote(RemoteError::Sys(e)) | Error::Sys(e) if e.is_gone() => Error::Ended,
-        Error::Engine(verde_engine::Error::Sys(e)) if e.is_gone() => Error::Ended,
-        Error::Engine(verde_engine::Error::Gone) => Error::Ended,
+        Error::Engine(
+            verde_engine::Error::Sys(e) | verde_engine::Error::Remote(RemoteError::Sys(e)),
+        ) if e.is_gone() => Error::Ended,
+        // The engine knows already.
+        Error::Engine(
+            verde_engine::Error::Gone | verde_engine::Error::Remote(RemoteError::Ended(_)),
+        ) => Error::Ended,
+        Error::Engine(verde_engine::Error::Running(_) | verde_engine::Error::NoThread(_)) => {
+            Error::Ended
+        }
         other => other,
     }
 }

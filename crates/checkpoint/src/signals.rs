@@ -42,7 +42,7 @@ impl Pending {
             return Ok(());
         }
         if !self.process.is_empty() {
-            let mut leader = Leader::borrow(pid, instruction, scratch)?;
+            let mut leader = Leader::borrow(pid, instruction, scratch, false)?;
             let inner = leader.call("getpid", n::SYS_getpid, &[])?;
             for info in &self.process {
                 let at = leader.place(0, info.bytes())?;
@@ -51,7 +51,7 @@ impl Pending {
             }
         }
         for (tid, pending) in &self.threads {
-            let mut thread = Leader::borrow(now(*tid), instruction, scratch)?;
+            let mut thread = Leader::borrow(now(*tid), instruction, scratch, false)?;
             let group = thread.call("getpid", n::SYS_getpid, &[])?;
             let inner = thread.call("gettid", n::SYS_gettid, &[])?;
             for info in pending {

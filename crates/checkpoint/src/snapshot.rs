@@ -77,6 +77,8 @@ pub(crate) struct Beyond {
 /// The process that was saved.
 pub(crate) struct Program {
     pub pid: Tid,
+    /// It has a PID namespace of its own.
+    pub namespaced: bool,
     /// It led a process group of its own.
     pub own_group: bool,
 }
@@ -113,6 +115,11 @@ impl Snapshot {
     /// The id of the process that was saved.
     pub fn pid(&self) -> Tid {
         self.program.pid
+    }
+
+    /// The id of the frozen copy.
+    pub fn frozen_pid(&self) -> Tid {
+        self.frozen.pid
     }
 
     /// How many threads it has.

@@ -17,6 +17,8 @@ const NO_CALL: u64 = u64::MAX;
 /// One thread.
 pub(crate) struct ThreadState {
     pub tid: Tid,
+    /// The id it knows itself by.
+    pub inner: Tid,
     pub regs: Regs,
     pub mask: u64,
     pub xstate: XState,
@@ -46,6 +48,10 @@ pub(crate) fn save(
         let mask = ptrace::signal_mask(*tid)?;
         table.push(ThreadState {
             tid: *tid,
+            inner: match process.has_namespace() {
+                true => procfs::inner_id(pid, *tid).unwrap_or(*tid),
+                false => *tid,
+            },
             regs: *process.regs(*tid)?,
             mask,
             xstate: ptrace::xstate(*tid)?,
@@ -133,7 +139,7 @@ impl ThreadState {
         };
         ThreadEntry {
             clone,
-            tid: self.tid.0,
+            tid: self.inner.0,
             robust: if keep(Item::Robust) {
                 self.robust
             } else {

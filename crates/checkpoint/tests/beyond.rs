@@ -124,3 +124,19 @@ fn pending_signals_are_missed() {
 fn shared_memory_is_missed() {
     missed(Item::Shared, "memory");
 }
+
+#[test]
+fn a_checkpoint_keeps_nobody_waiting_for_the_end_of_a_pipe() {
+    let program = compile("ck_eof.c", &["-O1"]);
+    let (mut process, output) = program.launch_with(&[], transparent());
+    let hold = program.address(&process, "hold");
+    exec(&mut process, hold);
+    process.resume_all().expect("resumed");
+    next(&mut process);
+    let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    for _ in 0..3 {
+        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
+        assert_eq!(output.text(), "read 11\n");
+        snapshot.restore(&mut process, None).expect("restored");
+    }
+}

@@ -69,6 +69,11 @@ fn signal_stacks_are_missed() {
     assert!(state_after(&[Item::AltStack]).contains("stack"));
 }
 
+#[test]
+fn the_ends_of_threads_are_missed() {
+    assert!(state_after(&[Item::ClearTid]).contains("join"));
+}
+
 /// Runs the program with held mutexes and blocked calls; how it ended and
 /// what it said.
 fn held_after(without: &[Item]) -> (End, String, Vec<Warning>) {

@@ -4,7 +4,7 @@ use crate::diagnostics::Format;
 use crate::monitors::MonitorSetup;
 use crate::paint::Paint;
 use crate::suppress::Suppressions;
-use crate::{Exit, human, junit, sarif};
+use crate::{Exit, Web, human, junit, sarif};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::File;
@@ -29,7 +29,11 @@ pub struct CheckCommand {
     pub suppress: Vec<PathBuf>,
     pub timeout: Option<Duration>,
     pub stop_on_violation: bool,
+    /// The program gets ids of its own, which a restore can keep without privileges.
+    pub namespace: bool,
+    pub huge_pages: bool,
     pub error_exitcode: u8,
+    pub web: Web,
     pub program: PathBuf,
     pub args: Vec<OsString>,
 }
@@ -82,7 +86,9 @@ impl Report {
 }
 
 /// Runs a program under its properties to the end.
-pub fn check(c: &CheckCommand, interruption: &Interruption) -> Exit {
+pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
+    let web = std::mem::take(&mut c.web);
+    let c = &c;
     let mut suppressions = Suppressions::default();
     for path in &c.suppress {
         if let Err(e) = suppressions.read(path) {
@@ -116,8 +122,19 @@ pub fn check(c: &CheckCommand, interruption: &Interruption) -> Exit {
         Ok(debugger) => debugger,
         Err(exit) => return exit,
     };
+    for (wanted, setting) in [
+        (c.namespace, "set namespace on"),
+        (c.huge_pages, "set huge-pages on"),
+    ] {
+        if wanted && let Err(e) = debugger.execute(setting) {
+            return complain(&e.to_string());
+        }
+    }
     if let Err(exit) = c.monitors.load(&mut debugger, output) {
         return exit;
+    }
+    if let Err(e) = web.open(&mut debugger) {
+        return complain(&e.to_string());
     }
     let limits = Limits {
         timeout: c.timeout,
@@ -127,6 +144,10 @@ pub fn check(c: &CheckCommand, interruption: &Interruption) -> Exit {
         Ok(outcome) => outcome,
         Err(e) => return complain(&e.to_string()),
     };
+    if debugger.is_watched() && !outcome.interrupted {
+        complain("the run is over; the page stays until ^C");
+        debugger.attend(interruption);
+    }
     drop(debugger);
     finish(c, &outcome, &report.borrow())
 }

@@ -131,6 +131,11 @@ fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<
         paint.strong(&v.property),
         slice_text(&v.slice)
     )?;
+    for (i, frame) in v.backtrace.iter().flatten().enumerate() {
+        let source = v.source.get(i).and_then(Option::as_deref);
+        let source = source.map(|s| format!("    {s}")).unwrap_or_default();
+        writeln!(out, "      #{i} {frame}{}", paint.faint(&source))?;
+    }
     let width = v
         .history
         .iter()

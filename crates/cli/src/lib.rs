@@ -13,6 +13,7 @@ mod prompt;
 mod replay;
 mod sarif;
 mod suppress;
+mod web;
 
 pub use check::{CheckCommand, RecordCommand, check, record};
 pub use diagnostics::Format;
@@ -22,4 +23,5 @@ pub use lint::{LintCommand, lint};
 pub use monitors::MonitorSetup;
 pub use prompt::{DebugCommand, Given, Target, debug};
 pub use replay::{Interrupt, ReplayCommand, replay};
-pub use verde_session::debug::Interruption;
+pub use verde_session::debug::{Automation, Interruption, Often};
+pub use web::Web;

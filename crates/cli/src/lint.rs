@@ -10,11 +10,14 @@ use verde_property::ir::Types;
 use verde_property::{
     Block, Diagnostic, Functions, Property, Severity, Source, Tier, load_property, load_scenario,
 };
+use verde_session::debug::lint_against;
 
 pub struct LintCommand {
     pub files: Vec<PathBuf>,
     pub functions: Vec<PathBuf>,
     pub format: Format,
+    /// A program that the properties are meant for.
+    pub exe: Option<PathBuf>,
     /// Also say how each block runs, and why.
     pub tiers: bool,
 }
@@ -53,13 +56,22 @@ pub fn lint(c: &LintCommand, out: &mut dyn Write) -> std::io::Result<Exit> {
             return Ok(Exit::ERROR);
         };
         let name = path.display().to_string();
-        let (source, found, property) = if path.extension().is_some_and(|e| e == "sc") {
+        let (source, mut found, property) = if path.extension().is_some_and(|e| e == "sc") {
             let l = load_scenario(&name, &bytes, &functions);
             (l.source, l.found, None)
         } else {
             let l = load_property(&name, &bytes, &functions);
             (l.source, l.found, l.model)
         };
+        if let (Some(exe), Some(p)) = (&c.exe, &property) {
+            match lint_against(exe, p) {
+                Ok(more) => found.extend(more),
+                Err(e) => {
+                    eprintln!("verde: {e}");
+                    return Ok(Exit::ERROR);
+                }
+            }
+        }
         count(&found);
         write!(
             out,

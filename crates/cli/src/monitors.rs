@@ -5,7 +5,7 @@ use crate::{Exit, paint::Paint};
 use std::path::PathBuf;
 use std::time::Duration;
 use verde_property::render;
-use verde_session::debug::{Choices, Debugger, LoadFailure, Output, Warnings};
+use verde_session::debug::{Automation, Choices, Debugger, LoadFailure, Output, Warnings};
 
 /// What to load, and how the monitors are to behave.
 #[derive(Clone, Debug)]
@@ -17,6 +17,7 @@ pub struct MonitorSetup {
     pub history: usize,
     pub history_stacks: bool,
     pub block_limit: Duration,
+    pub automation: Automation,
 }
 
 impl MonitorSetup {
@@ -32,6 +33,7 @@ impl MonitorSetup {
     /// Loads everything into a debugger. The error was shown.
     pub(crate) fn load(&self, debugger: &mut Debugger, output: Output) -> Result<(), Exit> {
         debugger.set_up_monitors(self.choices(), output);
+        debugger.automate(self.automation);
         for path in &self.functions {
             debugger.load_functions(path).map_err(|e| load_failed(&e))?;
         }

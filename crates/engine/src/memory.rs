@@ -51,6 +51,25 @@ impl Process {
         Ok(self.memory.write(at, &bytes)?)
     }
 
+    /// Whether the code is what it should be: a probe where one is planted, the program's own
+    /// byte where it was taken out. The first place that is not.
+    pub fn wrong_code(&self) -> Option<Addr> {
+        let mut byte = [0; 1];
+        for (at, site) in self.sites.iter() {
+            if self.memory.read(at, &mut byte).is_err() {
+                continue;
+            }
+            let wanted = match site.planted {
+                true => crate::sites::INT3,
+                false => site.bytes[0],
+            };
+            if byte[0] != wanted {
+                return Some(at);
+            }
+        }
+        None
+    }
+
     /// The memory map.
     pub fn maps(&self) -> Result<Vec<procfs::Mapping>> {
         Ok(procfs::maps(self.pid)?)

@@ -15,10 +15,12 @@ use crate::{
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use verde_sys::doorbell::{Button, Doorbell};
-use verde_sys::launch::{self, Launch};
+use verde_sys::launch::{self, Launch, Launched};
 use verde_sys::memory::Memory;
+use verde_sys::namespace::Namespace;
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::{WaitStatus, number, procfs, signals, wait};
 
@@ -85,6 +87,8 @@ pub struct Process {
     pub(crate) fate: IfTracerDies,
     /// A `syscall` instruction of the program, for remote calls.
     pub(crate) syscall_instruction: Option<Addr>,
+    /// Where it lives, if it has a namespace of its own.
+    pub(crate) namespace: Option<Rc<Namespace>>,
     /// Memory in the program that is the debugger's.
     pub(crate) scratch: Option<Scratch>,
     /// Which program this is: another number after each launch and exec.
@@ -122,17 +126,20 @@ impl Process {
         let pin = Pin::new();
         let launch = Launch {
             program: launch.program.clone(),
+            name: launch.name.clone(),
             args: launch.args.clone(),
             env: launch.env.clone(),
             cwd: launch.cwd.clone(),
             stdio: clone_stdio(launch)?,
             aslr: launch.aslr,
             own_group: launch.own_group,
+            namespace: launch.namespace,
             // The engine may be pinned; the program must not inherit that.
             affinity: launch.affinity.or(pin.original()),
         };
-        let pid = launch::launch(&launch)?;
+        let Launched { pid, namespace } = launch::launch(&launch)?;
         let mut process = Process::new(pid, IfTracerDies::Kill, options, pin)?;
+        process.namespace = namespace.map(Rc::new);
         let mut leader = Thread::new(pid, State::Stopped);
         leader.in_kernel = true;
         process.threads.insert(pid, leader);
@@ -200,6 +207,7 @@ impl Process {
             end_reported: false,
             fate,
             syscall_instruction: None,
+            namespace: None,
             scratch: None,
             program: 0,
             former: FxHashMap::default(),

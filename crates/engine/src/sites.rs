@@ -72,6 +72,11 @@ impl Sites {
         self.map.get_mut(&at.0)
     }
 
+    /// Every site, tombstones too.
+    pub fn iter(&self) -> impl Iterator<Item = (Addr, &Site)> {
+        self.map.iter().map(|(at, site)| (Addr(*at), site))
+    }
+
     pub fn insert(&mut self, at: Addr, site: Site) {
         self.map.insert(at.0, site);
     }

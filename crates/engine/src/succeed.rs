@@ -16,7 +16,9 @@ use crate::{
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::rc::Rc;
 use verde_sys::memory::Memory;
+use verde_sys::namespace::Namespace;
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::{WaitStatus, number, procfs, signals, wait};
 
@@ -39,6 +41,7 @@ pub struct Knowledge {
     shadow_stack: bool,
     syscall_instruction: Option<Addr>,
     scratch: Option<Scratch>,
+    namespace: Option<Rc<Namespace>>,
 }
 
 impl Knowledge {
@@ -81,6 +84,12 @@ impl Process {
         self.fate == IfTracerDies::Kill
     }
 
+    /// Whether the program has a PID namespace of its own: it knows its tasks
+    /// by other ids.
+    pub fn has_namespace(&self) -> bool {
+        self.namespace.is_some()
+    }
+
     /// A `syscall` instruction of the program, for remote calls.
     pub fn syscall_instruction(&self) -> Result<Addr> {
         self.syscall_instruction.ok_or(Error::Gone)
@@ -118,6 +127,7 @@ impl Process {
             shadow_stack: self.shadow_stack,
             syscall_instruction: self.syscall_instruction,
             scratch: self.scratch,
+            namespace: self.namespace.clone(),
         }
     }
 
@@ -156,7 +166,7 @@ impl Process {
         for tid in tids.into_iter().filter(|t| *t != self.pid) {
             reap(tid);
         }
-        reap(self.pid);
+        self.reap_first_thread();
         self.threads.clear();
         self.queue.clear();
         self.ready.clear();
@@ -164,6 +174,29 @@ impl Process {
         self.parked.clear();
         self.end = Some(End::Killed(number::SIGKILL));
         Ok(())
+    }
+
+    /// Waits for the end of the killed process, seeing threads off that were
+    /// born at the last moment.
+    fn reap_first_thread(&self) {
+        loop {
+            match wait::try_task(self.pid) {
+                Ok(Some(status)) if status.is_end() => return,
+                Ok(Some(_)) => {
+                    let _ = ptrace::resume(self.pid, ptrace::Go::Continue, 0);
+                }
+                Ok(None) => {
+                    let threads = procfs::threads(self.pid).unwrap_or_default();
+                    for tid in threads.into_iter().filter(|t| *t != self.pid) {
+                        if let Ok(Some(_)) = wait::try_task(tid) {
+                            let _ = ptrace::resume(tid, ptrace::Go::Continue, 0);
+                        }
+                    }
+                    std::thread::yield_now();
+                }
+                Err(_) => return,
+            }
+        }
     }
 
     /// Goes on with a copy of the process of then. `tids` gives for each
@@ -202,6 +235,7 @@ impl Process {
         self.syscall_instruction = then.syscall_instruction;
         self.shadow_stack = then.shadow_stack;
         self.scratch = then.scratch;
+        self.namespace = then.namespace.clone();
         let mut change = Succession {
             other_program: self.program != then.program,
             ..Succession::default()

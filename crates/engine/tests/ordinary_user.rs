@@ -4,51 +4,9 @@
 
 mod common;
 
-use common::{compile, exec, run_out, until};
+use common::{as_user, compile, exec, run_out, until};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 use verde_engine::{End, On, Owner, Process, Tid, Trap};
-
-/// Runs one of the tests of this file as an ordinary user if we are root;
-/// `false`: we are that user.
-fn as_user(test: &str) -> bool {
-    let uid = verde_sys::procfs::status_field(
-        verde_sys::signals::current_process(),
-        verde_sys::signals::current_process(),
-        "Uid",
-    );
-    if uid.is_none_or(|u| !u.starts_with("0\t")) {
-        return false;
-    }
-    let directory = std::env::temp_dir().join(format!("verde-{test}-{}", std::process::id()));
-    std::fs::create_dir(&directory).expect("a directory");
-    let open = std::fs::Permissions::from_mode(0o777);
-    std::fs::set_permissions(&directory, open).expect("permissions");
-    // The build directory may be closed to others.
-    let copy = directory.join("test");
-    std::fs::copy(std::env::current_exe().expect("this test"), &copy).expect("a copy");
-    let output = Command::new("setpriv")
-        .args([
-            "--reuid=65534",
-            "--regid=65534",
-            "--clear-groups",
-            "--inh-caps=-all",
-        ])
-        .arg(&copy)
-        .args(["--exact", test])
-        .env("VERDE_TEST_DIRECTORY", &directory)
-        .current_dir(&directory)
-        .output()
-        .expect("setpriv");
-    std::fs::remove_dir_all(&directory).expect("removed");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && text.contains("1 passed"),
-        "as a user:\n{text}"
-    );
-    true
-}
 
 #[test]
 fn traps_and_watches() {

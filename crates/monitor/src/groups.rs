@@ -43,6 +43,15 @@ impl Groups {
         })
     }
 
+    fn hash_of(records: &[u64], stride: usize, record: u32) -> u64 {
+        let at = record as usize * stride;
+        let (words, _) = records[at + 1..at + stride].as_chunks::<2>();
+        hash_cells(words.iter().map(|[bits, tag]| Cell {
+            bits: *bits,
+            tag: Tag::from_byte(*tag as u8),
+        }))
+    }
+
     pub fn make(&mut self, hash: u64, key: &[Cell]) -> u32 {
         let stride = self.stride();
         let record = self.free.pop().unwrap_or_else(|| {
@@ -55,7 +64,9 @@ impl Groups {
             self.records[at + 1 + 2 * i] = c.bits;
             self.records[at + 2 + 2 * i] = c.tag as u64;
         }
-        self.index.insert(hash, record);
+        let records = &self.records;
+        self.index
+            .insert(hash, record, |r| Self::hash_of(records, stride, r));
         record
     }
 
@@ -80,8 +91,14 @@ impl Groups {
     }
 }
 
-/// Mixes a key; the upper half is what an [`Index`] uses.
+/// Mixes a key.
+#[inline]
 pub fn hash(cells: &[Cell]) -> u64 {
+    hash_cells(cells.iter().copied())
+}
+
+#[inline]
+fn hash_cells(cells: impl ExactSizeIterator<Item = Cell>) -> u64 {
     const K: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut h = K ^ cells.len() as u64;
     for c in cells {

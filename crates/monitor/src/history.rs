@@ -2,6 +2,7 @@
 //! before it of the same slice, and is gone when the ring has come round.
 
 use crate::cell::{Arg, Tag};
+use crate::monitor::Event;
 use crate::words::Words;
 use verde_property::{SpecId, StateId};
 
@@ -33,109 +34,106 @@ pub enum Field {
     Json(String),
 }
 
-/// What is written: an event as one slice saw it.
-pub struct Record<'a> {
-    pub n: u64,
-    pub event: SpecId,
+/// What an event did to a slice.
+#[derive(Clone, Copy)]
+pub struct Change {
     pub from: StateId,
     pub to: StateId,
     pub taken: bool,
-    pub tid: Option<u64>,
-    pub time: Option<u64>,
-    pub loc: Option<&'a str>,
-    pub args: &'a [Option<Arg<'a>>],
+}
+
+impl Change {
+    pub fn taken(from: StateId, to: StateId) -> Change {
+        Change {
+            from,
+            to,
+            taken: true,
+        }
+    }
+
+    /// No transition was taken.
+    pub fn none(state: StateId) -> Change {
+        Change {
+            from: state,
+            to: state,
+            taken: false,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
 pub struct History {
+    /// Grows until it has the whole capacity, then comes round: a copy of a short history is small.
     words: Words,
+    /// A power of two, as the length of `words`.
+    capacity: usize,
     /// Words written since the beginning, at least 1: 0 means "no entry".
     head: u64,
 }
 
-const HEADER: usize = 5;
+/// Words of an entry before its texts and values.
+const HEADER: usize = 6;
 /// Longest text kept, in bytes.
 const TEXT: usize = 120;
-/// Most parameters kept of one event.
+/// Most parameters kept of one event: four bits of a word tell the kind of each.
 const ARGS: usize = 16;
+const LONGEST: usize = HEADER + (1 + ARGS) * (1 + TEXT.div_ceil(8));
+/// Words of a new history.
+const LEAST: usize = (4 * LONGEST).next_power_of_two();
 const ABSENT: u64 = u64::MAX;
 const TAKEN: u64 = 1 << 48;
+const LOCATED: u64 = 1 << 49;
 
 impl History {
-    /// `words` is rounded up to a power of two; one entry never needs more than half of it.
+    /// `words` is rounded up to a power of two.
     pub fn new(words: usize) -> Self {
+        let capacity = words.max(LEAST).next_power_of_two();
         History {
-            words: Words::zeroed(words.next_power_of_two().max(1 << 10)),
+            words: Words::zeroed(LEAST),
+            capacity,
             head: 1,
         }
     }
 
     /// Writes an entry after `previous` and returns its place.
-    pub fn push(&mut self, previous: u64, r: &Record) -> u64 {
-        let size = self.size(r);
-        let capacity = self.words.len();
-        let at = (self.head as usize) & (capacity - 1);
-        if at + size > capacity {
+    #[inline]
+    pub fn push(&mut self, previous: u64, e: &Event, change: Change) -> u64 {
+        if self.head as usize + LONGEST > self.words.len() && self.words.len() < self.capacity {
+            self.grow();
+        }
+        let words: &mut [u64] = &mut self.words;
+        let mut start = self.head as usize & (words.len() - 1);
+        if start + LONGEST > words.len() {
             // Entries do not wrap: skip the rest.
-            self.head += (capacity - at) as u64;
+            self.head += (words.len() - start) as u64;
+            start = 0;
         }
         let place = self.head;
-        let start = (place as usize) & (capacity - 1);
-        let entry = &mut self.words[start..start + size];
-        let mut i = 0;
-        let mut put = |w: u64| {
-            entry[i] = w;
-            i += 1;
+        let Some(entry) = words[start..].first_chunk_mut::<LONGEST>() else {
+            return previous;
         };
-        let args = r.args.iter().take(ARGS);
-        put(previous);
-        put(r.n);
-        put(r.event.0 as u64
-            | (r.from.0 as u64) << 16
-            | (r.to.0 as u64) << 32
-            | if r.taken { TAKEN } else { 0 }
-            | (args.len() as u64) << 56);
-        put(r.tid.unwrap_or(ABSENT));
-        put(r.time.unwrap_or(ABSENT));
-        put_text(&mut put, r.loc.unwrap_or(""));
-        for a in args {
-            match *a {
-                None => put(Tag::Unset as u64),
-                Some(Arg::None) => put(Tag::None as u64),
-                Some(Arg::Bool(b)) => put(Tag::Bool as u64 | (b as u64) << 8),
-                Some(Arg::Int(v)) => {
-                    put(Tag::Int as u64);
-                    put(v as u64);
-                }
-                Some(Arg::UInt(v)) => {
-                    put(Tag::UInt as u64);
-                    put(v);
-                }
-                Some(Arg::Float(f)) => {
-                    put(Tag::Float as u64);
-                    put(f.to_bits());
-                }
-                Some(Arg::Str(t)) => {
-                    put(Tag::Text as u64);
-                    put_text(&mut put, t);
-                }
-                Some(Arg::Json(t)) => {
-                    put(Tag::Json as u64);
-                    put_text(&mut put, t);
-                }
-            }
-        }
-        self.head = place + size as u64;
+        let (flags, kinds, end) = match put_integers(entry, e) {
+            Some(written) => written,
+            None => put_values(entry, e),
+        };
+        entry[0] = previous;
+        entry[1] = e.n;
+        entry[2] = u64::from(e.spec.0)
+            | u64::from(change.from.0) << 16
+            | u64::from(change.to.0) << 32
+            | if change.taken { TAKEN } else { 0 }
+            | flags;
+        entry[3] = e.tid.unwrap_or(ABSENT);
+        entry[4] = e.time.unwrap_or(ABSENT);
+        entry[5] = kinds;
+        self.head = place + end as u64;
         place
     }
 
-    fn size(&self, r: &Record) -> usize {
-        let args = r.args.iter().take(ARGS).map(|a| match a {
-            None | Some(Arg::None | Arg::Bool(_)) => 1,
-            Some(Arg::Int(_) | Arg::UInt(_) | Arg::Float(_)) => 2,
-            Some(Arg::Str(t) | Arg::Json(t)) => 1 + text_words(t),
-        });
-        HEADER + text_words(r.loc.unwrap_or("")) + args.sum::<usize>()
+    /// Twice as long. Nothing moves, for it has not come round yet.
+    #[cold]
+    fn grow(&mut self) {
+        self.words.extend(self.words.len());
     }
 
     /// The last `most` events that lead to `last`, oldest first.
@@ -166,13 +164,13 @@ impl History {
         let head = take();
         let tid = take();
         let time = take();
-        let loc = take_text(&mut take);
+        let kinds = take();
+        let loc = (head & LOCATED != 0).then(|| take_text(&mut take));
         let mut args = Vec::new();
-        for k in 0..(head >> 56) as u16 {
-            let w = take();
-            let field = match Tag::from_byte(w as u8) {
+        for k in 0..ARGS {
+            let field = match Tag::from_byte((kinds >> (4 * k)) as u8 & 15) {
                 Tag::None => Field::None,
-                Tag::Bool => Field::Bool(w >> 8 != 0),
+                Tag::Bool => Field::Bool(take() != 0),
                 Tag::Int => Field::Int(take() as i64),
                 Tag::UInt => Field::UInt(take()),
                 Tag::Float => Field::Float(f64::from_bits(take())),
@@ -180,7 +178,7 @@ impl History {
                 Tag::Json => Field::Json(take_text(&mut take)),
                 Tag::Unset | Tag::Other => continue,
             };
-            args.push((k, field));
+            args.push((k as u16, field));
         }
         let entry = Entry {
             n,
@@ -190,11 +188,76 @@ impl History {
             taken: head & TAKEN != 0,
             tid: Some(tid).filter(|t| *t != ABSENT),
             time: Some(time).filter(|t| *t != ABSENT),
-            loc: Some(loc).filter(|l| !l.is_empty()),
+            loc,
             args,
         };
         (previous, entry)
     }
+}
+
+/// The values of most events: flags, the kinds of the values, and where they end.
+#[inline]
+fn put_integers(entry: &mut [u64; LONGEST], e: &Event) -> Option<(u64, u64, usize)> {
+    const ALL: u64 = Tag::Int as u64 * 0x1111_1111_1111_1111;
+    let n = e.args.len();
+    if n > ARGS || e.loc.is_some() {
+        return None;
+    }
+    for (word, arg) in entry[HEADER..HEADER + ARGS].iter_mut().zip(e.args) {
+        let Some(Arg::Int(v)) = arg else {
+            return None;
+        };
+        *word = *v as u64;
+    }
+    let kinds = ALL.checked_shr(64 - 4 * n as u32).unwrap_or(0);
+    Some((0, kinds, HEADER + n))
+}
+
+/// The same for any values.
+#[inline(never)]
+fn put_values(entry: &mut [u64; LONGEST], e: &Event) -> (u64, u64, usize) {
+    let mut end = HEADER;
+    let mut put = |w: u64| {
+        entry[end] = w;
+        end += 1;
+    };
+    if let Some(loc) = e.loc {
+        put_text(&mut put, loc);
+    }
+    let mut kinds = 0;
+    for (i, a) in e.args.iter().take(ARGS).enumerate() {
+        let Some(a) = a else { continue };
+        let kind = match *a {
+            Arg::None => Tag::None,
+            Arg::Bool(b) => {
+                put(u64::from(b));
+                Tag::Bool
+            }
+            Arg::Int(v) => {
+                put(v as u64);
+                Tag::Int
+            }
+            Arg::UInt(v) => {
+                put(v);
+                Tag::UInt
+            }
+            Arg::Float(f) => {
+                put(f.to_bits());
+                Tag::Float
+            }
+            Arg::Str(t) => {
+                put_text(&mut put, t);
+                Tag::Text
+            }
+            Arg::Json(t) => {
+                put_text(&mut put, t);
+                Tag::Json
+            }
+        };
+        kinds |= (kind as u64) << (4 * i);
+    }
+    let flags = if e.loc.is_some() { LOCATED } else { 0 };
+    (flags, kinds, end)
 }
 
 fn cut(t: &str) -> &str {
@@ -203,10 +266,6 @@ fn cut(t: &str) -> &str {
         n -= 1;
     }
     &t[..n]
-}
-
-fn text_words(t: &str) -> usize {
-    1 + cut(t).len().div_ceil(8)
 }
 
 fn put_text(put: &mut impl FnMut(u64), t: &str) {
@@ -248,16 +307,18 @@ mod tests {
             ];
             last[slice] = h.push(
                 last[slice],
-                &Record {
+                &Event {
                     n,
-                    event: SpecId(7),
-                    from: StateId(1),
-                    to: StateId(2),
-                    taken: n.is_multiple_of(2),
+                    spec: SpecId(7),
                     tid: n.is_multiple_of(2).then_some(n),
                     time: None,
                     loc: Some(&name),
                     args: &args,
+                },
+                Change {
+                    from: StateId(1),
+                    to: StateId(2),
+                    taken: n.is_multiple_of(2),
                 },
             );
             let events = h.read(last[slice], 5);
@@ -268,6 +329,32 @@ mod tests {
                 assert_eq!(e.loc.as_deref(), Some(format!("file{m}.c:{m}").as_str()));
                 assert_eq!(e.args[0], (0, Field::Int(-(m as i64))));
                 assert_eq!(e.args[1], (2, Field::Str("é".into())));
+            }
+        }
+    }
+
+    #[test]
+    fn it_grows_to_its_capacity_and_then_forgets() {
+        let mut h = History::new(1 << 14);
+        let mut last = 0;
+        for n in 0..10_000u64 {
+            let event = Event {
+                n,
+                spec: SpecId(1),
+                tid: None,
+                time: None,
+                loc: None,
+                args: &[Some(Arg::Int(n as i64))],
+            };
+            last = h.push(last, &event, Change::none(StateId(0)));
+            assert!(h.words.len() <= 1 << 14);
+            let kept = h.read(last, usize::MAX);
+            // An entry takes seven words; nothing is lost before all are used.
+            assert_eq!(kept.first().map(|e| e.n == 0), Some(n < 2300));
+            assert!(kept.len() as u64 == n + 1 || kept.len() > 2000, "{n}");
+            assert!(kept.windows(2).all(|w| w[1].n == w[0].n + 1));
+            if n == 100 {
+                assert_eq!(h.clone().words.len(), LEAST);
             }
         }
     }

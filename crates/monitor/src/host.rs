@@ -3,6 +3,7 @@
 
 use crate::cell::{Arg, Cell};
 use crate::interp::Params;
+use crate::num::Num;
 use crate::slices::Slices;
 use verde_property::{BlockId, Span};
 
@@ -12,6 +13,16 @@ pub enum Truth {
     True,
     False,
     None,
+}
+
+impl Truth {
+    pub(crate) fn of(v: Num) -> Truth {
+        match v {
+            Num::None => Truth::None,
+            v if v.truth() => Truth::True,
+            _ => Truth::False,
+        }
+    }
 }
 
 /// An exception of a block or an action, with its traceback as text.

@@ -4,11 +4,11 @@
 //! so that Python can run it from the beginning: nothing is stored or printed
 //! before that is certain.
 
-use crate::cell::{Arg, Cell, Tag};
+use crate::cell::{Arg, Cell};
 use crate::host::Truth;
 use crate::num::{self, Num, Trouble};
 use verde_property::ParamUse;
-use verde_property::ir::{Code, Const, Expr, ExprId, Piece, Stmt, Target};
+use verde_property::ir::{Code, Expr, ExprId, Piece, Stmt, Target};
 use verde_property::source::Span;
 
 /// Why a block did not run to its end.
@@ -41,37 +41,19 @@ impl<'a> Params<'a> {
     }
 }
 
-/// Where a block's environment is: in a copy, or in the slice itself.
-pub trait Env {
-    fn get(&self, i: u16) -> Cell;
-    fn set(&mut self, i: u16, c: Cell);
-}
-
-impl Env for [Cell] {
-    #[inline]
-    fn get(&self, i: u16) -> Cell {
-        self[i as usize]
-    }
-
-    #[inline]
-    fn set(&mut self, i: u16, c: Cell) {
-        self[i as usize] = c;
-    }
-}
-
 /// Takes back what was written since `undo` had `mark` entries.
-pub fn roll_back<E: Env + ?Sized>(env: &mut E, undo: &mut Vec<(u16, Cell)>, mark: usize) {
+fn roll_back(env: &mut [Cell], undo: &mut Vec<(u16, Cell)>, mark: usize) {
     for (i, old) in undo.drain(mark..).rev() {
-        env.set(i, old);
+        env[i as usize] = old;
     }
 }
 
 /// Runs `code`. What it overwrites is added to `undo`, and lines that it prints to
 /// `out`, each with its newline.
-pub fn run<E: Env + ?Sized>(
+pub fn run(
     code: &Code,
     params: Params,
-    env: &mut E,
+    env: &mut [Cell],
     undo: &mut Vec<(u16, Cell)>,
     out: &mut String,
 ) -> Result<Truth, Box<Bail>> {
@@ -99,17 +81,17 @@ pub fn run<E: Env + ?Sized>(
     }
 }
 
-struct Run<'a, E: Env + ?Sized> {
+struct Run<'a> {
     code: &'a Code,
     params: Params<'a>,
-    env: &'a mut E,
+    env: &'a mut [Cell],
     undo: &'a mut Vec<(u16, Cell)>,
     /// Parameters that the block assigned.
     locals: Vec<(u16, Num)>,
     out: &'a mut String,
 }
 
-impl<E: Env + ?Sized> Run<'_, E> {
+impl Run<'_> {
     fn suite(&mut self, body: &[Stmt]) -> Result<Option<Truth>, Box<Bail>> {
         for s in body {
             match s {
@@ -118,8 +100,9 @@ impl<E: Env + ?Sized> Run<'_, E> {
                     for t in targets {
                         match *t {
                             Target::Env(i) => {
-                                self.undo.push((i, self.env.get(i)));
-                                self.env.set(i, value.cell());
+                                let cell = &mut self.env[i as usize];
+                                self.undo.push((i, *cell));
+                                *cell = value.cell();
                             }
                             Target::Param(i) => match self.locals.iter_mut().find(|(k, _)| *k == i)
                             {
@@ -141,11 +124,7 @@ impl<E: Env + ?Sized> Run<'_, E> {
                 }
                 Stmt::Return(None) => return Ok(Some(Truth::None)),
                 Stmt::Return(Some(v)) => {
-                    return Ok(Some(match self.eval(*v)? {
-                        Num::None => Truth::None,
-                        v if v.truth() => Truth::True,
-                        _ => Truth::False,
-                    }));
+                    return Ok(Some(Truth::of(self.eval(*v)?)));
                 }
                 Stmt::Print(pieces) => self.print(pieces)?,
                 Stmt::Eval(v) => {
@@ -156,37 +135,12 @@ impl<E: Env + ?Sized> Run<'_, E> {
         Ok(None)
     }
 
-    /// The value of a plain integer name or constant, without further ado.
-    #[inline(always)]
-    fn leaf(&self, id: ExprId) -> Option<i64> {
-        match self.code.node(id).expr {
-            Expr::Const(Const::Int(i)) => Some(i),
-            Expr::Env(i) => {
-                let c = self.env.get(i);
-                (c.tag == Tag::Int).then_some(c.bits as i64)
-            }
-            Expr::Param(i) if self.locals.is_empty() => match self.params.get(i as usize) {
-                Arg::Int(i) => Some(i),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    #[inline]
-    fn pair(&mut self, l: ExprId, r: ExprId) -> Result<(Num, Num), Box<Bail>> {
-        if let (Some(l), Some(r)) = (self.leaf(l), self.leaf(r)) {
-            return Ok((Num::Int(l), Num::Int(r)));
-        }
-        Ok((self.eval(l)?, self.eval(r)?))
-    }
-
     fn eval(&mut self, id: ExprId) -> Result<Num, Box<Bail>> {
         let code = self.code;
         match &code.node(id).expr {
             Expr::Const(c) => Ok(Num::of_const(*c)),
             Expr::Param(i) => self.param(*i, id),
-            Expr::Env(i) => Num::of_cell(self.env.get(*i)).ok_or_else(|| {
+            Expr::Env(i) => Num::of_cell(self.env[*i as usize]).ok_or_else(|| {
                 Box::new(Bail::Python {
                     why: "a name has no value here, or one that only Python has",
                     span: code.node(id).span,
@@ -206,11 +160,11 @@ impl<E: Env + ?Sized> Run<'_, E> {
             }
             Expr::Not(v) => Ok(Num::Bool(!self.eval(*v)?.truth())),
             Expr::Binary(op, l, r) => {
-                let (l, r) = self.pair(*l, *r)?;
+                let (l, r) = (self.eval(*l)?, self.eval(*r)?);
                 num::binary(*op, l, r).map_err(|t| self.trouble(t, id))
             }
             Expr::Compare(op, l, r) => {
-                let (l, r) = self.pair(*l, *r)?;
+                let (l, r) = (self.eval(*l)?, self.eval(*r)?);
                 num::compare(*op, l, r)
                     .map(Num::Bool)
                     .map_err(|t| self.trouble(t, id))

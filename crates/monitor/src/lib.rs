@@ -4,7 +4,9 @@
 //! what happened, and blocks outside the typed subset are run by a [`Host`].
 
 mod cell;
+mod direct;
 mod env;
+mod flat;
 mod groups;
 mod history;
 mod host;

@@ -1,17 +1,19 @@
 //! A property at work: applies events to its slices.
 
 use crate::cell::{Arg, Cell, Tag};
+use crate::direct::Went;
 use crate::env::{Scratch, bit};
-use crate::history::{Entry, History, Record};
+use crate::flat::Undo;
+use crate::history::{Change, Entry, History};
 use crate::host::{Failure, FailureKind, Host, Raised, Truth};
-use crate::interp::{self, Bail, Params, roll_back};
-use crate::observer::{Branch, Observer, Step, Violation};
-use crate::plan::{Plan, Probe, Then};
+use crate::interp::{self, Bail, Params};
+use crate::observer::{Branch, Observer, Step, Violation, enter, leave};
+use crate::plan::{Plan, Then};
 use crate::slices::{Key, Slices, SlotRef};
 use std::sync::Arc;
 use verde_property::ir::Types;
 use verde_property::{
-    BlockId, Outcome, Property, Span, SpecId, StateId, Tier, Transition, Verdict,
+    BlockId, Outcome, Property, Span, SpecId, State, StateId, Tier, Transition, Verdict,
 };
 
 /// An event, with the values of its parameters in the order of its [`verde_property::EventSpec`].
@@ -66,11 +68,12 @@ pub struct Monitor {
 }
 
 /// What changes while the property and its plan stay.
-struct Core {
-    slices: Slices,
-    history: History,
+pub(crate) struct Core {
+    pub(crate) slices: Slices,
+    pub(crate) history: History,
     scratch: Scratch,
     undo: Vec<(u16, Cell)>,
+    pub(crate) slot_undo: Undo,
     out: String,
 }
 
@@ -97,6 +100,7 @@ impl Monitor {
             history: History::new(options.history_words),
             scratch: Scratch::default(),
             undo: Vec::new(),
+            slot_undo: Undo::new(),
             out: String::new(),
         };
         core.scratch.load_empty(property.env.len());
@@ -145,10 +149,50 @@ impl Monitor {
         self.core.history.read(place, most)
     }
 
+    /// Announces some of the events that come next, by their numbers and arguments.
+    /// It changes nothing, but the slices that they concern are then on their way
+    /// from memory together, and not one after the other. With millions of
+    /// slices that is most of the time.
+    pub fn expect<'a>(&'a self, events: impl Iterator<Item = (SpecId, &'a [Option<Arg<'a>>])>) {
+        let direct = |(spec, args): (SpecId, _)| {
+            let direct = self.plan.events[spec.index()].direct.as_ref()?;
+            Some((direct, args))
+        };
+        self.core.expect(events.filter_map(direct));
+    }
+
     /// Applies an event to every slice that it concerns. What goes wrong is told
     /// to the observer, and the other slices see the event all the same.
     /// Returns whether some slice had a candidate transition.
     pub fn apply(
+        &mut self,
+        event: &Event,
+        host: &mut dyn Host,
+        observer: &mut dyn Observer,
+    ) -> bool {
+        if let Some(direct) = &self.plan.events[event.spec.index()].direct
+            && self.core.slices.has_candidates(event.spec)
+        {
+            match self.core.direct(direct, event) {
+                Went::Nowhere => return true,
+                Went::Stepped { step, quiet: true } => {
+                    leave(observer, &self.core.slices, &step);
+                    enter(observer, &self.core.slices, &step);
+                    return true;
+                }
+                Went::Stepped { step, quiet: false } => {
+                    self.announce(step, event, host, observer);
+                    return true;
+                }
+                Went::Astray => {}
+            }
+        }
+        self.apply_all(event, host, observer)
+    }
+
+    /// Any event, in every detail.
+    #[inline(never)]
+    fn apply_all(
         &mut self,
         event: &Event,
         host: &mut dyn Host,
@@ -162,12 +206,7 @@ impl Monitor {
             host,
             observer,
         };
-        let plan = &self.plan.events[event.spec.index()];
-        let done = relevant
-            && plan
-                .direct()
-                .is_some_and(|probe| self.core.direct(probe, &mut p));
-        if relevant && !done {
+        if relevant {
             self.work.clear();
             if let Err(failure) = self.core.collect(&p, &mut self.work) {
                 p.observer.failed(&self.core.slices, *failure);
@@ -179,10 +218,33 @@ impl Monitor {
                 self.core.step(w, &mut p);
             }
         }
-        if !plan.ends.is_empty() {
+        if !p.plan.events[event.spec.index()].ends.is_empty() {
             self.core.apply_ends(&mut p);
         }
         relevant
+    }
+
+    #[inline(never)]
+    fn announce(
+        &mut self,
+        step: Step,
+        event: &Event,
+        host: &mut dyn Host,
+        observer: &mut dyn Observer,
+    ) {
+        let state = self.property.state(step.to);
+        let step = Step {
+            actions: [None, state.action.as_deref()],
+            ..step
+        };
+        let mut p = Passing {
+            property: &self.property,
+            plan: &self.plan,
+            event,
+            host,
+            observer,
+        };
+        self.core.announce(&step, state, &mut p);
     }
 
     /// The end of the run. When the stream was complete, every slice that
@@ -233,6 +295,7 @@ impl Monitor {
             history: self.core.history.clone(),
             scratch: Scratch::default(),
             undo: Vec::new(),
+            slot_undo: Undo::new(),
             out: String::new(),
         };
         let n = self.property.env.len();
@@ -321,9 +384,7 @@ impl Core {
         let last = self.history.read(place, 1).pop();
         if last.is_none_or(|e| e.n != p.event.n) {
             let state = self.slices.state(r);
-            let place = self
-                .history
-                .push(place, &record(p.event, state, state, false));
+            let place = self.history.push(place, p.event, Change::none(state));
             self.slices.set_history(r, place);
         }
     }
@@ -366,8 +427,8 @@ impl Core {
         self.scratch.abandon(p.host);
         flush(&mut self.out, p.observer);
         if !copy {
-            let record = record(p.event, from, from, false);
-            let place = self.history.push(self.slices.history(w.slice), &record);
+            let before = self.slices.history(w.slice);
+            let place = self.history.push(before, p.event, Change::none(from));
             self.slices.set_history(w.slice, place);
         }
     }
@@ -413,110 +474,6 @@ impl Core {
         Ok(Some((branch, outcome)))
     }
 
-    /// The common case without detours: the one slice of the event's key steps
-    /// where it is, by typed blocks. False: nothing happened, take the long way.
-    fn direct(&mut self, probe: &Probe, p: &mut Passing) -> bool {
-        let spec = p.event.spec;
-        let binding = &p.plan.events[spec.index()].bindings[probe.variant as usize];
-        let mut key = Key::EMPTY;
-        if self.slices.key_of(binding, p.event.args, &mut key).is_err() {
-            return false;
-        }
-        let Some(slice) = self.slices.find_exact(probe.level, &key) else {
-            return true;
-        };
-        let from = self.slices.state(slice);
-        let plan = p.plan;
-        let Some(c) = plan.of(from, spec) else {
-            return true;
-        };
-        if c.variant != probe.variant {
-            return true;
-        }
-        if !c.typed {
-            return false;
-        }
-        let transitions = &p.property.state(from).transitions;
-        self.undo.clear();
-        for &i in &c.transitions {
-            let t = &transitions[i as usize];
-            let tried = match check_arguments(t, p) {
-                Ok(()) => self.typed_transition(t, slice, p),
-                Err(_) => None,
-            };
-            let Some(tried) = tried else {
-                // Python, or an error to report: from the beginning, on a copy.
-                roll_back(&mut self.slices.env_mut(slice), &mut self.undo, 0);
-                self.out.clear();
-                return false;
-            };
-            let Some((branch, outcome)) = tried else {
-                roll_back(&mut self.slices.env_mut(slice), &mut self.undo, 0);
-                continue;
-            };
-            for (_, old) in self.undo.drain(..) {
-                if old.tag == Tag::Other {
-                    p.host.release(old);
-                }
-            }
-            let to = outcome.to;
-            let place = self
-                .history
-                .push(self.slices.history(slice), &record(p.event, from, to, true));
-            self.slices.set_state(slice, to);
-            self.slices.set_history(slice, place);
-            self.announce(slice, false, (from, i as usize), branch, outcome, p);
-            return true;
-        }
-        flush(&mut self.out, p.observer);
-        let place = self.history.push(
-            self.slices.history(slice),
-            &record(p.event, from, from, false),
-        );
-        self.slices.set_history(slice, place);
-        true
-    }
-
-    /// Guard and code on the slice itself. The outer `None`: it cannot be done so.
-    #[inline]
-    fn typed_transition<'a>(
-        &mut self,
-        t: &'a Transition,
-        slice: SlotRef,
-        p: &Passing,
-    ) -> Option<Option<(Branch, &'a Outcome)>> {
-        let params = Params {
-            uses: &t.params,
-            args: p.event.args,
-        };
-        let mut env = self.slices.env_mut(slice);
-        let mut run = |id: BlockId| match &p.property.block(id).tier {
-            Tier::Typed(code) => {
-                interp::run(code, params, &mut env, &mut self.undo, &mut self.out).ok()
-            }
-            Tier::Empty => Some(Truth::True),
-            Tier::Python(_) => None,
-        };
-        let truth = match t.guard {
-            None => Truth::True,
-            Some(g) => {
-                let ran = run(g)?;
-                if p.property.block(g).has_return {
-                    ran
-                } else {
-                    Truth::True
-                }
-            }
-        };
-        let Some((branch, outcome)) = outcome_of(t, truth) else {
-            return Some(None);
-        };
-        if let Some(block) = outcome.block {
-            run(block)?;
-        }
-        Some(Some((branch, outcome)))
-    }
-
     /// The transition is taken: the environment is kept, the state changes, the outside hears.
     fn take(
         &mut self,
@@ -528,10 +485,8 @@ impl Core {
     ) {
         let t = &p.property.state(from).transitions[index];
         let to = outcome.to;
-        let place = self.history.push(
-            self.slices.history(w.slice),
-            &record(p.event, from, to, true),
-        );
+        let before = self.slices.history(w.slice);
+        let place = self.history.push(before, p.event, Change::taken(from, to));
         let slice = match w.then {
             Then::Step => {
                 self.scratch.commit(&mut self.slices, w.slice, p.host);
@@ -552,60 +507,44 @@ impl Core {
                     .create(level, &key, to, w.slice.level, env, place)
             }
         };
-        self.announce(
-            slice,
-            w.then != Then::Step,
-            (from, index),
-            branch,
-            outcome,
-            p,
-        );
-    }
-
-    /// Tells the outside about a step, runs the state's action, ends the slice in a final state.
-    fn announce(
-        &mut self,
-        slice: SlotRef,
-        created: bool,
-        (from, index): (StateId, usize),
-        branch: Branch,
-        outcome: &Outcome,
-        p: &mut Passing,
-    ) {
         flush(&mut self.out, p.observer);
-        let to = outcome.to;
         let state = p.property.state(to);
         let step = Step {
             slice,
-            created,
+            created: w.then != Then::Step,
             from,
             to,
             transition: index,
             branch,
             actions: [outcome.action.as_deref(), state.action.as_deref()],
         };
-        p.observer.transition_taken(&self.slices, &step);
-        p.observer.leaving(&self.slices, &step);
+        self.announce(&step, state, p);
+    }
+
+    /// Tells the outside about a step, runs the state's action, ends the slice in a final state.
+    fn announce(&mut self, step: &Step, state: &State, p: &mut Passing) {
+        leave(p.observer, &self.slices, step);
         if let Some(action) = &state.action {
-            let named = self.slices.bindings(slice);
+            let named = self.slices.bindings(step.slice);
             if let Err(raised) = call_action(&self.slices, action, &named, &mut self.out, p) {
                 p.observer
                     .failed(&self.slices, *raised_failure(raised, state.span, None));
             }
         }
-        p.observer.entering(&self.slices, &step);
-        if from != to {
-            p.observer.state_changed(&self.slices, &step);
-        }
+        enter(p.observer, &self.slices, step);
         if state.verdict == Verdict::False
-            && self.slices.counts(slice)
-            && self.slices.mark_reported(slice)
+            && self.slices.counts(step.slice)
+            && self.slices.mark_reported(step.slice)
         {
-            p.observer
-                .violation(&self.slices, slice, Violation::Hopeless, Some(p.event.n));
+            p.observer.violation(
+                &self.slices,
+                step.slice,
+                Violation::Hopeless,
+                Some(p.event.n),
+            );
         }
         if state.is_final {
-            self.end(p.property, slice, Some(p.event.n), p.host, p.observer);
+            self.end(p.property, step.slice, Some(p.event.n), p.host, p.observer);
         }
     }
 
@@ -838,22 +777,8 @@ fn raised_failure(raised: Raised, span: Span, block: Option<BlockId>) -> Box<Fai
     })
 }
 
-fn record<'a>(event: &Event<'a>, from: StateId, to: StateId, taken: bool) -> Record<'a> {
-    Record {
-        n: event.n,
-        event: event.spec,
-        from,
-        to,
-        taken,
-        tid: event.tid,
-        time: event.time,
-        loc: event.loc,
-        args: event.args,
-    }
-}
-
 /// Whether a value can be of a declared type; `None` stands for one that could not be read.
-fn fits(value: Arg, declared: Types) -> bool {
+pub(crate) fn fits(value: Arg, declared: Types) -> bool {
     match value {
         Arg::None => true,
         Arg::Bool(_) | Arg::Int(_) | Arg::UInt(_) => {

@@ -116,9 +116,7 @@ pub fn invert(v: Num) -> Result<Num, Trouble> {
     v.whole().ok_or(Trouble::Type).and_then(|w| narrow(!w))
 }
 
-#[inline]
 pub fn binary(op: BinOp, l: Num, r: Num) -> Result<Num, Trouble> {
-    // What nearly every block does.
     if let (Num::Int(a), Num::Int(b)) = (l, r) {
         let quick = match op {
             BinOp::Add => a.checked_add(b),
@@ -291,7 +289,8 @@ pub fn compare(op: CmpOp, l: Num, r: Num) -> Result<bool, Trouble> {
     Ok(order.map_or(op == CmpOp::Ne, |o| holds(op, o)))
 }
 
-fn holds(op: CmpOp, o: Ordering) -> bool {
+#[inline]
+pub(crate) fn holds(op: CmpOp, o: Ordering) -> bool {
     match op {
         CmpOp::Eq => o.is_eq(),
         CmpOp::Ne => o.is_ne(),

@@ -68,3 +68,19 @@ pub trait Observer {
 
 /// Hears nothing.
 impl Observer for () {}
+
+/// The moments of a step before its state's action.
+#[inline]
+pub(crate) fn leave(observer: &mut dyn Observer, slices: &Slices, step: &Step) {
+    observer.transition_taken(slices, step);
+    observer.leaving(slices, step);
+}
+
+/// The moments after it.
+#[inline]
+pub(crate) fn enter(observer: &mut dyn Observer, slices: &Slices, step: &Step) {
+    observer.entering(slices, step);
+    if step.from != step.to {
+        observer.state_changed(slices, step);
+    }
+}

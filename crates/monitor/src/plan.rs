@@ -2,7 +2,9 @@
 //! loaded: which levels to look at, how to find the slices there, and whether
 //! they step or give birth.
 
-use verde_property::{Binding, BlockId, Mask, Property, SpecId, StateId, Tier, Transition};
+use crate::direct::Direct;
+use crate::layout::Layout;
+use verde_property::{Binding, Mask, Property, SpecId, StateId};
 
 /// How the slices of a level that are compatible with an event are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,22 +48,8 @@ pub struct EventPlan {
     states: Vec<(StateId, u16)>,
     pub probes: Vec<Probe>,
     pub ends: Vec<EndProbe>,
-}
-
-impl EventPlan {
-    /// The only probe, when all that the event can do is to step the one slice of its key.
-    #[inline]
-    pub fn direct(&self) -> Option<&Probe> {
-        match &self.probes[..] {
-            [p] if p.find == Find::Exact && p.then == Then::Step => Some(p),
-            _ => None,
-        }
-    }
-}
-
-fn is_typed(p: &Property, t: &Transition) -> bool {
-    let typed = |b: Option<BlockId>| b.is_none_or(|b| !matches!(p.block(b).tier, Tier::Python(_)));
-    typed(t.guard) && t.outcomes().all(|o| o.action.is_none() && typed(o.block))
+    /// When all that the event can do is to step the one slice of its key.
+    pub direct: Option<Direct>,
 }
 
 /// The transitions of one state on one event.
@@ -70,8 +58,6 @@ pub struct Candidates {
     pub event: SpecId,
     pub transitions: Vec<u16>,
     pub variant: u16,
-    /// All blocks are typed and there is no transition's action: nothing runs that could look at the slice.
-    pub typed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -83,6 +69,8 @@ pub struct Plan {
     pub level_ends: Vec<Vec<SpecId>>,
     /// The groups that the slots of each level are linked in.
     pub groups: Vec<Vec<Mask>>,
+    /// How the slots of each level lie in memory.
+    pub layouts: Vec<Layout>,
 }
 
 impl Plan {
@@ -92,12 +80,20 @@ impl Plan {
             states: vec![Vec::new(); p.states.len()],
             level_ends: vec![Vec::new(); p.chain.len()],
             groups: vec![Vec::new(); p.chain.len()],
+            layouts: Vec::new(),
         };
         plan.candidates(p);
         for event in 0..p.events.len() {
             plan.probes(p, event);
         }
         plan.ends(p);
+        let levels = p.chain.iter().zip(&plan.groups);
+        plan.layouts = levels
+            .map(|(mask, groups)| Layout::new(groups.len(), mask.len(), p.env.len()))
+            .collect();
+        for event in 0..p.events.len() {
+            plan.events[event].direct = Direct::new(p, &plan, SpecId(event as u16));
+        }
         plan
     }
 
@@ -124,10 +120,7 @@ impl Plan {
             let list = &mut self.states[s];
             for (i, t) in state.transitions.iter().enumerate() {
                 match list.binary_search_by_key(&t.event, |c| c.event) {
-                    Ok(k) => {
-                        list[k].transitions.push(i as u16);
-                        list[k].typed &= is_typed(p, t);
-                    }
+                    Ok(k) => list[k].transitions.push(i as u16),
                     Err(k) => {
                         let event = &mut self.events[t.event.index()];
                         let known = event.bindings.iter().position(|b| *b == t.binding);
@@ -142,7 +135,6 @@ impl Plan {
                                 event: t.event,
                                 transitions: vec![i as u16],
                                 variant,
-                                typed: is_typed(p, t),
                             },
                         );
                     }

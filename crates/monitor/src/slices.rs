@@ -5,7 +5,6 @@ use crate::cell::{Arg, Cell, Tag};
 use crate::groups::{Groups, hash};
 use crate::index::Index;
 use crate::interner::Interner;
-use crate::interp::Env;
 use crate::layout::*;
 use crate::plan::{Find, Plan};
 use crate::words::Words;
@@ -66,35 +65,32 @@ impl Level {
         self.words[slot as usize * self.stride + word] = value;
     }
 
-    fn tag(&self, slot: u32, i: usize) -> Tag {
-        let (word, shift) = self.layout.tag(i);
-        Tag::from_byte((self.word(slot, word) >> shift) as u8)
-    }
-
-    fn set_tag(&mut self, slot: u32, i: usize, tag: Tag) {
-        let (word, shift) = self.layout.tag(i);
-        let w = self.word(slot, word) & !(0xff << shift);
-        self.set(slot, word, w | (tag as u64) << shift);
-    }
-
     fn key(&self, slot: u32, i: usize) -> Cell {
-        Cell {
-            bits: self.word(slot, self.layout.key(i)),
-            tag: self.tag(slot, i),
-        }
+        self.layout.cell(self.slot(slot), i)
     }
 
+    #[inline]
     fn slot(&self, slot: u32) -> &[u64] {
-        let at = slot as usize * self.stride;
-        &self.words[at..at + self.stride]
+        &self.words[slot as usize * self.stride..][..self.stride]
     }
 
+    #[inline]
+    fn slot_mut(&mut self, slot: u32) -> &mut [u64] {
+        &mut self.words[slot as usize * self.stride..][..self.stride]
+    }
+
+    /// The slot with this key.
+    #[inline]
+    fn find(&self, key: &[Cell]) -> Option<u32> {
+        self.index.find(hash(key), |slot| self.same(slot, key))
+    }
+
+    #[inline]
     fn same(&self, slot: u32, key: &[Cell]) -> bool {
         let words = self.slot(slot);
-        key.iter().enumerate().all(|(i, c)| {
-            let (word, shift) = self.layout.tag(i);
-            words[self.layout.key(i)] == c.bits && (words[word] >> shift) as u8 == c.tag as u8
-        })
+        key.iter()
+            .enumerate()
+            .all(|(i, c)| self.layout.cell(words, i) == *c)
     }
 
     /// The slot's cells of the parameters in `of`, which is within the level's mask.
@@ -108,6 +104,19 @@ impl Level {
             }
         }
         (out, n)
+    }
+
+    /// Puts the slot, whose key is stored already, into the index.
+    fn enlist(&mut self, hash_of_key: u64, slot: u32) {
+        let (words, layout, stride) = (&self.words, self.layout, self.stride);
+        self.index.insert(hash_of_key, slot, |s| {
+            let slot = &words[s as usize * stride..][..stride];
+            let mut cells = [Cell::UNSET; MOST_KEYS];
+            for (i, c) in cells[..layout.keys].iter_mut().enumerate() {
+                *c = layout.cell(slot, i);
+            }
+            hash(&cells[..layout.keys])
+        });
     }
 
     fn allocate(&mut self) -> u32 {
@@ -151,23 +160,17 @@ impl Slices {
             .chain
             .iter()
             .zip(&plan.groups)
-            .map(|(mask, groups)| {
-                let layout = Layout {
-                    groups: groups.len(),
-                    keys: mask.len(),
-                    env: property.env.len(),
-                };
-                Level {
-                    mask: *mask,
-                    layout,
-                    stride: layout.stride(),
-                    words: Words::default(),
-                    slots: 0,
-                    free: 0,
-                    live: 0,
-                    index: Index::default(),
-                    groups: groups.iter().map(|g| Groups::new(*g)).collect(),
-                }
+            .zip(&plan.layouts)
+            .map(|((mask, groups), layout)| Level {
+                mask: *mask,
+                layout: *layout,
+                stride: layout.stride(),
+                words: Words::default(),
+                slots: 0,
+                free: 0,
+                live: 0,
+                index: Index::default(),
+                groups: groups.iter().map(|g| Groups::new(*g)).collect(),
             })
             .collect();
         Slices {
@@ -192,10 +195,12 @@ impl Slices {
 
     // ---- reading
 
+    #[inline]
     fn level(&self, r: SlotRef) -> &Level {
         &self.levels[r.level as usize]
     }
 
+    #[inline]
     pub fn state(&self, r: SlotRef) -> StateId {
         StateId(self.level(r).word(r.slot, META) as u16)
     }
@@ -216,29 +221,14 @@ impl Slices {
 
     pub fn env(&self, r: SlotRef, i: usize) -> Cell {
         let l = self.level(r);
-        Cell {
-            bits: l.word(r.slot, l.layout.env(i)),
-            tag: l.tag(r.slot, l.layout.keys + i),
-        }
+        l.layout.cell(l.slot(r.slot), l.layout.keys + i)
     }
 
     /// Adds the whole environment to `out`.
     pub fn load_env(&self, r: SlotRef, out: &mut Vec<Cell>) {
         let l = self.level(r);
         let words = l.slot(r.slot);
-        let first = l.layout.env(0);
-        out.extend(
-            words[first..first + l.layout.env]
-                .iter()
-                .enumerate()
-                .map(|(i, bits)| {
-                    let (word, shift) = l.layout.tag(l.layout.keys + i);
-                    Cell {
-                        bits: *bits,
-                        tag: Tag::from_byte((words[word] >> shift) as u8),
-                    }
-                }),
-        );
+        out.extend((l.layout.keys..l.layout.cells()).map(|i| l.layout.cell(words, i)));
     }
 
     /// The parameters that the slice binds.
@@ -392,6 +382,7 @@ impl Slices {
         Ok(())
     }
 
+    #[inline]
     fn key_cell(&self, a: Arg) -> Cell {
         // A number that no text has: a slice with an unknown string does not exist.
         const UNKNOWN: u64 = u64::MAX;
@@ -415,10 +406,69 @@ impl Slices {
     pub fn find_exact(&self, level: u8, key: &Key) -> Option<SlotRef> {
         let l = &self.levels[level as usize];
         let mut buffer = [Cell::UNSET; MOST_KEYS];
-        let cells = project(l.mask, key, &mut buffer);
-        l.index
-            .find(hash(cells), |slot| l.same(slot, cells))
-            .map(|slot| SlotRef { level, slot })
+        let slot = l.find(project(l.mask, key, &mut buffer))?;
+        Some(SlotRef { level, slot })
+    }
+
+    /// The slice of the level whose key the arguments with these numbers are;
+    /// the missing one's number when the event lacks one.
+    #[inline]
+    pub(crate) fn find_bound(
+        &self,
+        level: u8,
+        key: &[u16],
+        args: &[Option<Arg>],
+    ) -> Result<Option<SlotRef>, u16> {
+        let slot = self.with_key(level, key, args, Level::find)?;
+        Ok(slot.map(|slot| SlotRef { level, slot }))
+    }
+
+    /// The hash of that slice's key.
+    #[inline]
+    pub(crate) fn hash_bound(
+        &self,
+        level: u8,
+        key: &[u16],
+        args: &[Option<Arg>],
+    ) -> Result<u64, u16> {
+        self.with_key(level, key, args, |_, cells| hash(cells))
+    }
+
+    /// Reads what [`Slices::guess`] needs.
+    #[inline]
+    pub(crate) fn touch(&self, level: u8, hash: u64) -> u64 {
+        self.levels[level as usize].index.touch(hash)
+    }
+
+    /// The slice that most likely has a key with this hash.
+    #[inline]
+    pub(crate) fn guess(&self, level: u8, hash: u64) -> Option<SlotRef> {
+        let slot = self.levels[level as usize].index.guess(hash)?;
+        Some(SlotRef { level, slot })
+    }
+
+    #[inline(always)]
+    fn with_key<T>(
+        &self,
+        level: u8,
+        key: &[u16],
+        args: &[Option<Arg>],
+        f: impl FnOnce(&Level, &[Cell]) -> T,
+    ) -> Result<T, u16> {
+        let cell = |arg: u16| match args.get(arg as usize) {
+            Some(Some(value)) => Ok(self.key_cell(*value)),
+            _ => Err(arg),
+        };
+        let l = &self.levels[level as usize];
+        // By far the most common, and then there is nothing to loop over.
+        if let [arg] = *key {
+            return Ok(f(l, &[cell(arg)?]));
+        }
+        let mut cells = [Cell::UNSET; MOST_KEYS];
+        for (c, arg) in cells.iter_mut().zip(key) {
+            *c = cell(*arg)?;
+        }
+        Ok(f(l, &cells[..key.len()]))
     }
 
     /// The slices of a level that agree with `key`, in creation order.
@@ -497,11 +547,12 @@ impl Slices {
         self.created += 1;
         let mut buffer = [Cell::UNSET; MOST_KEYS];
         let cells = project(l.mask, key, &mut buffer);
+        let layout = l.layout;
+        let words = l.slot_mut(slot);
         for (i, c) in cells.iter().chain(env).enumerate() {
-            l.set(slot, l.layout.key(i), c.bits);
-            l.set_tag(slot, i, c.tag);
+            layout.set_cell(words, i, *c);
         }
-        l.index.insert(hash(cells), slot);
+        l.enlist(hash(cells), slot);
         for g in 0..l.groups.len() {
             link(l, g, slot);
         }
@@ -565,18 +616,14 @@ impl Slices {
     }
 
     pub fn set_env(&mut self, r: SlotRef, i: usize, c: Cell) {
-        self.env_mut(r).set(i as u16, c);
+        let l = &mut self.levels[r.level as usize];
+        l.layout.env(i).set(l.slot_mut(r.slot), c);
     }
 
-    /// The slice's environment where it is.
+    /// The words of the slice's slot.
     #[inline]
-    pub fn env_mut(&mut self, r: SlotRef) -> SlotEnv<'_> {
-        let l = &mut self.levels[r.level as usize];
-        let at = r.slot as usize * l.stride;
-        SlotEnv {
-            words: &mut l.words[at..at + l.stride],
-            layout: l.layout,
-        }
+    pub(crate) fn slot_mut(&mut self, r: SlotRef) -> &mut [u64] {
+        self.levels[r.level as usize].slot_mut(r.slot)
     }
 
     pub fn set_history(&mut self, r: SlotRef, at: u64) {
@@ -617,30 +664,6 @@ impl Slices {
                 self.wanted[e.index()] -= 1;
             }
         }
-    }
-}
-
-/// The environment of a slice, in its slot.
-pub struct SlotEnv<'a> {
-    words: &'a mut [u64],
-    layout: Layout,
-}
-
-impl Env for SlotEnv<'_> {
-    #[inline]
-    fn get(&self, i: u16) -> Cell {
-        let (word, shift) = self.layout.tag(self.layout.keys + i as usize);
-        Cell {
-            bits: self.words[self.layout.env(i as usize)],
-            tag: Tag::from_byte((self.words[word] >> shift) as u8),
-        }
-    }
-
-    #[inline]
-    fn set(&mut self, i: u16, c: Cell) {
-        let (word, shift) = self.layout.tag(self.layout.keys + i as usize);
-        self.words[self.layout.env(i as usize)] = c.bits;
-        self.words[word] = self.words[word] & !(0xff << shift) | (c.tag as u64) << shift;
     }
 }
 

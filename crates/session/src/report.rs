@@ -69,6 +69,9 @@ pub struct ViolationRow {
     /// The calls that led there, innermost first; a trace has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backtrace: Option<Vec<String>>,
+    /// For people: the line of source of each of these calls, where it can be read.
+    #[serde(skip)]
+    pub source: Vec<Option<String>>,
     pub history: Vec<HistoryRow>,
 }
 

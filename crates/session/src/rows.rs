@@ -45,6 +45,7 @@ pub fn violation_row(
         tid,
         loc: loc.map(str::to_string),
         backtrace: None,
+        source: Vec::new(),
         history: history_rows(m, found.history, history),
     }
 }

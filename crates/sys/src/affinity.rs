@@ -34,6 +34,12 @@ impl CpuSet {
         }
     }
 
+    /// The CPU that the calling thread is on now.
+    pub fn here() -> CpuSet {
+        // SAFETY: no memory is involved.
+        CpuSet::only(unsafe { libc::sched_getcpu() }.max(0) as usize)
+    }
+
     /// How many CPUs are in the set.
     pub fn count(&self) -> usize {
         // SAFETY: reads the set.

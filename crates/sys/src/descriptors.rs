@@ -146,6 +146,23 @@ pub fn fill(fd: OwnedFd, bytes: &[u8]) -> Result<()> {
     at_once(fd, |file| file.write_all(bytes))?.map_err(|e| SysError::from_io("write", &e))
 }
 
+/// How much a pipe can hold.
+pub fn pipe_size(end: BorrowedFd<'_>) -> Result<i32> {
+    // SAFETY: no memory is involved.
+    let size = unsafe { libc::fcntl(end.as_raw_fd(), libc::F_GETPIPE_SZ) };
+    check("F_GETPIPE_SZ", size.into()).map(|size| size as i32)
+}
+
+/// Changes how much a pipe can hold.
+pub fn set_pipe_size(end: BorrowedFd<'_>, size: i32) -> Result<()> {
+    if pipe_size(end)? == size {
+        return Ok(());
+    }
+    // SAFETY: no memory is involved.
+    let done = unsafe { libc::fcntl(end.as_raw_fd(), libc::F_SETPIPE_SZ, size) };
+    check("F_SETPIPE_SZ", done.into()).map(drop)
+}
+
 /// The contents of a pipe, which keeps them.
 pub fn pipe_contents(read_end: BorrowedFd<'_>) -> Result<Vec<u8>> {
     let mut ends = [0; 2];
@@ -159,13 +176,9 @@ pub fn pipe_contents(read_end: BorrowedFd<'_>) -> Result<Vec<u8>> {
             OwnedFd::from_raw_fd(ends[1]),
         )
     };
-    // SAFETY: no memory is involved; a refused size leaves the usual one.
-    let size = unsafe {
-        let size = libc::fcntl(read_end.as_raw_fd(), libc::F_GETPIPE_SZ);
-        libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, size);
-        size
-    };
-    // SAFETY: as above.
+    let size = pipe_size(read_end)?;
+    set_pipe_size(writer.as_fd(), size)?;
+    // SAFETY: no memory is involved.
     let copied = unsafe {
         libc::tee(
             read_end.as_raw_fd(),

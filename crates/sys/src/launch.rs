@@ -4,6 +4,7 @@
 use crate::Tid;
 use crate::affinity::CpuSet;
 use crate::error::{Result, SysError};
+use crate::namespace::Namespace;
 use crate::ptrace::{self, IfTracerDies};
 use crate::wait::{self, Event, WaitStatus};
 use std::ffi::{CString, OsStr, OsString};
@@ -18,6 +19,8 @@ use std::path::{Path, PathBuf};
 pub struct Launch {
     /// Program: a path, or a name searched in PATH.
     pub program: PathBuf,
+    /// The name it sees as its own; `None` for the path.
+    pub name: Option<OsString>,
     /// Arguments after the program's name.
     pub args: Vec<OsString>,
     /// The whole environment; `None` for the debugger's own.
@@ -30,6 +33,9 @@ pub struct Launch {
     pub aslr: bool,
     /// Give it a process group of its own, for the terminal hand-over.
     pub own_group: bool,
+    /// Run it in a user and PID namespace of its own, where it can get ids
+    /// back after a restore without privileges. It sees other ids there.
+    pub namespace: bool,
     /// CPUs it may use; `None` for those of the calling thread.
     pub affinity: Option<CpuSet>,
 }
@@ -71,7 +77,8 @@ fn find(program: &Path) -> Result<PathBuf> {
 
 fn prepare(launch: &Launch) -> Result<Prepared> {
     let path = find(&launch.program)?;
-    let mut args = vec![c_string(launch.program.as_os_str())?];
+    let name = launch.name.as_deref();
+    let mut args = vec![c_string(name.unwrap_or(launch.program.as_os_str()))?];
     for arg in &launch.args {
         args.push(c_string(arg)?);
     }
@@ -119,10 +126,21 @@ fn pipe() -> Result<(File, File)> {
     Ok(unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) })
 }
 
+/// A program that was started.
+#[derive(Debug)]
+pub struct Launched {
+    /// Its process.
+    pub pid: Tid,
+    /// The namespace it runs in, if it has one of its own.
+    pub namespace: Option<Namespace>,
+}
+
 /// Starts the program traced by the calling thread. On return it has done its
 /// exec and not executed an instruction; it dies with the tracer.
-pub fn launch(launch: &Launch) -> Result<Tid> {
+pub fn launch(launch: &Launch) -> Result<Launched> {
     let prepared = prepare(launch)?;
+    let namespace = launch.namespace.then(Namespace::new).transpose()?;
+    let enter = namespace.as_ref().map(Namespace::fd);
     let (gate_read, mut gate_write) = pipe()?;
     let (mut error_read, error_write) = pipe()?;
     // SAFETY: the child only makes async-signal-safe calls on data prepared
@@ -132,11 +150,22 @@ pub fn launch(launch: &Launch) -> Result<Tid> {
         -1 => return Err(SysError::last("fork")),
         0 => {
             // SAFETY: this is the child.
-            unsafe { child(&prepared, gate_read.as_raw_fd(), error_write.as_raw_fd()) }
+            unsafe {
+                child(
+                    &prepared,
+                    enter,
+                    gate_read.as_raw_fd(),
+                    error_write.as_raw_fd(),
+                )
+            }
         }
         _ => {}
     }
     drop((gate_read, error_write));
+    let pid = match &namespace {
+        Some(_) => inside(pid, &mut error_read)?,
+        None => pid,
+    };
     let tid = Tid(pid);
     let fail = |error: SysError| {
         // SAFETY: kills and reaps the child made above.
@@ -152,7 +181,12 @@ pub fn launch(launch: &Launch) -> Result<Tid> {
         .map_err(|e| fail(SysError::from_io("start program", &e)))?;
     loop {
         match wait::task(tid)? {
-            WaitStatus::Event(Event::Exec) => return Ok(tid),
+            WaitStatus::Event(Event::Exec) => {
+                return Ok(Launched {
+                    pid: tid,
+                    namespace,
+                });
+            }
             // TRACEEXIT: the exec failed, let it go on to its end.
             WaitStatus::Exited(_) | WaitStatus::Killed { .. } => {
                 let mut report = [0u8; 4];
@@ -171,11 +205,29 @@ pub fn launch(launch: &Launch) -> Result<Tid> {
     }
 }
 
+/// The id of the process that a child has become in a namespace.
+fn inside(between: libc::pid_t, tell: &mut File) -> Result<libc::pid_t> {
+    let mut word = [0u8; 4];
+    let told = tell.read_exact(&mut word);
+    let mut status = 0;
+    // SAFETY: reaps the child that has told.
+    unsafe { libc::waitpid(between, &mut status, libc::__WALL) };
+    let value = i32::from_ne_bytes(word);
+    match told {
+        Ok(()) if status == 0 => Ok(value),
+        Ok(()) => Err(SysError {
+            call: "enter namespace",
+            errno: value,
+        }),
+        Err(e) => Err(SysError::from_io("enter namespace", &e)),
+    }
+}
+
 /// The child's side, up to the exec.
 ///
 /// # Safety
 /// Only in a fresh child of fork.
-unsafe fn child(p: &Prepared, gate: RawFd, errors: RawFd) -> ! {
+unsafe fn child(p: &Prepared, namespace: Option<RawFd>, gate: RawFd, errors: RawFd) -> ! {
     // SAFETY: all pointers lead to data of `p`, made before the fork.
     unsafe {
         let give_up = || -> ! {
@@ -183,6 +235,12 @@ unsafe fn child(p: &Prepared, gate: RawFd, errors: RawFd) -> ! {
             libc::write(errors, (&raw const errno).cast(), 4);
             libc::_exit(127)
         };
+        if let Some(namespace) = namespace
+            && let Err(errno) = crate::namespace::enter(namespace, errors)
+        {
+            libc::write(errors, (&raw const errno).cast(), 4);
+            libc::_exit(127);
+        }
         if p.own_group {
             libc::setpgid(0, 0);
         }

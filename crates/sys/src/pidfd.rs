@@ -28,6 +28,10 @@ impl PidFd {
         })
     }
 
+    pub(crate) fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
     /// A descriptor of the process, as one of ours.
     pub fn descriptor(&self, number: RawFd) -> Result<OwnedFd> {
         // SAFETY: no memory is involved.

@@ -165,14 +165,18 @@ pub fn timers(pid: Tid) -> Result<Vec<PosixTimer>> {
     let text = read("read /proc/pid/timers", format!("/proc/{pid}/timers"));
     // Kernels without checkpoint support have no such file.
     let text = text.unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    Ok(text.split("ID: ").filter_map(timer).collect())
+    Ok(parse_timers(&String::from_utf8_lossy(&text)))
 }
 
-fn timer(text: &str) -> Option<PosixTimer> {
-    let mut lines = text.lines();
-    let id = lines.next()?.parse().ok()?;
-    let mut field = |name: &str| lines.find_map(|l| l.strip_prefix(name));
+fn parse_timers(text: &str) -> Vec<PosixTimer> {
+    let lines: Vec<&str> = text.lines().collect();
+    lines.chunks(4).filter_map(timer).collect()
+}
+
+fn timer(lines: &[&str]) -> Option<PosixTimer> {
+    let mut lines = lines.iter();
+    let mut field = |name: &str| lines.next()?.strip_prefix(name);
+    let id = field("ID: ")?.parse().ok()?;
     let (signal, value) = field("signal: ")?.split_once('/')?;
     let (how, whom) = field("notify: ")?.split_once('/')?;
     let clock = field("ClockID: ")?.parse().ok()?;
@@ -257,6 +261,12 @@ pub fn proportional_size(pid: Tid) -> Result<u64> {
     Ok(number.unwrap_or(0) * 1024)
 }
 
+/// The id of a thread in the innermost PID namespace it is in.
+pub fn inner_id(pid: Tid, tid: Tid) -> Option<Tid> {
+    let ids = status_field(pid, tid, "NSpid")?;
+    ids.split_whitespace().last()?.parse().ok().map(Tid)
+}
+
 /// A thread's stat file kept open, to ask cheaply for its state and CPU.
 #[derive(Debug)]
 pub struct Stat {
@@ -306,6 +316,21 @@ mod tests {
         assert_eq!(m.name, "/tmp/a b (deleted)");
         assert_eq!(m.offset, 0x1000);
         assert!(mapping("nonsense").is_none());
+    }
+
+    #[test]
+    fn parses_timers() {
+        let text = "ID: 1\nsignal: 10/00000000000000ff\nnotify: signal/pid.42\nClockID: 1\n\
+                    ID: 0\nsignal: 32/0000000000000001\nnotify: signal/tid.43\nClockID: 0\n";
+        let timers = parse_timers(text);
+        assert_eq!(timers.len(), 2);
+        assert_eq!(
+            (timers[0].id, timers[0].value, timers[0].clock),
+            (1, 255, 1)
+        );
+        assert_eq!(timers[0].notify, libc::SIGEV_SIGNAL);
+        assert_eq!(timers[1].thread, Some(Tid(43)));
+        assert_eq!(timers[1].notify, libc::SIGEV_THREAD_ID);
     }
 
     #[test]

@@ -150,6 +150,8 @@ impl Remote {
                 WaitStatus::Event(Event::Fork | Event::Vfork | Event::Clone) => {
                     self.children
                         .push(Tid(ptrace::event_message(self.tid)? as i32));
+                    // Within the call, which has no result yet.
+                    continue;
                 }
                 WaitStatus::Signal(signal) if signal != libc::SIGTRAP => self.held.push(signal),
                 _ => {}

@@ -1,11 +1,12 @@
 //! Options that concern properties on a running program.
 
 use crate::args::{FormatArg, ShowArg, seconds};
+use crate::web_args::WebArgs;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use verde_cli::{CheckCommand, Exit, MonitorSetup, RecordCommand};
+use verde_cli::{Automation, CheckCommand, Exit, MonitorSetup, Often, RecordCommand};
 
 /// Properties and how their monitors behave
 #[derive(Args)]
@@ -31,6 +32,16 @@ pub struct MonitorArgs {
     /// Seconds that a Python block may run before it is interrupted
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     block_timeout: f64,
+    /// Take checkpoints by itself: after events, after changes of state, or every so many seconds
+    #[arg(long, value_name = "events|states|SECONDS", value_parser = often)]
+    auto_checkpoint: Option<Often>,
+    /// Megabytes that such checkpoints may cost together
+    #[arg(long, value_name = "MB", default_value_t = 1024)]
+    checkpoint_budget: u64,
+    /// At a violation go back to the last checkpoint and run the last interval again, with the
+    /// data watched that the property names
+    #[arg(long)]
+    auto_zoom: bool,
     /// Observe by traps only
     #[arg(long)]
     no_fast: bool,
@@ -48,7 +59,23 @@ impl From<MonitorArgs> for MonitorSetup {
             history: a.history,
             history_stacks: a.history_stacks,
             block_limit: Duration::from_secs_f64(a.block_timeout),
+            automation: Automation {
+                often: a.auto_checkpoint.or(a.auto_zoom.then_some(Often::States)),
+                budget: a.checkpoint_budget << 20,
+                zoom: a.auto_zoom,
+            },
         }
+    }
+}
+
+fn often(text: &str) -> Result<Often, String> {
+    match text {
+        "events" => Ok(Often::Events),
+        "states" => Ok(Often::States),
+        other => match seconds(other) {
+            Ok(time) => Ok(Often::Every(Duration::from_secs_f64(time))),
+            Err(_) => Err("`events`, `states` or a number of seconds".into()),
+        },
     }
 }
 
@@ -83,9 +110,17 @@ pub struct CheckArgs {
     /// End the program at the first violation
     #[arg(long)]
     stop_on_violation: bool,
+    /// Run the program in a user and PID namespace: restoring a checkpoint keeps ids without root
+    #[arg(long)]
+    namespace: bool,
+    /// Let the program's malloc use huge pages: checkpoints of much memory are faster
+    #[arg(long)]
+    huge_pages: bool,
     /// Exit code when a property is violated
     #[arg(long, value_name = "N", default_value_t = Exit::VIOLATED)]
     error_exitcode: u8,
+    #[command(flatten)]
+    web: WebArgs,
     program: PathBuf,
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
@@ -114,7 +149,10 @@ impl From<CheckArgs> for CheckCommand {
             suppress: a.suppress,
             timeout: a.timeout.map(Duration::from_secs_f64),
             stop_on_violation: a.stop_on_violation,
+            namespace: a.namespace,
+            huge_pages: a.huge_pages,
             error_exitcode: a.error_exitcode,
+            web: a.web.into(),
             program: a.program,
             args: a.args,
         }

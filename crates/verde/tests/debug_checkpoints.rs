@@ -32,8 +32,16 @@ fn session(commands: &[&str]) -> Result<String, Box<dyn std::error::Error>> {
 }
 
 fn run(program: &Path, commands: &[&str]) -> Result<String, Box<dyn std::error::Error>> {
+    run_with(&[], program, commands)
+}
+
+fn run_with(
+    options: &[&str],
+    program: &Path,
+    commands: &[&str],
+) -> Result<String, Box<dyn std::error::Error>> {
     let mut verde = Command::new(env!("CARGO_BIN_EXE_verde"));
-    verde.args(["debug", "--batch"]);
+    verde.args(["debug", "--batch"]).args(options);
     for command in commands {
         verde.args(["--ex", command]);
     }
@@ -170,5 +178,25 @@ fn failures_are_one_line() -> Fallible {
         let text = session(commands)?;
         assert!(text.contains(message), "{commands:?}: {text}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_namespace_and_huge_pages_are_options() -> Fallible {
+    let dir = tempfile::tempdir()?;
+    let source = "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n\
+        int main(void) {\n    int pid = getpid();\n    \
+        printf(\"%s\\n\", getenv(\"GLIBC_TUNABLES\"));\n    \
+        return pid != getpid() || pid > 100;\n}\n";
+    std::fs::write(dir.path().join("prog.c"), source)?;
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-g", "-O0", "-o", "prog", "prog.c"]);
+    assert!(gcc.current_dir(dir.path()).status()?.success());
+    let program = dir.path().join("prog");
+    let commands = ["break 6", "run", "checkpoint", "restart 1", "continue"];
+    let text = run_with(&["--namespace", "--huge-pages"], &program, &commands)?;
+    assert!(text.contains("glibc.malloc.hugetlb=1\n"), "{text}");
+    assert!(!text.contains("warning:"), "{text}");
+    assert!(text.contains("exited normally"), "{text}");
     Ok(())
 }

@@ -53,10 +53,15 @@ struct Shell {
 
 impl Shell {
     fn start(lab: &Lab) -> Result<Shell, Box<dyn std::error::Error>> {
+        Shell::with_terminal(lab, "dumb")
+    }
+
+    fn with_terminal(lab: &Lab, kind: &str) -> Result<Shell, Box<dyn std::error::Error>> {
         let mut command = Command::new("script");
         command.args(["-q", "-f", "-c", "bash --rcfile shellrc -i", "/dev/null"]);
         std::fs::write(lab.path("shellrc"), "PS1='shell> '\n")?;
-        command.env("TERM", "dumb");
+        command.env("TERM", kind).env_remove("NO_COLOR");
+        command.env("XDG_STATE_HOME", lab.path("state"));
         command.env("VERDE", env!("CARGO_BIN_EXE_verde"));
         command.current_dir(lab.path("."));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -185,5 +190,40 @@ fn the_shell_gets_its_terminal_back_from_a_batch() -> Fallible {
     assert!(!settings.contains("\n-echo"), "{settings}");
     shell.send("exit\n")?;
     assert!(shell.script.wait()?.success());
+    Ok(())
+}
+
+#[test]
+fn people_see_colours_source_and_their_history() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let mut shell = Shell::with_terminal(&lab, "xterm")?;
+    shell.send("$VERDE debug ./prog\n")?;
+    shell.expect("(verde) ")?;
+    shell.send("start\n")?;
+    shell.expect("\u{1b}[33mmain\u{1b}[0m () at \u{1b}[32mprog.c:8\u{1b}[0m")?;
+    let source = shell.expect("(verde) ")?;
+    assert!(source.contains("=>"), "{source}");
+    assert!(source.contains("\u{1b}[32m\"name? \"\u{1b}[0m"), "{source}");
+    assert_eq!(source.matches("\u{1b}[2m").count(), 4, "{source}");
+    // The tab key knows commands and functions.
+    shell.send("tbr\tbeg\t\n")?;
+    shell.expect("Temporary breakpoint 2 at ")?;
+    shell.expect("(verde) ")?;
+    shell.send("print 6 * 7\n")?;
+    shell.expect("$1 = 42")?;
+    shell.send("quit\n")?;
+    shell.expect("shell> ")?;
+    let kept = std::fs::read_to_string(lab.path("state").join("verde/history"))?;
+    assert_eq!(kept, "start\ntbreak begin\nprint 6 * 7\nquit\n");
+
+    // The key for the line before finds it in the next session.
+    shell.send("NO_COLOR=1 $VERDE debug ./prog\n")?;
+    shell.expect("(verde) ")?;
+    shell.send("\u{10}\u{10}\n")?;
+    shell.expect("$1 = 42")?;
+    shell.expect("(verde) ")?;
+    shell.send("start\n")?;
+    let plain = shell.expect("printf(\"name? \");")?;
+    assert!(plain.contains("main () at prog.c:8\r\n8\t"), "{plain}");
     Ok(())
 }

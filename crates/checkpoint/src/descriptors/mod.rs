@@ -31,7 +31,8 @@ pub(crate) struct Descriptors {
 
 impl Descriptors {
     /// Reads it from a stopped process. What will not come back is a warning.
-    pub fn save(pid: Tid, warnings: &mut Vec<Warning>) -> Result<Descriptors> {
+    /// `alone`: the process has no children.
+    pub fn save(pid: Tid, alone: bool, warnings: &mut Vec<Warning>) -> Result<Descriptors> {
         let list = descriptors::of_process(pid)?;
         let kind = |name: &str| list.iter().any(|d| d.target == name);
         if kind("anon_inode:[io_uring]") {
@@ -47,7 +48,7 @@ impl Descriptors {
         }
         Ok(Descriptors {
             files: Files::save(pid, &list),
-            pipes: Pipes::save(&list, &handle)?,
+            pipes: Pipes::save(&list, &handle, alone)?,
             pairs,
             counters: Counters::save(&list),
             timers: Timers::save(&list),
@@ -56,16 +57,29 @@ impl Descriptors {
         })
     }
 
+    /// Lets a frozen copy hold nothing that others could wait for. `borrow`
+    /// gives that copy.
+    pub fn release(&self, borrow: impl FnOnce() -> Result<Leader>) -> Result<()> {
+        match self.pipes.are_own() {
+            true => self.pipes.close(&mut borrow()?),
+            false => Ok(()),
+        }
+    }
+
     /// Brings it back in a copy of the process.
     pub fn restore(
         &self,
         pid: Tid,
         leader: &mut Option<Leader>,
-        borrow: impl FnOnce() -> Result<Leader>,
+        borrow: impl Fn() -> Result<Leader>,
         without: &Items,
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
         let handle = PidFd::open(pid)?;
+        if self.pipes.are_own() {
+            let leader = Leader::get_or_borrow(leader, &borrow)?;
+            self.pipes.make(leader, without)?;
+        }
         self.files.restore(pid, &handle, without, warnings)?;
         self.pipes.restore(&handle, without)?;
         self.pairs.restore(&handle, without)?;

@@ -7,7 +7,7 @@ use object::{Object, ObjectSymbol};
 use std::collections::HashMap;
 use std::fs;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -183,4 +183,44 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 pub fn waits_for_input(pid: Tid) -> bool {
     let call = fs::read_to_string(format!("/proc/{pid}/syscall"));
     call.is_ok_and(|c| c.starts_with("0 0x0 "))
+}
+
+/// Runs one of the tests of this file as an ordinary user if we are root;
+/// `false`: we are that user.
+pub fn as_user(test: &str) -> bool {
+    let uid = verde_sys::procfs::status_field(
+        verde_sys::signals::current_process(),
+        verde_sys::signals::current_process(),
+        "Uid",
+    );
+    if uid.is_none_or(|u| !u.starts_with("0\t")) {
+        return false;
+    }
+    let directory = std::env::temp_dir().join(format!("verde-{test}-{}", std::process::id()));
+    fs::create_dir(&directory).expect("a directory");
+    let open = std::fs::Permissions::from_mode(0o777);
+    fs::set_permissions(&directory, open).expect("permissions");
+    // The build directory may be closed to others.
+    let copy = directory.join("test");
+    fs::copy(std::env::current_exe().expect("this test"), &copy).expect("a copy");
+    let output = Command::new("setpriv")
+        .args([
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "--inh-caps=-all",
+        ])
+        .arg(&copy)
+        .args(["--exact", test])
+        .env("VERDE_TEST_DIRECTORY", &directory)
+        .current_dir(&directory)
+        .output()
+        .expect("setpriv");
+    fs::remove_dir_all(&directory).expect("removed");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "as a user:\n{text}"
+    );
+    true
 }

@@ -20,23 +20,35 @@ pub(super) struct Checkpoints {
     ended: Option<Live>,
 }
 
-struct Checkpoint {
-    snapshot: Snapshot,
+pub(super) struct Checkpoint {
+    pub snapshot: Snapshot,
     /// Where it was taken.
-    place: String,
+    pub place: String,
     /// The thread that was selected.
     tid: Tid,
     numbers: Vec<Tid>,
     /// The monitors, saved with the program.
-    monitors: Option<Then>,
+    pub monitors: Option<Then>,
 }
 
 impl Checkpoints {
-    fn get(&self, number: u32) -> Result<&Checkpoint> {
+    pub fn get(&self, number: u32) -> Result<&Checkpoint> {
         match self.list.iter().find(|(n, _)| *n == number) {
             Some((_, checkpoint)) => Ok(checkpoint),
             None => failure(format!("No checkpoint number {number}.")),
         }
+    }
+
+    /// The youngest that fits, by the events that its monitors had seen.
+    pub fn youngest(&self, fits: impl Fn(&Checkpoint) -> bool) -> Option<u32> {
+        let fitting = self.list.iter().filter(|(_, c)| fits(c));
+        let event = |c: &Checkpoint| c.monitors.as_ref().map(Then::event);
+        fitting.max_by_key(|(_, c)| event(c)).map(|(n, _)| *n)
+    }
+
+    /// The user's, by rising number.
+    pub fn all(&self) -> &[(u32, Checkpoint)] {
+        &self.list
     }
 
     /// The least number that is free.
@@ -49,12 +61,12 @@ impl Checkpoints {
     }
 
     /// The process is no longer there; a restore may bring it back.
-    pub fn process_gone(&mut self, live: Option<Live>) {
+    pub fn process_gone(&mut self, live: Option<Live>, others: bool) {
         let Some(live) = live else { return };
         if live.process.ended() == Some(End::Detached) {
             // It lives on elsewhere and needs its ids.
             *self = Checkpoints::default();
-        } else if !self.list.is_empty() {
+        } else if others || !self.list.is_empty() {
             self.ended = Some(live);
         }
     }
@@ -66,7 +78,7 @@ impl From<verde_checkpoint::Error> for Failure {
     }
 }
 
-fn milliseconds(time: Duration) -> String {
+pub(super) fn milliseconds(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }
 
@@ -118,7 +130,7 @@ impl Debugger {
         Ok(format!("Checkpoint {number}: {place} restored in {time}"))
     }
 
-    fn save(&mut self) -> Result<(Checkpoint, Vec<Warning>)> {
+    pub(super) fn save(&mut self) -> Result<(Checkpoint, Vec<Warning>)> {
         let place = self.place();
         if self.live.is_none() {
             return failure(NOT_RUN);
@@ -179,7 +191,6 @@ impl Debugger {
             }
         };
         let result = self.go_back(&checkpoint);
-        let place = checkpoint.place.clone();
         match title
             .strip_prefix("Checkpoint ")
             .and_then(|n| n.parse().ok())
@@ -193,14 +204,14 @@ impl Debugger {
         }
         let restored = result?;
         self.say_warnings(&restored.warnings)?;
-        let time = milliseconds(restored.elapsed);
+        let (place, time) = (self.place(), milliseconds(restored.elapsed));
         self.say(&format!("{title}: {place} restored in {time}"))?;
         self.say_frame(0, true)?;
         self.show_displays()
     }
 
     /// Restores a checkpoint; the present is kept for `restart undo`.
-    fn go_back(&mut self, checkpoint: &Checkpoint) -> Result<Restored> {
+    pub(super) fn go_back(&mut self, checkpoint: &Checkpoint) -> Result<Restored> {
         let undo = match &self.live {
             Some(_) => self.save().ok().map(|(undo, _)| undo),
             None => {
@@ -337,7 +348,7 @@ impl Debugger {
     }
 
     /// A checkpoint goes, and what the monitors kept in it.
-    fn forget_checkpoint(&mut self, checkpoint: Option<Checkpoint>) {
+    pub(super) fn forget_checkpoint(&mut self, checkpoint: Option<Checkpoint>) {
         if let Some(then) = checkpoint.and_then(|c| c.monitors) {
             self.forget_then(then);
         }

@@ -93,7 +93,7 @@ const COMMANDS: &[Command] = commands! {
     ["detach"], Debugger::detach, No, "detach: let the program go on without debugger";
     ["echo"], Debugger::echo, No, "echo TEXT: print a text";
     ["verde"], Debugger::verde, No, "verde COMMAND: properties and their monitors; verde help lists the commands";
-    ["help", "h"], Debugger::help, No, "help [COMMAND]";
+    ["help", "h"], Debugger::help, No, "help [TOPIC or COMMAND]: what there is, with examples";
 };
 
 /// Splits a line into its command word and the rest.
@@ -132,10 +132,45 @@ pub(super) fn name_of(line: &str) -> Option<&'static str> {
     Some(find(split(line.trim()).0).ok()?.names[0])
 }
 
+/// A command as `help` shows it.
+pub(super) struct Entry {
+    pub name: &'static str,
+    pub short: &'static [&'static str],
+    pub help: &'static str,
+}
+
+impl Command {
+    fn entry(&self) -> Entry {
+        let (name, short) = self.names.split_first().unwrap_or((&"", &[]));
+        Entry {
+            name,
+            short,
+            help: self.help,
+        }
+    }
+}
+
+/// Every command.
+pub(super) fn entries() -> impl Iterator<Item = Entry> {
+    COMMANDS.iter().map(Command::entry)
+}
+
+/// The command that a line begins with.
+pub(super) fn entry(line: &str) -> Result<Entry> {
+    Ok(find(split(line).0)?.entry())
+}
+
 impl Debugger {
     /// Runs one command line. Empty lines and comments do nothing.
     pub fn execute(&mut self, line: &str) -> Result<Reply> {
-        let line = line.trim();
+        // A line that ends in a backslash goes on in the next.
+        if let Some(beginning) = line.trim_end().strip_suffix('\\') {
+            self.continued.push_str(beginning);
+            self.continued.push(' ');
+            return Ok(Reply::Next(None));
+        }
+        let whole = std::mem::take(&mut self.continued) + line;
+        let line = whole.trim();
         if self.joins_group(line) {
             return Ok(Reply::Next(None));
         }
@@ -171,28 +206,6 @@ impl Debugger {
     pub(super) fn command_names() -> Vec<&'static str> {
         let names = COMMANDS.iter().map(|c| c.names[0]);
         names.chain(["source", "quit"]).collect()
-    }
-
-    fn help(&mut self, args: &str) -> Result<()> {
-        if args.is_empty() {
-            for command in COMMANDS {
-                self.say(command.help)?;
-            }
-            self.say("source FILE: run the commands of a file")?;
-            self.say("quit: end the session")?;
-            return self
-                .say("An unambiguous beginning of a name is enough; an empty line repeats.");
-        }
-        if "quit".starts_with(args) {
-            return self.say("quit: end the session");
-        }
-        let command = find(split(args).0)?;
-        self.say(command.help)?;
-        match command.names {
-            [_] => Ok(()),
-            [_, short @ ..] => self.say(&format!("short: {}", short.join(", "))),
-            [] => Ok(()),
-        }
     }
 
     fn echo(&mut self, args: &str) -> Result<()> {

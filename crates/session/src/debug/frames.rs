@@ -58,6 +58,13 @@ impl Debugger {
 
     /// A frame as gdb writes it, with its number or without.
     pub(super) fn frame_text(&mut self, level: usize, numbered: bool) -> String {
+        let (call, place) = self.frame_parts(level, numbered);
+        format!("{call}{place}")
+    }
+
+    /// A frame in two parts: the call, and where it stands.
+    fn frame_parts(&mut self, level: usize, numbered: bool) -> (String, String) {
+        let style = self.style;
         let number = match numbered {
             true => format!("{:<4}", format!("#{level}")),
             false => String::new(),
@@ -65,19 +72,21 @@ impl Debugger {
         let inside = self.is_inside_line(level);
         let name = self.function_name(level);
         let Some(live) = &mut self.live else {
-            return number;
+            return (number, String::new());
         };
         let Some(it) = live.levels.get(level).cloned() else {
-            return number;
+            return (number, String::new());
         };
         let Ok(frame) = live.frame(level).cloned() else {
-            return number;
+            return (number, String::new());
         };
         if frame.is_signal {
-            return format!("{number}<signal handler called>");
+            return (format!("{number}<signal handler called>"), String::new());
         }
-        let address = match inside {
-            true => format!("{:#018x} in ", frame.pc),
+        // A person reads the line; the address is of use where there is none.
+        let has_line = it.source.as_ref().is_some_and(|s| s.line.is_some());
+        let address = match inside && !(style.is_on() && has_line) {
+            true => format!("{} in ", style.address(&format!("{:#018x}", frame.pc))),
             false => String::new(),
         };
         let scope = live.scope(level);
@@ -91,15 +100,16 @@ impl Debugger {
         let arguments = frame_arguments(&here, &PrintOptions::default());
         let name = name.unwrap_or_else(|| "??".to_owned());
         let place = match it.source.as_ref().and_then(|s| s.line.as_ref()) {
-            Some((file, line)) => format!(" at {}:{line}", file.name),
+            Some((file, line)) => format!(" at {}", style.file(&format!("{}:{line}", file.name))),
             None => match &frame.module {
                 Some((module, _)) if !Arc::ptr_eq(module, self.images.program()) => {
-                    format!(" from {}", module.path().display())
+                    format!(" from {}", style.file(&module.path().display().to_string()))
                 }
                 _ => String::new(),
             },
         };
-        format!("{number}{address}{name} ({arguments}){place}")
+        let name = style.function(&name);
+        (format!("{number}{address}{name} ({arguments})"), place)
     }
 
     /// The source line of a frame, with the address when inside of it.
@@ -116,8 +126,8 @@ impl Debugger {
         let Some((file, line)) = line else {
             return failure("No line number information here.");
         };
-        let text = self.sources.shown(&file, line);
-        Ok(match inside {
+        let text = self.stop_lines(&file, line);
+        Ok(match inside && !self.style.is_on() {
             true => format!("{pc:#018x}\t{text}"),
             false => text,
         })
@@ -133,7 +143,7 @@ impl Debugger {
         });
         match line {
             Some((file, line)) => {
-                let text = self.sources.shown(&file, line);
+                let text = self.stop_lines(&file, line);
                 self.say(&text)
             }
             None => Ok(()),
@@ -164,9 +174,14 @@ impl Debugger {
                 (0, count.min(n))
             }
         };
-        for level in first..last {
-            let text = self.frame_text(level, true);
-            self.say(&text)?;
+        let parts: Vec<_> = (first..last).map(|l| self.frame_parts(l, true)).collect();
+        let width = match self.style.is_on() {
+            true => common_width(&parts),
+            false => 0,
+        };
+        for (call, place) in parts {
+            let missing = width.saturating_sub(width_of(&call));
+            self.say(&format!("{call}{}{place}", " ".repeat(missing)))?;
         }
         Ok(())
     }
@@ -270,4 +285,28 @@ impl Debugger {
             Err(_) => format!("{number} (LWP {tid})"),
         }
     }
+}
+
+/// Characters that take room on a terminal.
+fn width_of(text: &str) -> usize {
+    let mut in_code = false;
+    let visible = text.chars().filter(|c| match (*c, in_code) {
+        ('\x1b', _) => {
+            in_code = true;
+            false
+        }
+        (c, true) => {
+            in_code = c != 'm';
+            false
+        }
+        _ => true,
+    });
+    visible.count()
+}
+
+/// Where the places of a backtrace begin; long calls stand out.
+fn common_width(parts: &[(String, String)]) -> usize {
+    const MOST: usize = 64;
+    let widths = parts.iter().map(|(call, _)| width_of(call));
+    widths.filter(|w| *w <= MOST).max().unwrap_or(0)
 }

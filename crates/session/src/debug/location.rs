@@ -4,7 +4,7 @@ use super::Debugger;
 use super::failure::{Result, failure};
 use super::points::Site;
 use std::sync::Arc;
-use verde_symbols::{FileAddr, Function, FunctionQuery, Module, SourceFile};
+use verde_symbols::{FileAddr, Function, FunctionQuery, Module, Modules, SourceFile};
 
 /// A location taken apart.
 pub(super) enum Spec<'a> {
@@ -60,13 +60,18 @@ impl Debugger {
                     verde_symbols::Kind::Function(..) => value.address(),
                     _ => None,
                 };
-                Ok(vec![Site {
-                    module: None,
-                    addr: FileAddr(match addr {
-                        Some(addr) => addr,
-                        None => value.to_address()?,
-                    }),
-                    trap: None,
+                let addr = match addr {
+                    Some(addr) => addr,
+                    None => value.to_address()?,
+                };
+                // A place of a file moves with it.
+                Ok(vec![match self.images.module_at(addr) {
+                    Some((module, bias)) => site(&module, FileAddr::of(addr, bias)),
+                    None => Site {
+                        module: None,
+                        addr: FileAddr(addr),
+                        trap: None,
+                    },
                 }])
             }
             Spec::Line(file, line) => {
@@ -112,11 +117,20 @@ impl Debugger {
     /// Functions of a name: those with debug information, else those that
     /// only the linker knows.
     pub(super) fn functions(&self, name: &str) -> Result<Vec<(Arc<Module>, Function)>> {
+        self.functions_in(name, |_| true)
+    }
+
+    /// The same in some of the files.
+    pub(super) fn functions_in(
+        &self,
+        name: &str,
+        wanted: impl Fn(&Module) -> bool,
+    ) -> Result<Vec<(Arc<Module>, Function)>> {
         let query = FunctionQuery::parse(name);
         let mut described = Vec::new();
         let mut others = Vec::new();
         for loaded in self.images.loaded() {
-            if !query.fits_module(loaded.module.path()) {
+            if !query.fits_module(loaded.module.path()) || !wanted(&loaded.module) {
                 continue;
             }
             for function in loaded.module.functions(&query) {
@@ -128,11 +142,12 @@ impl Debugger {
                 list.push((loaded.module.clone(), function));
             }
         }
-        Ok(if described.is_empty() {
-            others
-        } else {
-            described
-        })
+        if described.is_empty() {
+            return Ok(others);
+        }
+        // What stands behind an indirect function is another than those of its name.
+        described.extend(others.into_iter().filter(|(_, f)| f.is_ifunc));
+        Ok(described)
     }
 
     /// The program takes a function of this name from a library.

@@ -12,14 +12,19 @@ mod checkpoints;
 mod code;
 mod commands;
 mod complete;
+mod context;
 mod data;
 mod displays;
 mod exits;
 mod failure;
 mod frames;
+mod going_back;
 mod guide;
 mod handle;
+mod help;
 mod here;
+mod highlight;
+mod hot_scope;
 mod images;
 mod info;
 mod interrupts;
@@ -37,6 +42,7 @@ mod settings;
 mod source;
 mod stepping;
 mod stops;
+mod style;
 mod terminal;
 mod threads;
 mod tls;
@@ -45,10 +51,11 @@ mod watches;
 pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
+pub use going_back::{Automation, Often};
 pub use interrupts::Interrupts;
 pub use irv::{
-    Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
-    Warnings,
+    Choices, Ending, Interruption, Irv, Limits, LoadFailure, Order, Output, PageOpener, RunOutcome,
+    TraceFile, Turn, Warnings, lint_against,
 };
 pub use remote::{Remote, RemoteInterrupt, attach};
 
@@ -66,6 +73,8 @@ use verde_expr::{Examine, Format, Value};
 /// A program under the debugger, before, while and after it runs.
 pub struct Debugger {
     program: PathBuf,
+    /// What the program sees as its own name: what the user wrote.
+    name: OsString,
     args: Vec<OsString>,
     images: Images,
     live: Option<Live>,
@@ -81,9 +90,18 @@ pub struct Debugger {
     settings: settings::Settings,
     attached: attached::Attached,
     interrupts: Interrupts,
+    hot: hot_scope::HotScopes,
+    style: style::Style,
     terminal: terminal::Shared,
+    automation: Automation,
+    automatic: going_back::Automatic,
     /// The monitors, once there are some.
     irv: Option<Box<Irv>>,
+    /// Somebody watches the session.
+    watched: Option<Box<irv::Watched>>,
+    page: irv::Page,
+    /// The beginning of a line that goes on.
+    continued: String,
     /// Files of commands being read.
     nesting: usize,
     out: Box<dyn Write>,
@@ -92,12 +110,15 @@ pub struct Debugger {
 impl Debugger {
     /// Opens a program; it is not started.
     pub fn open(program: PathBuf, args: Vec<OsString>, out: Box<dyn Write>) -> Result<Debugger> {
+        let name = program.clone().into_os_string();
+        let program = in_path(program);
         if let Err(e) = std::fs::metadata(&program) {
             return failure::failure(format!("{}: {}", program.display(), reason(&e)));
         }
         let images = Images::open(&program)?;
         Ok(Debugger {
             program,
+            name,
             args,
             images,
             live: None,
@@ -117,8 +138,15 @@ impl Debugger {
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
             interrupts: Interrupts::default(),
+            hot: hot_scope::HotScopes::default(),
+            style: style::Style::default(),
             terminal: terminal::Shared::default(),
+            automation: Automation::default(),
+            automatic: going_back::Automatic::default(),
             irv: None,
+            watched: None,
+            page: irv::Page::default(),
+            continued: String::new(),
             nesting: 0,
             out,
         })
@@ -152,6 +180,17 @@ impl Debugger {
     fn evaluate(&mut self, text: &str) -> Result<Value> {
         Ok(verde_expr::evaluate(text, &mut self.here())?)
     }
+}
+
+/// A bare name that is no file here is looked for as a shell would.
+fn in_path(program: PathBuf) -> PathBuf {
+    let bare = program.components().count() == 1 && program.parent() == Some("".as_ref());
+    if !bare || program.exists() {
+        return program;
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(&program));
+    found.into_iter().find(|p| p.is_file()).unwrap_or(program)
 }
 
 /// A failed system call without its number.

@@ -26,10 +26,12 @@ impl Debugger {
         self.end_process()?;
         let launch = Launch {
             program: std::path::absolute(&self.program)?,
+            name: Some(self.name.clone()),
             args: self.args.clone(),
             env: self.settings.environment(),
             cwd: self.settings.cwd.clone(),
             own_group: self.terminal.open(),
+            namespace: self.settings.namespace,
             ..Launch::default()
         };
         let options = Options {
@@ -125,7 +127,9 @@ impl Debugger {
 
     pub(super) fn forget_process(&mut self) {
         self.terminal.close();
-        self.checkpoints.process_gone(self.live.take());
+        self.hot.forget();
+        let others = !self.automatic.is_empty();
+        self.checkpoints.process_gone(self.live.take(), others);
         self.monitors_lose_traps();
         // A local goes with its frame.
         let is_local = |k: &Kind| matches!(k, Kind::Watch(w) if w.frame.is_some());

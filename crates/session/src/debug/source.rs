@@ -14,7 +14,7 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    fn lines(&mut self, file: &SourceFile) -> Option<&Vec<String>> {
+    pub fn lines(&mut self, file: &SourceFile) -> Option<&Vec<String>> {
         let read = || {
             let bytes = std::fs::read(&file.path).or_else(|_| std::fs::read(&file.name));
             let bytes = bytes.ok()?;
@@ -35,6 +35,13 @@ impl Sources {
                 None => format!("{line}\tin {}", file.name),
             },
         }
+    }
+
+    /// The lines from `first` on, as many of `most` as there are.
+    pub fn some(&mut self, file: &SourceFile, first: u32, most: usize) -> Vec<String> {
+        let from = (first as usize).saturating_sub(1);
+        let lines = self.lines(file).map_or(&[][..], Vec::as_slice);
+        lines.iter().skip(from).take(most).cloned().collect()
     }
 
     fn count(&mut self, file: &SourceFile) -> Option<u32> {
@@ -72,7 +79,7 @@ impl Debugger {
             ));
         }
         for line in first..=last.min(count) {
-            let text = self.sources.shown(&file, line);
+            let text = self.listed_line(&file, line);
             self.say(&text)?;
         }
         self.listing = Listing {

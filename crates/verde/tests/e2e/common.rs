@@ -2,25 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
 
-/// The plugin is not a dependency that cargo knows of: build it beside the program.
-fn plugin() {
-    static BUILT: OnceLock<()> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let mut c = Command::new(env!("CARGO"));
-        c.args(["build", "--quiet", "-p", "verde-python"]);
-        if !cfg!(debug_assertions) {
-            c.arg("--release");
-        }
-        let built = c.current_dir(root()).status().expect("cargo runs");
-        assert!(built.success(), "the Python plugin does not build");
-    });
-}
+#[path = "../lab/plugin.rs"]
+mod plugin;
 
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use plugin::plugin;
+pub use plugin::root;
 
 /// A folder for one test, removed at its end.
 pub struct Dir(PathBuf);

@@ -55,6 +55,19 @@ impl Debugger {
         let prompt = matches!(irv.output, Output::Prompt);
         irv.violated |= latch.violated;
         self.irv = Some(irv);
+        if let Some(monitor) = latch.zoom {
+            let event = self.irv.as_ref().map_or(0, |irv| irv.n);
+            self.zoom_in(monitor, event);
+            return Asked::Settled;
+        }
+        let mut settled = latch.settled;
+        let n = self.irv.as_ref().map_or(0, |irv| irv.n);
+        if latch.restore.is_none() {
+            match self.automatic_checkpoint(latch.changed, n) {
+                Ok(stopped) => settled |= stopped,
+                Err(e) => self.tell_of_checkpoint(Err(e)),
+            }
+        }
         for number in &latch.checkpoints {
             let done = self.checkpoint_as(*number);
             self.tell_of_checkpoint(done);
@@ -82,7 +95,7 @@ impl Debugger {
         for line in latch.lines {
             let _ = self.say(&format!("[verde] {line}"));
         }
-        match latch.settled {
+        match settled {
             true => Asked::Settled,
             false => Asked::Nothing,
         }

@@ -9,6 +9,10 @@ use verde_property::render;
 
 const COMMANDS: &[(&str, &str)] = &[
     ("activate", "announce the commands"),
+    (
+        "back",
+        "[N]: before the N-th last change of state of the slice that moved last",
+    ),
     ("checkpoint", "save the program and every monitor"),
     ("checkpoint-restart", "N: go back to a checkpoint"),
     ("cmd-group-begin", "begin a group of commands"),
@@ -59,6 +63,7 @@ impl Debugger {
             "run" => self.verde_run(),
             "run-with-program" => self.verde_run_with_program(rest),
             "exec" => self.verde_exec(rest),
+            "back" => self.back(rest),
             "checkpoint" => self.execute("checkpoint").map(drop),
             "checkpoint-restart" => self.execute(&format!("restart {rest}")).map(drop),
             "cmd-group-begin" => self.begin_group(),
@@ -328,9 +333,10 @@ impl Debugger {
     fn show_graph(&mut self) -> Result<()> {
         let has = self.irv.as_ref().is_some_and(|irv| !irv.is_empty());
         match has {
-            true => self.say(
-                "[verde] Start with --web to see the graph move; verde graph draws it into a file.",
-            ),
+            true => {
+                let address = self.open_page()?;
+                self.say(&format!("[verde] The graph is at {address}"))
+            }
             false => failure("No property is loaded; try \"verde load-property\"."),
         }
     }

@@ -18,7 +18,7 @@ use verde_engine::{Addr, CallId, Cause, On, Regs, Tid, TrapId};
 use verde_expr::{FrameScope, compile, eval, returned_value};
 use verde_monitor::{Arg, Event};
 use verde_property::{Kind, When};
-use verde_symbols::{FileAddr, Modules, Registers, demangle};
+use verde_symbols::{FileAddr, Modules, Registers, SourceFile, demangle};
 
 /// What a trap is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +98,13 @@ impl Debugger {
                     let Target::Site { source, site } = target else {
                         continue;
                     };
+                    // Told of by what they bring, below.
+                    if matches!(
+                        irv.alphabet.sources[source].kind,
+                        Kind::Signal | Kind::Thread
+                    ) {
+                        continue;
+                    }
                     if irv.alphabet.sources[source].datum.is_some() {
                         if irv.alphabet.sources[source].wanted > 0 {
                             self.watch_datum(irv, source, Some(tid));
@@ -305,6 +312,10 @@ impl Debugger {
             time,
             loc,
         };
+        if irv.zoom.is_some() {
+            let value = it.brought.clone();
+            self.say_closer(irv, it.source, &value, &moment);
+        }
         let mut relevant = false;
         let users = irv.alphabet.sources[it.source].users.len();
         for user in 0..users {
@@ -315,6 +326,7 @@ impl Debugger {
         }
         irv.relevant += u64::from(relevant);
         self.after_event(irv, it.source, &moment);
+        self.board_event(irv, it.source, &moment);
         if irv.is_stale() {
             self.instrument(irv, Some(it.tid));
         }
@@ -612,6 +624,7 @@ impl Debugger {
             values,
             alphabet,
             n,
+            moved,
             ..
         } = irv;
         let user = &alphabet.sources[source].users[user];
@@ -665,6 +678,11 @@ impl Debugger {
         for write in writes {
             write.carry_out(monitor, python);
         }
+        if let Some(slice) = latch.moved.take()
+            && monitor.slices().is_live(slice)
+        {
+            *moved = Some((one.id, slice, monitor.slices().created(slice)));
+        }
         relevant
     }
 
@@ -709,6 +727,13 @@ impl Debugger {
         found: Found,
         at: Option<&Moment>,
     ) {
+        if at.is_some() && self.puts_off(irv, index) {
+            return;
+        }
+        // What was to be seen closer has been seen.
+        if irv.zoom.take().is_some() {
+            irv.latch.reinstrument = true;
+        }
         let one = &mut irv.ones[index];
         one.violations += 1;
         let stops = one.stops;
@@ -718,7 +743,11 @@ impl Debugger {
         let tid = at.and_then(|a| u64::try_from(a.tid.0).ok());
         let loc = at.and_then(|a| a.loc.clone());
         let mut row = violation_row(m, found, irv.choices.history, tid, loc.as_deref());
-        row.backtrace = at.map(|a| self.stack_text(a.tid, 64));
+        if let Some(at) = at {
+            let frames = self.stack(at.tid, 64);
+            row.source = frames.iter().map(|f| self.text_of_line(f)).collect();
+            row.backtrace = Some(frames.into_iter().map(|f| f.text).collect());
+        }
         for event in &mut row.history {
             event.backtrace = irv.stacks.get(&event.n).map(|s| s.to_vec());
         }
@@ -728,11 +757,25 @@ impl Debugger {
             // A scenario decides for itself what to stop for.
             irv.latch.stop |= stops && irv.scenario.is_none() && at.is_some();
         }
+        self.board_violation(irv, &row);
         irv.output.row(Row::Violation(row));
     }
 
     /// The calls of a thread, innermost first: `f at file.c:12`.
     pub(super) fn stack_text(&self, tid: Tid, limit: usize) -> Vec<String> {
+        let frames = self.stack(tid, limit).into_iter();
+        frames.map(|f| f.text).collect()
+    }
+
+    /// The source of a call, if its file can be read.
+    fn text_of_line(&mut self, frame: &Call) -> Option<String> {
+        let (file, line) = frame.line.as_ref()?;
+        let index = usize::try_from(*line).ok()?.checked_sub(1)?;
+        let text = self.sources.lines(file)?.get(index)?;
+        Some(text.trim().to_owned())
+    }
+
+    fn stack(&self, tid: Tid, limit: usize) -> Vec<Call> {
         let Some(live) = &self.live else {
             return Vec::new();
         };
@@ -751,7 +794,10 @@ impl Debugger {
                         .as_ref()
                         .map(|(file, line)| format!(" at {}:{line}", file.name));
                     let main = super::super::live::is_main(&source);
-                    out.push(format!("{}{}", source.name, place.unwrap_or_default()));
+                    out.push(Call {
+                        text: format!("{}{}", source.name, place.unwrap_or_default()),
+                        line: source.line.clone(),
+                    });
                     if main {
                         break;
                     }
@@ -761,10 +807,19 @@ impl Debugger {
             };
             let module = frame.module.as_ref().map(|(m, _)| m.path().display());
             let from = module.map(|m| format!(" from {m}")).unwrap_or_default();
-            out.push(format!("{}{from}", text.as_deref().unwrap_or("??")));
+            out.push(Call {
+                text: format!("{}{from}", text.as_deref().unwrap_or("??")),
+                line: None,
+            });
         }
         out
     }
+}
+
+/// A call of a backtrace.
+struct Call {
+    text: String,
+    line: Option<(Arc<SourceFile>, u32)>,
 }
 
 /// How parameters are read, and where.

@@ -116,6 +116,7 @@ impl Observer for Watcher<'_, '_> {
             return;
         }
         context.recorder.transition_taken(slices, step);
+        context.desk.latch.moved = Some(step.slice);
         if !context.desk.switches.quiet && context.desk.output.says_states() {
             let text = state_text(slices, step.slice, context.python);
             context.desk.say_state(&text);
@@ -149,6 +150,7 @@ impl Observer for Watcher<'_, '_> {
 
     fn state_changed(&mut self, slices: &Slices, _: &Step) {
         let context = &mut *self.0.borrow_mut();
+        context.desk.latch.changed = true;
         if context.desk.switches.callbacks && context.desk.latch.restore.is_none() {
             let args = serde_json::json!([current_states(slices)]);
             context.fire(slices, "state_changed", &args.to_string());

@@ -3,8 +3,8 @@
 use super::super::Debugger;
 use super::super::failure::{Result, failure};
 use super::Irv;
-use super::filter::Filter;
 use super::host::{current_states, env_object};
+use crate::board::Filter;
 use crate::json::Object;
 use crate::rows::history_rows;
 use verde_monitor::{Monitor, SlotRef};
@@ -127,20 +127,30 @@ impl Debugger {
         filter: &str,
         mut f: impl FnMut(&mut Irv, usize, SlotRef) -> Option<Vec<String>>,
     ) -> Result<Vec<String>> {
-        let filter = Filter::parse(filter);
         let Some(mut irv) = self.irv.take() else {
             return failure("No monitors.");
         };
         let mut lines = Vec::new();
+        // Another property may have the names that one lacks.
+        let (mut wrong, mut right) = (None, false);
         for index in 0..irv.ones.len() {
             let Irv { ones, python, .. } = &mut *irv;
             let Some(m) = &ones[index].monitor else {
                 continue;
             };
+            let filter = match Filter::parse(filter, m.property()) {
+                Ok(filter) => filter,
+                Err(e) => {
+                    wrong = Some(e);
+                    continue;
+                }
+            };
+            right = true;
             let slices = m.slices();
+            let mut text = String::new();
             let mut found: Vec<SlotRef> = slices
                 .iter()
-                .filter(|r| filter.fits(slices, *r, python))
+                .filter(|r| filter.passes(slices, *r, python, &mut text))
                 .collect();
             found.sort_by_key(|r| slices.created(*r));
             let total = found.len();
@@ -152,7 +162,10 @@ impl Debugger {
             }
         }
         self.irv = Some(irv);
-        Ok(lines)
+        match wrong {
+            Some(wrong) if !right => failure(wrong),
+            _ => Ok(lines),
+        }
     }
 
     fn say_list(&mut self, lines: Vec<String>) -> Result<()> {

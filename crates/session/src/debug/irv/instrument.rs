@@ -16,7 +16,12 @@ impl Irv {
         let Some(m) = &one.monitor else {
             return false;
         };
-        let all = self.choices.all_events || one.switches.all_events;
+        let closer = self.zoom.as_ref().is_some_and(|z| z.monitor == monitor)
+            && matches!(
+                m.property().event(spec).kind,
+                Kind::Write | Kind::Read | Kind::Update
+            );
+        let all = self.choices.all_events || one.switches.all_events || closer;
         one.listens() && (all || m.enabled(spec))
     }
 
@@ -55,6 +60,9 @@ impl Debugger {
             } else if count == 0 && before > 0 {
                 self.take_out_source(irv, index);
             }
+        }
+        if cfg!(debug_assertions) {
+            self.assert_predicates(irv);
         }
     }
 
@@ -127,12 +135,24 @@ impl Debugger {
             // Gone already, it cannot be hit again.
             let _ = live.process.remove(id);
         }
+        let mut notes = Vec::new();
         for index in 0..irv.alphabet.sources.len() {
+            let source = &irv.alphabet.sources[index];
+            let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
+            if irv.indirect && by_name && !source.users.is_empty() {
+                self.bind_source(irv, index, &mut notes);
+                irv.number_sites(index);
+                if irv.alphabet.sources[index].wanted > 0 {
+                    self.plant_source(irv, index, Some(tid));
+                }
+            }
             let source = &irv.alphabet.sources[index];
             if source.wanted > 0 && source.datum.is_some() {
                 self.watch_datum(irv, index, Some(tid));
             }
         }
+        irv.indirect = false;
+        self.tell(irv, notes);
         self.say_complaints(irv);
     }
 

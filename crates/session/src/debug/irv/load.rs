@@ -37,6 +37,11 @@ impl Debugger {
         self.put_irv(Irv::new(choices, output));
     }
 
+    /// Whether and when checkpoints are taken by themselves.
+    pub fn automate(&mut self, automation: super::super::Automation) {
+        self.automation = automation;
+    }
+
     /// Writes the events that the monitors see.
     pub fn record_to(&mut self, trace: super::TraceFile) {
         let mut irv = self.take_irv();

@@ -10,17 +10,19 @@ mod adopt;
 mod alphabet;
 mod asked;
 mod bind;
+mod board;
 mod commands;
 mod data;
 mod feed;
-mod filter;
 mod host;
 mod info;
 mod instrument;
+mod lint;
 mod load;
 mod methods;
 mod names;
 mod output;
+mod predicates;
 mod program;
 mod react;
 mod reads;
@@ -29,9 +31,12 @@ mod run;
 mod then;
 mod trace;
 mod values;
+mod zoom;
 
 pub(super) use asked::Asked;
-pub use filter::Filter;
+pub use board::{Order, PageOpener, Turn};
+pub(super) use board::{Page, Watched};
+pub use lint::lint_against;
 pub use load::{LoadFailure, Warnings};
 pub use output::Output;
 pub(super) use react::Outside;
@@ -42,7 +47,7 @@ pub use trace::TraceFile;
 use super::live::Live;
 use crate::recorder::Recorder;
 use alphabet::{Alphabet, MonitorId};
-use feed::{Saved, Target};
+use feed::{Moment, Saved, Target};
 use react::Running;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -140,6 +145,12 @@ struct Latch {
     checkpoints: Vec<u32>,
     /// What is to be heard may have changed.
     reinstrument: bool,
+    /// A slice changed its state.
+    changed: bool,
+    /// The slice that took a transition last.
+    moved: Option<SlotRef>,
+    /// A violation is to be looked at again, closer.
+    zoom: Option<MonitorId>,
     /// A checkpoint to go back to; nothing of this event counts any more.
     restore: Option<u32>,
 }
@@ -175,10 +186,19 @@ pub struct Irv {
     plans: FxHashMap<(usize, u64), feed::Plan>,
     /// The program is not relocated yet: the loader runs.
     loading: bool,
+    /// Some function waits for the end of loading, to be asked which of its variants it is.
+    indirect: bool,
+    /// What resolvers of indirect functions chose.
+    resolved: FxHashMap<u64, u64>,
     /// Where the program itself begins.
     start: Option<TrapId>,
     /// Backtraces of events, by their numbers.
     stacks: FxHashMap<u64, Arc<[String]>>,
+    /// The slice that moved last: its monitor, place and creation.
+    moved: Option<(MonitorId, SlotRef, u64)>,
+    zoom: Option<zoom::Zoom>,
+    /// It was looked closer once.
+    zoomed: bool,
     /// Something was violated.
     violated: bool,
     /// What went wrong and was said.
@@ -218,8 +238,13 @@ impl Irv {
             places: FxHashMap::default(),
             plans: FxHashMap::default(),
             loading: false,
+            indirect: false,
+            resolved: FxHashMap::default(),
             start: None,
             stacks: FxHashMap::default(),
+            moved: None,
+            zoom: None,
+            zoomed: false,
             violated: false,
             errors: 0,
             warnings: Vec::new(),
@@ -268,6 +293,8 @@ impl Irv {
         self.places.clear();
         self.plans.clear();
         self.loading = false;
+        self.indirect = false;
+        self.resolved.clear();
         self.start = None;
         for source in &mut self.alphabet.sources {
             source.sites.clear();

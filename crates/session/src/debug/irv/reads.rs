@@ -86,6 +86,7 @@ impl<'a> Callee<'a> {
         }
     }
 
+    /// Its parameters are known.
     fn is_described(&self) -> bool {
         // An assembler describes where a function is, and nothing of its parameters.
         self.function.die.is_some() && self.function.language != Language::Asm

@@ -46,7 +46,7 @@ impl Interruption {
         }
     }
 
-    fn is_wanted(&self) -> bool {
+    pub(super) fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::Acquire)
     }
 }
@@ -109,6 +109,13 @@ impl Debugger {
                     if interruption.is_wanted() || timed_out.load(Ordering::Relaxed) =>
                 {
                     return Ok(Ending::Cut);
+                }
+                Reason::Interrupted if self.is_stop_of_board() => {
+                    self.attend(interruption);
+                    match &self.live {
+                        Some(_) if !interruption.is_wanted() => while self.let_go()?.is_some() {},
+                        _ => return Ok(Ending::Cut),
+                    }
                 }
                 // Nobody is there to look: on it goes. Nothing waits behind a breakpoint
                 // twice.

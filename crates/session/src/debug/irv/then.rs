@@ -76,6 +76,11 @@ impl Debugger {
 }
 
 impl Then {
+    /// Number of the last event that the monitors had seen.
+    pub fn event(&self) -> u64 {
+        self.n
+    }
+
     fn discard(self, python: &mut PythonHost) {
         for (_, monitor, _) in self.monitors {
             monitor.discard(python);

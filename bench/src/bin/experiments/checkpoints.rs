@@ -1,0 +1,314 @@
+//! Checkpoint and restore, by the size of the process.
+
+use crate::gap::point;
+use crate::paper;
+use std::path::Path;
+use std::process::Command;
+use verde_bench::lab::{Fallible, Lab, args};
+use verde_bench::plot::{BASELINE, BASELINE_TOO, Curve, OURS, OURS_TOO, PAPER, PAPER_TOO, Plot};
+use verde_bench::prompt::Prompt;
+use verde_bench::report::{Line, Section, Table};
+use verde_bench::stats::{Sample, seconds};
+
+#[derive(Clone, Copy, PartialEq)]
+struct Case {
+    mb: u32,
+    threads: u32,
+    huge: bool,
+}
+
+impl Case {
+    fn name(&self) -> String {
+        let threads = match self.threads {
+            1 => String::new(),
+            n => format!(", {n} threads"),
+        };
+        let pages = if self.huge { ", huge pages" } else { "" };
+        format!("{} MB{threads}{pages}", self.mb)
+    }
+}
+
+/// Times to save and to restore.
+type Times = (Sample, Sample);
+
+pub fn measure(lab: &Lab) -> Fallible<Section> {
+    let memory = lab.program("memory.c", "memory", &[])?;
+    let sizes: &[u32] = lab.pick(
+        &[1, 100, 1000],
+        &[1, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000],
+    );
+    let (rounds, each) = lab.pick((1, 5), (2, 5));
+    let mut cases: Vec<Case> = sizes.iter().map(|mb| case(*mb, 1, false)).collect();
+    cases.push(case(1, 25, false));
+    cases.push(case(100, 25, false));
+    cases.push(case(1000, 1, true));
+    let mut results: Vec<(Case, Times, Option<Times>)> = Vec::new();
+    for case in cases {
+        let (mut ours, mut theirs) = (Pairs::default(), Pairs::default());
+        for _ in 0..rounds {
+            ours.take(&mut verde(lab, &memory, case), "restored", each)?;
+            // gdb's checkpoint holds one thread only.
+            if case.threads == 1 {
+                theirs.take(&mut gdb(&memory, case), "Switching", each)?;
+            }
+        }
+        let theirs = (case.threads == 1).then(|| theirs.samples());
+        results.push((case, ours.samples(), theirs));
+    }
+    let mut table = Table::new(&[
+        "process",
+        "ratio, save",
+        "ratio, restore",
+        "Verde saves",
+        "Verde restores",
+        "gdb saves",
+        "gdb restores",
+        "the paper (CRIU)",
+    ]);
+    for (case, ours, theirs) in &results {
+        let published = paper::CHECKPOINTS.iter().find(|p| p.0 == case.mb);
+        let published = published.map(|p| format!("{} / {}", seconds(p.1), seconds(p.2)));
+        let ratio = |pick: fn(&Times) -> &Sample| match theirs {
+            Some(t) => format!("{:.1}", pick(t).median() / pick(ours).median()),
+            None => String::new(),
+        };
+        let time = |pick: fn(&Times) -> &Sample| match theirs {
+            Some(t) => pick(t).time(),
+            None => "one thread only".into(),
+        };
+        table.row([
+            case.name(),
+            ratio(|t| &t.0),
+            ratio(|t| &t.1),
+            ours.0.time(),
+            ours.1.time(),
+            time(|t| &t.0),
+            time(|t| &t.1),
+            published.unwrap_or_default(),
+        ]);
+    }
+    let mut lines = goals(&results);
+    if !lab.quick {
+        lines.push(many(lab, &memory)?);
+    }
+    Ok(Section {
+        key: "checkpoint",
+        title: "Checkpoint and restore",
+        about: format!(
+            "A program that allocates and writes to its memory; at a breakpoint `checkpoint` and `restart` are typed in turns, \
+             {} times. Both debuggers are timed from outside, from the command to the answer of the next one, so Verde's figures \
+             include its prompt and the checkpoint that lets a restore be undone; it says less itself. The paper's figures are \
+             CRIU's in RAM. gdb's checkpoint holds one thread and is used up by a restart.",
+            rounds * each
+        ),
+        command: "verde debug --batch --ex 'break mark' --ex run --ex checkpoint --ex 'restart 1' memory 100 0 25 0".into(),
+        tables: vec![table],
+        plots: vec![plot(&results)],
+        lines,
+    })
+}
+
+const fn case(mb: u32, threads: u32, huge: bool) -> Case {
+    Case { mb, threads, huge }
+}
+
+fn verde(lab: &Lab, memory: &Path, case: Case) -> Command {
+    let mut command = Command::new(&lab.verde);
+    command.arg("debug").arg(memory);
+    with(&mut command, case);
+    command
+}
+
+fn gdb(memory: &Path, case: Case) -> Command {
+    let mut command = Command::new("gdb");
+    command
+        .args(["-nx", "-q", "-iex", "set debuginfod enabled off"])
+        .args(["-iex", "set confirm off", "--args"])
+        .arg(memory);
+    with(&mut command, case);
+    command
+}
+
+fn with(command: &mut Command, case: Case) {
+    let huge = u32::from(case.huge);
+    command.args(args([&case.mb, &huge, &case.threads, &0]));
+}
+
+#[derive(Default)]
+struct Pairs {
+    saves: Vec<f64>,
+    restores: Vec<f64>,
+}
+
+impl Pairs {
+    /// Saves and restores in turns; `word` is in the answer to a restore that worked.
+    fn take(&mut self, command: &mut Command, word: &str, times: u32) -> Fallible<()> {
+        let mut prompt = Prompt::start(command)?;
+        prompt.command("break mark")?;
+        prompt.command("run")?;
+        for k in 1..=times {
+            let (save, text) = prompt.command("checkpoint")?;
+            if !text.to_lowercase().contains(&format!("checkpoint {k}: ")) {
+                return Err(format!("no checkpoint {k}: {text}").into());
+            }
+            let (restore, text) = prompt.command(&format!("restart {k}"))?;
+            if !text.contains(word) {
+                return Err(format!("no restart {k}: {text}").into());
+            }
+            self.saves.push(save);
+            self.restores.push(restore);
+        }
+        Ok(())
+    }
+
+    fn samples(self) -> Times {
+        (
+            self.saves.into_iter().collect(),
+            self.restores.into_iter().collect(),
+        )
+    }
+}
+
+fn goals(results: &[(Case, Times, Option<Times>)]) -> Vec<Line> {
+    // A process, what each way may take, and the least ratio to gdb.
+    let asked = [
+        (case(1, 1, false), Some(1e-3), Some(40.0)),
+        (case(1, 25, false), Some(3e-3), None),
+        (case(100, 1, false), Some(5e-3), None),
+        (case(1000, 1, true), Some(3e-3), None),
+        (case(1000, 1, false), None, Some(1.0 / 1.5)),
+    ];
+    let mut lines = Vec::new();
+    for (wanted, limit, least) in asked {
+        let Some((case, ours, theirs)) = results.iter().find(|r| r.0 == wanted) else {
+            continue;
+        };
+        for (way, ours, theirs) in [
+            ("save", &ours.0, theirs.as_ref().map(|t| &t.0)),
+            ("restore", &ours.1, theirs.as_ref().map(|t| &t.1)),
+        ] {
+            let ratio = theirs.map(|t| t.median() / ours.median());
+            let mut asked = Vec::new();
+            let mut met = true;
+            if let Some(limit) = limit {
+                asked.push(format!("at most {}", seconds(limit)));
+                met &= ours.median() <= limit;
+            }
+            if let Some(least) = least {
+                asked.push(format!("{least:.2} times gdb's speed"));
+                met &= ratio.is_some_and(|r| r >= least);
+            }
+            lines.push(Line {
+                what: format!("{way} {}", case.name()),
+                ratio,
+                ours: ours.time(),
+                baseline: theirs.map(Sample::time).unwrap_or_default(),
+                asked: asked.join(", "),
+                met: Some(met),
+            });
+        }
+    }
+    lines
+}
+
+/// Many checkpoints of a process that writes to one page of a hundred in between: what they take in all.
+fn many(lab: &Lab, memory: &Path) -> Fallible<Line> {
+    const TIMES: u32 = 1000;
+    let mut command = Command::new(&lab.verde);
+    command
+        .arg("debug")
+        .arg(memory)
+        .args(["100", "0", "1", "100"]);
+    let mut prompt = Prompt::start(&mut command)?;
+    prompt.command("break mark")?;
+    prompt.command("run")?;
+    let mut times = Vec::new();
+    for k in 1..=TIMES {
+        let (time, text) = prompt.command("checkpoint")?;
+        if !text.contains(&format!("Checkpoint {k}: ")) {
+            return Err(format!("no checkpoint {k}: {text}").into());
+        }
+        times.push(time);
+        if k < TIMES {
+            prompt.command("continue")?;
+        }
+    }
+    let (pss, tables) = children_memory(prompt.id());
+    let sum = pss + tables;
+    let times: Sample = times.into_iter().collect();
+    Ok(Line {
+        what: format!("{TIMES} checkpoints of 100 MB, 1 % written in between: MB in all"),
+        ratio: None,
+        ours: format!(
+            "{sum:.0} ({pss:.0} + {tables:.0} page tables), {} each",
+            seconds(times.median())
+        ),
+        baseline: String::new(),
+        asked: "at most 1536 MB".into(),
+        met: Some(sum <= 1536.0),
+    })
+}
+
+/// Proportional size and page tables of a process's children, in MB.
+fn children_memory(parent: u32) -> (f64, f64) {
+    let field = |path: String, name: &str| -> f64 {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let mut lines = text.lines().filter_map(|l| l.strip_prefix(name));
+        let number = lines.next().and_then(|l| l.split_whitespace().next());
+        number.and_then(|n| n.parse().ok()).unwrap_or(0.0)
+    };
+    let (mut pss, mut tables) = (0.0, 0.0);
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let at = entry.path().display().to_string();
+        if field(format!("{at}/status"), "PPid:") == f64::from(parent) {
+            pss += field(format!("{at}/smaps_rollup"), "Pss:");
+            tables += field(format!("{at}/status"), "VmPTE:");
+        }
+    }
+    (pss / 1024.0, tables / 1024.0)
+}
+
+fn plot(results: &[(Case, Times, Option<Times>)]) -> Plot {
+    let plain = || results.iter().filter(|r| r.0.threads == 1 && !r.0.huge);
+    let ms = |s: &Sample| s.map(|v| v * 1e3);
+    let ours = |pick: fn(&Times) -> &Sample| {
+        plain()
+            .map(|r| point(r.0.mb.into(), &ms(pick(&r.1))))
+            .collect()
+    };
+    let theirs = |pick: fn(&Times) -> &Sample| {
+        plain()
+            .filter_map(|r| Some(point(r.0.mb.into(), &ms(pick(r.2.as_ref()?)))))
+            .collect()
+    };
+    let published = |pick: fn(&(u32, f64, f64)) -> f64| {
+        paper::CHECKPOINTS
+            .iter()
+            .map(|p| point(p.0.into(), &[pick(p) * 1e3].into_iter().collect()))
+            .collect()
+    };
+    let curve = |name: &str, colour, line, points| Curve {
+        name: name.into(),
+        colour,
+        line,
+        points,
+    };
+    Plot {
+        title: "Checkpoint and restore".into(),
+        x: "size of the process (MB)".into(),
+        y: "time (ms)".into(),
+        curves: vec![
+            curve("Verde, save", OURS, true, ours(|t| &t.0)),
+            curve("Verde, restore", OURS_TOO, true, ours(|t| &t.1)),
+            curve("gdb, save", BASELINE, true, theirs(|t| &t.0)),
+            curve("gdb, restore", BASELINE_TOO, true, theirs(|t| &t.1)),
+            curve("the paper (CRIU), save", PAPER, false, published(|p| p.1)),
+            curve(
+                "the paper (CRIU), restore",
+                PAPER_TOO,
+                false,
+                published(|p| p.2),
+            ),
+        ],
+    }
+}

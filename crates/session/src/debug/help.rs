@@ -1,0 +1,257 @@
+//! `help`: commands by topic, with examples.
+
+use super::Debugger;
+use super::commands::{Entry, entries, entry};
+use super::failure::Result;
+
+/// Commands that belong together.
+struct Topic {
+    name: &'static str,
+    title: &'static str,
+    commands: &'static [&'static str],
+    /// What to type, and what it does.
+    examples: &'static [(&'static str, &'static str)],
+}
+
+const TOPICS: &[Topic] = &[
+    Topic {
+        name: "running",
+        title: "Run the program and go on after a stop",
+        commands: &[
+            "run", "start", "continue", "step", "next", "finish", "until", "advance", "stepi",
+            "nexti", "jump", "return", "signal", "kill", "detach",
+        ],
+        examples: &[
+            (
+                "start",
+                "run to the beginning of main; run goes on to the first breakpoint",
+            ),
+            (
+                "next",
+                "to the next line; step goes into the functions it calls",
+            ),
+            (
+                "finish",
+                "until this function returns; shows what it returns",
+            ),
+        ],
+    },
+    Topic {
+        name: "stopping",
+        title: "Say where and when to stop",
+        commands: &[
+            "break",
+            "tbreak",
+            "watch",
+            "rwatch",
+            "awatch",
+            "catch",
+            "tcatch",
+            "condition",
+            "ignore",
+            "commands",
+            "delete",
+            "disable",
+            "enable",
+            "handle",
+        ],
+        examples: &[
+            (
+                "break queue.c:41 if n > 3",
+                "at a line, when a condition holds",
+            ),
+            (
+                "watch list->size",
+                "when this value changes, wherever that happens",
+            ),
+            (
+                "catch syscall openat",
+                "at a system call; also signal, fork, exec, throw",
+            ),
+        ],
+    },
+    Topic {
+        name: "stack",
+        title: "See how the program came here",
+        commands: &["backtrace", "frame", "up", "down", "thread", "info"],
+        examples: &[
+            ("bt", "the calls that led here, innermost first"),
+            (
+                "up",
+                "to the caller; print and info locals then mean its variables",
+            ),
+            (
+                "thread apply all bt",
+                "every thread: who waits for whom in a deadlock",
+            ),
+        ],
+    },
+    Topic {
+        name: "data",
+        title: "Look at values and change them",
+        commands: &[
+            "print",
+            "display",
+            "undisplay",
+            "call",
+            "printf",
+            "output",
+            "ptype",
+            "whatis",
+            "x",
+        ],
+        examples: &[
+            (
+                "print *node->next",
+                "an expression of C, C++ or Rust; print/x in hexadecimal",
+            ),
+            ("print a[0]@10", "ten elements from a[0] on"),
+            ("print n = 5", "change a variable"),
+        ],
+    },
+    Topic {
+        name: "source",
+        title: "Read the source and the machine code",
+        commands: &["list", "disassemble"],
+        examples: &[
+            (
+                "list",
+                "the lines around this place; again for the next ones",
+            ),
+            ("x/5i $pc", "the next five instructions"),
+        ],
+    },
+    Topic {
+        name: "properties",
+        title: "Check properties while the program runs",
+        commands: &["verde"],
+        examples: &[
+            (
+                "verde load-property f.prop",
+                "from now on; verde debug -p f.prop from the start",
+            ),
+            ("info monitors", "their states; info slices for each object"),
+        ],
+    },
+    Topic {
+        name: "settings",
+        title: "How the program is started and followed; scripts",
+        commands: &["set", "unset", "show", "source", "echo", "help", "quit"],
+        examples: &[
+            ("set args -v input.txt", "arguments of the next run"),
+            (
+                "set env LANG=C",
+                "its environment; set cwd DIR its directory",
+            ),
+            (
+                "source file",
+                "run the commands of a file; verde debug -x file does, too",
+            ),
+        ],
+    },
+];
+
+/// Commands of no topic above.
+fn others() -> Vec<&'static str> {
+    let known = |name: &str| TOPICS.iter().any(|t| t.commands.contains(&name));
+    let names = entries().map(|e| e.name);
+    names.filter(|n| !known(n)).collect()
+}
+
+impl Debugger {
+    pub(super) fn help(&mut self, args: &str) -> Result<()> {
+        if args.is_empty() {
+            return self.help_overview();
+        }
+        if let Some(topic) = TOPICS.iter().find(|t| t.name == args) {
+            return self.help_topic(topic);
+        }
+        if "quit".starts_with(args) {
+            return self.say("quit: end the session");
+        }
+        if args == "source" {
+            return self.say("source FILE: run the commands of a file");
+        }
+        let found = entry(args)?;
+        self.help_entry(&found)?;
+        let all = TOPICS.iter().flat_map(|t| t.examples);
+        let typed = |text: &str| entry(text).is_ok_and(|e| e.name == found.name);
+        for example in all.filter(|(text, _)| typed(text)) {
+            self.help_example(example)?;
+        }
+        Ok(())
+    }
+
+    fn help_overview(&mut self) -> Result<()> {
+        for topic in TOPICS {
+            let title = self.style.strong(topic.title);
+            self.say(&format!("{title} (help {})", topic.name))?;
+            self.say(&format!("  {}", topic.commands.join(", ")))?;
+            for example in topic.examples {
+                self.help_example(example)?;
+            }
+        }
+        let others = others();
+        if !others.is_empty() {
+            let title = self.style.strong("More");
+            self.say(&format!("{title}\n  {}", others.join(", ")))?;
+        }
+        self.say(
+            "\nhelp COMMAND explains a command. An unambiguous beginning of a name is enough; \
+             an empty line repeats;\nthe tab key completes; ^C stops the running program.",
+        )
+    }
+
+    fn help_topic(&mut self, topic: &Topic) -> Result<()> {
+        let title = self.style.strong(topic.title);
+        self.say(&title)?;
+        for name in topic.commands {
+            match entry(name) {
+                Ok(entry) => self.help_entry(&entry)?,
+                Err(_) if *name == "quit" => self.say("quit: end the session")?,
+                Err(_) => self.say("source FILE: run the commands of a file")?,
+            }
+        }
+        for example in topic.examples {
+            self.help_example(example)?;
+        }
+        Ok(())
+    }
+
+    fn help_entry(&mut self, entry: &Entry) -> Result<()> {
+        let text = match entry.help.split_once(':') {
+            Some((usage, rest)) => format!("{}:{rest}", self.style.strong(usage)),
+            None => entry.help.to_owned(),
+        };
+        match entry.short {
+            [] => self.say(&text),
+            short => self.say(&format!("{text} (short: {})", short.join(", "))),
+        }
+    }
+
+    fn help_example(&mut self, (text, what): &(&str, &str)) -> Result<()> {
+        let typed = self.style.function(&format!("{text:<28}"));
+        self.say(&format!("    {typed} {}", self.style.faint(what)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_of_a_topic_exists_once() {
+        let mut all: Vec<&str> = TOPICS
+            .iter()
+            .flat_map(|t| t.commands.iter().copied())
+            .collect();
+        for name in &all {
+            let known = entry(name).is_ok_and(|e| e.name == *name);
+            assert!(known || ["quit", "source"].contains(name), "{name}");
+        }
+        all.sort_unstable();
+        let before = all.len();
+        all.dedup();
+        assert_eq!(all.len(), before);
+    }
+}

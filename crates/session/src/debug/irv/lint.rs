@@ -1,0 +1,65 @@
+//! A property against a program that does not run: names, parameters, places.
+
+use super::super::Debugger;
+use super::super::failure::Result;
+use super::alphabet::{Alphabet, MonitorId};
+use super::{Choices, Irv, Output};
+use std::path::Path;
+use verde_property::{Diagnostic, Kind, Property, SpecId};
+
+/// What the program says about the events of a property, at the transitions that name them.
+pub fn lint_against(program: &Path, property: &Property) -> Result<Vec<Diagnostic>> {
+    let mut debugger = Debugger::open(program.to_owned(), Vec::new(), Box::new(std::io::sink()))?;
+    let mut irv = Irv::new(Choices::default(), Output::Prompt);
+    irv.alphabet = Alphabet::default();
+    irv.alphabet.add(MonitorId(0), property);
+    let mut found = Vec::new();
+    for index in 0..irv.alphabet.sources.len() {
+        let mut notes = Vec::new();
+        debugger.bind_source(&mut irv, index, &mut notes);
+        let source = &irv.alphabet.sources[index];
+        let Some(user) = source.users.first() else {
+            continue;
+        };
+        let span = span_of(property, user.spec);
+        for note in notes {
+            found.push(match note.is_error {
+                true => Diagnostic::error("not-in-program", span, note.text),
+                false => Diagnostic::warning("not-observable", span, note.text),
+            });
+        }
+        if source.found {
+            continue;
+        }
+        let name = source.name.rsplit(['!', ':']).next().unwrap_or_default();
+        let diagnostic = match source.kind {
+            Kind::Call | Kind::Unwound if debugger.is_imported(name) => continue,
+            Kind::Call | Kind::Unwound => {
+                let text = format!("the program has no function `{}`", source.name);
+                let near = debugger.images.program().nearest_names(&source.name, 3);
+                let warning = Diagnostic::warning("unknown-function", span, text);
+                match near.is_empty() {
+                    true => warning.hint("it binds if a library brings it"),
+                    false => warning.hint(format!("near it: {}", near.join(", "))),
+                }
+            }
+            Kind::Line => {
+                let text = format!("the program has no code at `{}`", source.name);
+                Diagnostic::error("unknown-line", span, text)
+            }
+            Kind::Write | Kind::Read | Kind::Update => {
+                let text = format!("the program has no variable for `{}`", source.name);
+                Diagnostic::error("unknown-variable", span, text)
+            }
+            _ => continue,
+        };
+        found.push(diagnostic);
+    }
+    Ok(found)
+}
+
+fn span_of(property: &Property, spec: SpecId) -> verde_property::Span {
+    let mut all = property.states.iter().flat_map(|s| &s.transitions);
+    let first = all.find(|t| t.event == spec);
+    first.map(|t| t.span).unwrap_or_default()
+}

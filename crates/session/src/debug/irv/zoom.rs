@@ -1,0 +1,98 @@
+//! Looking closer: after a violation the last interval again, with the data
+//! watched that the property names.
+
+use super::super::Debugger;
+use super::super::failure::Failure;
+use super::alphabet::MonitorId;
+use super::values::Owned;
+use super::{Irv, Moment};
+use crate::json::Json;
+use crate::rows::history_rows;
+use verde_property::Kind;
+
+/// What is being looked at again.
+pub(super) struct Zoom {
+    pub monitor: MonitorId,
+}
+
+impl Debugger {
+    /// A violation is about to be reported. With zoom, the first time, it is put off instead.
+    pub(super) fn puts_off(&mut self, irv: &mut Irv, index: usize) -> bool {
+        if !self.automation.zoom || irv.zoomed || !self.can_go_before(irv.n) {
+            return false;
+        }
+        irv.zoomed = true;
+        irv.latch.zoom = Some(irv.ones[index].id);
+        true
+    }
+
+    /// Goes back before the event that violated, and watches more from there.
+    pub(super) fn zoom_in(&mut self, monitor: MonitorId, event: u64) {
+        let done = self.go_before(event);
+        let Some(mut irv) = self.irv.take() else {
+            return;
+        };
+        match done {
+            Ok(text) => {
+                irv.output.remark(&mut self.out, &text);
+                irv.zoom = Some(Zoom { monitor });
+                self.instrument(&mut irv, None);
+                self.say_complaints(&mut irv);
+                let watched = irv.alphabet.sources.iter().any(|s| irv.is_zoomed(s));
+                let text = match watched {
+                    true => {
+                        "the last interval again, with the data that the property names (what came from outside may differ)"
+                    }
+                    false => "the last interval again; the property names no data to watch",
+                };
+                irv.output.remark(&mut self.out, text);
+            }
+            Err(Failure(e)) => {
+                irv.errors += 1;
+                irv.output.remark(&mut self.out, &format!("error: {e}"));
+            }
+        }
+        self.irv = Some(irv);
+    }
+
+    /// A datum was touched while looking closer.
+    pub(super) fn say_closer(&mut self, irv: &mut Irv, source: usize, value: &Owned, at: &Moment) {
+        let it = &irv.alphabet.sources[source];
+        if !irv.is_zoomed(it) {
+            return;
+        }
+        let frames = self.stack_text(at.tid, 2);
+        let place = frames.first().cloned().unwrap_or_default();
+        let text = format!(
+            "closer: {} = {} in {place}",
+            it.name,
+            Json::of_arg(value.arg())
+        );
+        irv.output.remark(&mut self.out, &text);
+    }
+
+    /// Numbers of the events that changed the state of the slice that moved last.
+    pub(in super::super) fn changes_of_last_slice(&self) -> Vec<u64> {
+        let found = self.irv.as_ref().and_then(|irv| {
+            let (id, slice, created) = irv.moved?;
+            let m = irv.one(id)?.monitor.as_ref()?;
+            let slices = m.slices();
+            let same = slices.is_live(slice) && slices.created(slice) == created;
+            same.then(|| history_rows(m, slices.history(slice), usize::MAX))
+        });
+        let rows = found.unwrap_or_default();
+        let changes = rows.iter().filter(|r| r.taken && r.from != r.to);
+        changes.map(|r| r.n).collect()
+    }
+}
+
+impl Irv {
+    /// A source that is watched because somebody looks closer.
+    pub(super) fn is_zoomed(&self, source: &super::alphabet::Source) -> bool {
+        let data = matches!(source.kind, Kind::Write | Kind::Read | Kind::Update);
+        let Some(zoom) = &self.zoom else {
+            return false;
+        };
+        data && source.users.iter().any(|u| u.monitor == zoom.monitor)
+    }
+}

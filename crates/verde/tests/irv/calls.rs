@@ -1,0 +1,355 @@
+//! Events of calls and returns, with their parameters.
+
+use crate::bench::Bench;
+use serde_json::json;
+
+const QUEUE: &str = r#"
+#include <stdio.h>
+struct queue { int size, n; int items[64]; };
+void queue_new(struct queue *queue, int size) { queue->size = size; queue->n = 0; }
+void queue_push(struct queue *queue, int prod_id) { /* line 5 */
+    queue->items[queue->n++ & 63] = prod_id; }
+int queue_pop(struct queue *queue, int prod_id) { return queue->items[--queue->n & 63]; }
+static void overflow(struct queue *queue) {
+    queue_push(queue, 77); /* line 9 */
+}
+int main(int argc, char **argv) {
+    struct queue a, b;
+    queue_new(&a, 64); queue_new(&b, 4);
+    for (int i = 0; i < 3; i++) queue_push(&b, i);
+    queue_push(&a, 1); queue_pop(&a, 1);
+    if (argc > 1) overflow(&b); /* line 16 */
+    puts("out"); fputs("err\n", stderr);
+    return 3;
+}
+"#;
+
+const PROPERTY: &str = "slice on queue
+initialization: {N = 0; maxSize = 0}
+state init accepting:
+	transition:
+		event queue_new(queue, size : int) { maxSize = size - 1 }
+		success queue_ready
+state queue_ready accepting:
+	transition:
+		event queue_push(queue, prod_id) { return N < maxSize }
+		success { N = N + 1; print(\"nb elem: \"+str(N));} queue_ready
+		failure { print(\"%d made %d overflow!\"% (prod_id, queue)) } sink
+	transition:
+		event queue_pop(queue, prod_id) { return N > 0 }
+		success { N = N - 1 } queue_ready
+		failure sink
+state sink non-accepting sink_reached()
+";
+
+#[test]
+fn the_papers_queue() {
+    let bench = Bench::c(QUEUE, &[]);
+    let good = bench.check_property(PROPERTY, &[]);
+    assert_eq!(good.code, 3, "the program's own status: {}", good.err);
+    assert_eq!(good.out, "out\n");
+    let last = good.last();
+    assert_eq!(last["events"], 7);
+    assert_eq!(last["program"], json!({"exit": 3}));
+    assert_eq!(last["properties"][0]["verdict"], "true");
+    assert_eq!(
+        last["properties"][0]["slices"]["by_state"],
+        json!({"queue_ready": 2})
+    );
+
+    let bad = bench.check_property(PROPERTY, &["x"]);
+    assert_eq!(bad.code, 100);
+    assert_eq!(bad.out, "out\n");
+    let violations = bad.of_type("violation");
+    assert_eq!(violations.len(), 1);
+    let v = violations[0];
+    assert_eq!(v["state"], "sink");
+    assert_eq!(v["loc"], "prog.c:5");
+    assert_eq!(v["n"], 8);
+    assert_eq!(
+        v["backtrace"],
+        json!([
+            "queue_push at prog.c:5",
+            "overflow at prog.c:9",
+            "main at prog.c:16"
+        ])
+    );
+    assert_eq!(v["history"].as_array().map(Vec::len), Some(5));
+    let prints = bad.of_type("print");
+    assert!(
+        prints
+            .iter()
+            .any(|p| p["text"].as_str().is_some_and(|t| t.ends_with("overflow!")))
+    );
+}
+
+const KINDS: &str = r#"
+#include <stdint.h>
+#include <stdbool.h>
+#define N __attribute__((noipa))
+enum color { RED, GREEN = 5, BLUE = 9 };
+struct pair { int a, b; }; struct big { long a[3]; int tail; };
+static volatile long sink;
+N void f_small(signed char c, unsigned char u, short s, bool b, enum color e) { sink += c + u + s + b + e; }
+N void f_wide(uint64_t u, int64_t i) { sink += u + i; }
+N void f_float(double d, float f, int i) { sink += d + f + i; }
+N void f_struct(struct pair p, struct big g) { sink += p.a + g.tail; }
+N void f_many(int a, int b, int c, int d, int e, int f, int g, long h) { sink += a + h; }
+N int f_out(int *p, int v) { *p = v; return v + 1; }
+N const char *f_text(const char *s) { sink += s[0]; return "back"; }
+int main(void) {
+    struct pair p = {7, -8}; struct big g = {{1, 2, 3000000000}, 44}; int out = 0;
+    f_small(-3, 200, -300, true, BLUE); f_wide(UINT64_MAX, INT64_MIN); f_float(-2.5, 0.25f, 4);
+    f_struct(p, g); f_many(1, 2, 3, 4, 5, 6, 77, 9000000000); f_out(&out, 5); f_text("hello");
+    return 0;
+}
+"#;
+
+#[test]
+fn every_kind_of_parameter_at_the_entry() {
+    for optimise in ["-O0", "-O2"] {
+        let bench = Bench::c(KINDS, &[optimise]);
+        let seen = bench.seen(&[
+            "event f_small(c, u, s, b, e)",
+            "event f_wide(u, i)",
+            "event f_float(d, arg 1, arg 2)",
+            "event f_struct(p.a, p.b as second, g.a[2] as third, g.tail)",
+            "event f_many(a, arg 6, h)",
+            "after event f_out(*p, v, ret)",
+            "before event f_text(s : str, *s as first)",
+            "after event f_text(ret : str, entry(s) : str)",
+        ]);
+        assert_eq!(
+            seen,
+            [
+                r#"call before f_small {"b":true,"c":-3,"e":9,"s":-300,"u":200}"#,
+                r#"call before f_wide {"i":-9223372036854775808,"u":18446744073709551615}"#,
+                r#"call before f_float {"arg 1":0.25,"arg 2":4,"d":-2.5}"#,
+                r#"call before f_struct {"g.a[2]":3000000000,"g.tail":44,"p.a":7,"p.b":-8}"#,
+                r#"call before f_many {"a":1,"arg 6":77,"h":9000000000}"#,
+                r#"call after f_out {"*p":5,"ret":6,"v":5}"#,
+                r#"call before f_text {"*s":104,"s":"hello"}"#,
+                r#"call after f_text {"entry(s)":"hello","ret":"back"}"#,
+            ],
+            "{optimise}"
+        );
+    }
+}
+
+#[test]
+fn functions_of_a_stripped_library_by_position() {
+    let bench = Bench::new();
+    bench.compile(
+        "gcc",
+        "lib.c",
+        "static volatile long s; __attribute__((noipa)) long lib_sum(int a, long b, unsigned char c, double d, int e, int f, int g, int h)\n\
+         { s += a + b + c + d + h; return -a; }",
+        "liblab.so",
+        &["-O2", "-shared", "-fPIC", "-s"],
+    );
+    bench.compile(
+        "gcc",
+        "prog.c",
+        "long lib_sum(int, long, unsigned char, double, int, int, int, int);\n\
+         int main(void) { lib_sum(-1, -2000000000000, 250, 1.5, 5, 6, 7, -8); return 0; }",
+        "prog",
+        &["-O2", "-s", "-L.", "-llab", "-Wl,-rpath,$ORIGIN"],
+    );
+    let seen = bench.seen(&[
+        "event lib_sum(arg 0 : int, arg 1 : long, arg 2 : unsigned char, arg 6 : int)",
+        "event liblab.so!lib_sum(arg 0 as x : double)",
+        "after event lib_sum(ret : long)",
+    ]);
+    assert_eq!(
+        seen,
+        [
+            r#"call before lib_sum {"arg 0":-1,"arg 1":-2000000000000,"arg 2":250,"arg 6":-8}"#,
+            r#"call before liblab.so!lib_sum {"arg 0":1.5}"#,
+            r#"call after lib_sum {"ret":1}"#,
+        ]
+    );
+}
+
+#[test]
+fn returns_of_recursion_and_of_calls_that_were_running() {
+    let bench = Bench::c(
+        "__attribute__((noinline)) int deep(int n) { if (n == 0) return 0; return 1 + deep(n - 1); }\n\
+         int main(void) { return deep(4); }",
+        &["-O0"],
+    );
+    let seen = bench.seen(&["after event deep(n, ret)"]);
+    let wanted: Vec<String> = (0..5)
+        .map(|n| format!(r#"call after deep {{"n":{n},"ret":{n}}}"#))
+        .collect();
+    assert_eq!(seen, wanted);
+    // The first call is under way when its return becomes interesting.
+    let ran = bench.check_property(
+        "initialization { n = 0 }
+         state init accepting { transition { before event deep(n as k) success inside } }
+         state inside accepting {
+             transition { after event deep(n as k, ret) { return ret == k } success { n = n + 1 } inside failure bad } }
+         state bad non-accepting",
+        &[],
+    );
+    assert_eq!(ran.last()["events"], 6, "{}", ran.err);
+    assert_eq!(ran.code, 4);
+}
+
+#[test]
+fn frames_left_by_exceptions_and_longjmp() {
+    let bench = Bench::new();
+    bench.compile(
+        "g++",
+        "prog.cpp",
+        "#include <csetjmp>\n#include <stdexcept>\n\
+         jmp_buf jb; volatile int sink;\n\
+         __attribute__((noinline)) void thrower(int x) { if (x > 1) throw std::runtime_error(\"x\"); sink++; }\n\
+         __attribute__((noinline)) void jumper(int x) { if (x > 1) longjmp(jb, 1); sink++; }\n\
+         __attribute__((noinline)) void after() { sink++; }\n\
+         int main() { for (int i = 0; i < 3; i++) {\n\
+           try { thrower(i); } catch (std::exception &) { }\n\
+           if (!setjmp(jb)) jumper(i); } after(); return 0; }",
+        "prog",
+        &["-O1"],
+    );
+    let seen = bench.seen(&[
+        "after event thrower(x)",
+        "event unwound thrower(x)",
+        "after event jumper(x)",
+        "event unwound jumper(x)",
+    ]);
+    assert_eq!(
+        seen,
+        [
+            r#"call after thrower {"x":0}"#,
+            r#"call after jumper {"x":0}"#,
+            r#"call after thrower {"x":1}"#,
+            r#"call after jumper {"x":1}"#,
+            r#"unwound before thrower {"x":2}"#,
+            r#"unwound before jumper {"x":2}"#,
+        ]
+    );
+}
+
+#[test]
+fn methods_overloads_and_templates_of_cpp() {
+    let bench = Bench::new();
+    bench.compile(
+        "g++",
+        "prog.cpp",
+        "namespace ns { struct C { int v; __attribute__((noinline)) int m(int a) { return v + a; }\n\
+         __attribute__((noinline)) int m(double a) { return v + (int)a; } };\n\
+         template <class T> __attribute__((noinline)) T twice(T x) { return x + x; } }\n\
+         int main() { ns::C c{5}; c.m(3); c.m(2.5); ns::twice(4); ns::twice(1.5); return 0; }",
+        "prog",
+        &["-O0"],
+    );
+    let seen = bench.seen(&["event ns::C::m(this->v, a)", "event ns::twice(x)"]);
+    assert_eq!(
+        seen,
+        [
+            r#"call before ns::C::m {"a":3,"this->v":5}"#,
+            r#"call before ns::C::m {"a":2.5,"this->v":5}"#,
+            r#"call before ns::twice {"x":4}"#,
+            r#"call before ns::twice {"x":1.5}"#,
+        ]
+    );
+    let one = bench.seen(&["event 'ns::C::m(double)'(a)", "event ns::twice<double>(x)"]);
+    assert_eq!(
+        one,
+        [
+            r#"call before ns::C::m(double) {"a":2.5}"#,
+            r#"call before ns::twice<double> {"x":1.5}"#,
+        ]
+    );
+}
+
+#[test]
+fn paths_and_generics_of_rust() {
+    let bench = Bench::new();
+    bench.write(
+        "prog.rs",
+        "mod m { pub struct Stack<T> { pub items: Vec<T> }\n\
+         impl<T> Stack<T> { #[inline(never)] pub fn push(&mut self, t: T) -> usize { self.items.push(t); self.items.len() } } }\n\
+         #[inline(never)] fn named(name: &str, flag: bool) -> i64 { if flag { name.len() as i64 } else { -1 } }\n\
+         fn main() { let mut a = m::Stack { items: vec![] }; let mut b = m::Stack { items: vec![] };\n\
+         a.push(5i32); b.push(2.5f64); a.push(-6i32); std::process::exit(named(\"abc\", true) as i32); }",
+    );
+    let done = std::process::Command::new("rustc")
+        .args(["-g", "--edition", "2021", "-o", "prog", "prog.rs"])
+        .current_dir(bench.path(""))
+        .status()
+        .expect("rustc runs");
+    assert!(done.success());
+    let seen = bench.seen(&[
+        "event prog::m::Stack<i32>::push(t)",
+        "after event prog::m::Stack::push(ret)",
+        "event prog::named(name : str, flag)",
+    ]);
+    assert_eq!(
+        seen,
+        [
+            r#"call before prog::m::Stack<i32>::push {"t":5}"#,
+            r#"call after prog::m::Stack::push {"ret":1}"#,
+            r#"call after prog::m::Stack::push {"ret":1}"#,
+            r#"call before prog::m::Stack<i32>::push {"t":-6}"#,
+            r#"call after prog::m::Stack::push {"ret":2}"#,
+            r#"call before prog::named {"flag":true,"name":"abc"}"#,
+        ]
+    );
+}
+
+#[test]
+fn a_library_that_is_loaded_later() {
+    let bench = Bench::new();
+    bench.compile(
+        "gcc",
+        "late.c",
+        "int late(int x) { return x + 1; }",
+        "late.so",
+        &["-shared", "-fPIC"],
+    );
+    bench.compile(
+        "gcc",
+        "prog.c",
+        "#include <dlfcn.h>\nint main(void) { for (int i = 0; i < 2; i++) { void *l = dlopen(\"./late.so\", RTLD_NOW);\n\
+         int (*f)(int) = dlsym(l, \"late\"); f(i); dlclose(l); } return 0; }",
+        "prog",
+        &["-ldl"],
+    );
+    bench.write(
+        "all.prop",
+        "state init accepting { transition { event late(x) success init } }",
+    );
+    let ran = bench.check(&["-p", "all.prop"], &[]);
+    assert_eq!(ran.last()["events"], 2, "{}", ran.err);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.err.contains("late is not in the program"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn indirect_functions_stand_for_the_variant_that_runs() {
+    let bench = Bench::c(
+        "#include <string.h>\nint main(int c, char **v) { char b[64]; int n = 0;\n\
+         for (int i = 0; i < 2; i++) { n += strlen(v[0]); memcpy(b, v[0], 3 + i); } return n; }",
+        &["-O0", "-fno-builtin"],
+    );
+    let seen = bench.seen(&[
+        "event memcpy(arg 2)",
+        "after event strlen(arg 0 : str, ret)",
+    ]);
+    // The program sees the name that the user wrote, too.
+    let wanted: Vec<String> = (3..5)
+        .flat_map(|n| {
+            [
+                r#"call after strlen {"arg 0":"./prog","ret":6}"#.to_owned(),
+                format!(r#"call before memcpy {{"arg 2":{n}}}"#),
+            ]
+        })
+        .collect();
+    assert_eq!(seen, wanted);
+}

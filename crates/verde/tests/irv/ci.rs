@@ -1,0 +1,107 @@
+//! Reports for machines: JUnit, SARIF, suppressions, traces.
+
+use crate::bench::Bench;
+use serde_json::Value;
+
+const BAD: &str = "#include <stdio.h>\n\
+__attribute__((noinline)) void f(int q, int x) { asm volatile(\"\" :: \"r\"(q), \"r\"(x)); }\n\
+__attribute__((noinline)) void known(int q) { f(q, 9); }\n\
+__attribute__((noinline)) void fresh(int q) { f(q, 9); asm volatile(\"\"); }\n\
+int main(void) { for (int q = 0; q < 3; q++) { f(q, 1); known(q); } for (int q = 3; q < 5; q++) fresh(q); return 0; }";
+
+const PROPERTY: &str = "slice on q
+state init accepting { transition { event f(q, x) { return x < 9 } success init failure bad } }
+state bad non-accepting";
+
+#[test]
+fn junit_and_sarif() {
+    let bench = Bench::c(BAD, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    let ran = bench.check(
+        &["-p", "p.prop", "--junit", "j.xml", "--sarif", "s.sarif"],
+        &[],
+    );
+    assert_eq!(ran.code, 100, "{}", ran.err);
+    assert_eq!(ran.of_type("violation").len(), 5);
+    let junit = std::fs::read_to_string(bench.path("j.xml")).expect("a JUnit report");
+    assert!(junit.contains("tests=\"1\" failures=\"1\""), "{junit}");
+    assert_eq!(junit.matches("<failure ").count(), 5);
+    let sarif = std::fs::read_to_string(bench.path("s.sarif")).expect("a SARIF report");
+    let sarif: Value = serde_json::from_str(&sarif).expect("SARIF is JSON");
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    assert_eq!(results.len(), 2, "one for each distinct violation");
+    assert_eq!(results[0]["occurrenceCount"], 3);
+    let place = &results[0]["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "prog.c");
+    assert_eq!(place["region"]["startLine"], 2);
+    let flow = &results[0]["codeFlows"][0]["threadFlows"][0]["locations"];
+    assert!(flow.as_array().is_some_and(|f| !f.is_empty()), "{flow}");
+}
+
+#[test]
+fn known_violations_are_suppressed() {
+    let bench = Bench::c(BAD, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    bench.write("known", "# ours\np:known:*.c\n");
+    let ran = bench.check(&["-p", "p.prop", "--suppress", "known"], &[]);
+    assert_eq!(ran.code, 100);
+    assert_eq!(ran.of_type("violation").len(), 2);
+    bench.write("all", "p:*:prog.c\n");
+    let ran = bench.check(&["-p", "p.prop", "--suppress", "all"], &[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
+#[test]
+fn a_recorded_trace_gives_the_same_states() {
+    let bench = Bench::c(BAD, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    let live = bench.check(&["-p", "p.prop", "--show", "all"], &[]);
+    let done = bench
+        .command("record")
+        .args(["-p", "p.prop", "-o", "t.jsonl", "--", "./prog"])
+        .output()
+        .expect("verde runs");
+    assert_eq!(done.status.code(), Some(0));
+    let replayed = bench
+        .command("replay")
+        .args([
+            "-p", "p.prop", "--format", "jsonl", "--show", "all", "t.jsonl",
+        ])
+        .output()
+        .expect("verde runs");
+    assert_eq!(replayed.status.code(), Some(100));
+    let text = String::from_utf8_lossy(&replayed.stdout).into_owned();
+    let offline: Vec<Value> = text
+        .lines()
+        .map(|l| serde_json::from_str(l).expect("a row is JSON"))
+        .collect();
+    let events = |rows: &[Value]| -> Vec<Value> {
+        rows.iter()
+            .filter(|r| r["type"] == "event")
+            .cloned()
+            .collect()
+    };
+    assert_eq!(events(&live.rows), events(&offline));
+    let last = offline.last().expect("a final row");
+    assert_eq!(live.last()["properties"], last["properties"]);
+}
+
+#[test]
+fn the_report_for_people() {
+    let bench = Bench::c(BAD, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    let done = bench
+        .command("check")
+        .args(["-p", "p.prop", "./prog"])
+        .output()
+        .expect("verde runs");
+    let report = String::from_utf8_lossy(&done.stderr);
+    for wanted in [
+        "VIOLATION p [q = 0] reached `bad`",
+        "#0 f at prog.c:2",
+        "#1 known at prog.c:3",
+        "p: violated",
+    ] {
+        assert!(report.contains(wanted), "{wanted} in:\n{report}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Events of data: writes, reads and changes.
+
+use crate::bench::Bench;
+
+const DATA: &str = r#"
+#include <string.h>
+struct node { int v; struct node *next; };
+int counter; struct node n1 = {1, 0}, n2 = {2, 0}; struct node *head = &n1; char buf[32];
+static volatile int out;
+static void work(int k) { int s = 0; for (int i = 0; i < k; i++) { s = s + i; } out = s; }
+static void set(int *p, int v) { *p = v; }
+int main(void) {
+    for (int i = 0; i < 3; i++) counter = i / 2;
+    head->v = 10; head = &n2; head->v = 20; n1.v = 5;
+    work(3); work(1);
+    int loc = 1; set(&loc, 7); set(&loc, 7);
+    strcpy(buf, "hello");
+    return counter;
+}
+"#;
+
+#[test]
+fn writes_of_a_global_with_old_and_new_value() {
+    let bench = Bench::c(DATA, &["-O0"]);
+    let seen = bench.seen(&[
+        "before event write counter (ret)",
+        "event write counter (ret, i)",
+    ]);
+    assert_eq!(
+        seen,
+        [
+            r#"write before counter {"ret":0}"#,
+            r#"write after counter {"i":0,"ret":0}"#,
+            r#"write before counter {"ret":0}"#,
+            r#"write after counter {"i":1,"ret":0}"#,
+            r#"write before counter {"ret":0}"#,
+            r#"write after counter {"i":2,"ret":1}"#,
+        ]
+    );
+    let seen = bench.seen(&["event update counter (ret)", "event read counter (ret)"]);
+    assert_eq!(
+        seen,
+        [
+            r#"update after counter {"ret":1}"#,
+            r#"read after counter {"ret":1}"#,
+        ]
+    );
+}
+
+#[test]
+fn a_datum_moves_with_the_pointer_that_leads_to_it() {
+    let bench = Bench::c(DATA, &["-O0"]);
+    let seen = bench.seen(&["event write head->v (ret)"]);
+    assert_eq!(
+        seen,
+        [
+            r#"write after head->v {"ret":10}"#,
+            r#"write after head->v {"ret":20}"#,
+        ]
+    );
+    let seen = bench.seen(&["event update {head->v + counter} (ret)"]);
+    assert_eq!(
+        seen,
+        [
+            r#"update after head->v + counter {"ret":2}"#,
+            r#"update after head->v + counter {"ret":11}"#,
+            r#"update after head->v + counter {"ret":3}"#,
+            r#"update after head->v + counter {"ret":21}"#,
+        ]
+    );
+}
+
+#[test]
+fn locals_are_bound_to_their_activation() {
+    let bench = Bench::c(DATA, &["-O0"]);
+    let seen = bench.seen(&["event write s (ret, k)"]);
+    assert_eq!(
+        seen,
+        [
+            r#"write after s {"k":3,"ret":0}"#,
+            r#"write after s {"k":3,"ret":0}"#,
+            r#"write after s {"k":3,"ret":1}"#,
+            r#"write after s {"k":3,"ret":3}"#,
+            r#"write after s {"k":1,"ret":0}"#,
+            r#"write after s {"k":1,"ret":0}"#,
+        ]
+    );
+    let seen = bench.seen(&["event write loc (ret)"]);
+    assert_eq!(
+        seen,
+        [
+            r#"write after loc {"ret":1}"#,
+            r#"write after loc {"ret":7}"#,
+            r#"write after loc {"ret":7}"#,
+        ],
+        "a callee writes through a pointer, also the same value"
+    );
+}
+
+#[test]
+fn the_local_of_the_activation_in_which_the_state_was_entered() {
+    let bench = Bench::c(DATA, &["-O0"]);
+    let ran = bench.check_property(
+        "initialization { sum = 0 }
+         state init accepting { transition { event line prog.c:6 success inside } }
+         state inside accepting {
+             transition { event update s (ret) success { sum = sum + ret } inside } }
+         state bad non-accepting",
+        &[],
+    );
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert_eq!(
+        ran.last()["properties"][0]["slices"]["by_state"]["inside"],
+        1
+    );
+}
+
+#[test]
+fn more_data_than_the_processor_can_watch() {
+    let bench = Bench::c(
+        "long cells[81]; __attribute__((noipa)) void put(int i, long v) { cells[i] = v; }\n\
+         int main(void) { for (int r = 0; r < 3; r++) for (int i = 0; i < 81; i += 8) put(i, r * 100 + i); return 0; }",
+        &["-O1"],
+    );
+    let events: Vec<String> = (0..12)
+        .map(|i| format!("event write cells[{}] (ret)", i * 7))
+        .collect();
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    let seen = bench.seen(&events);
+    // Of the cells written (every eighth) those that are watched (every seventh): 0 and 56.
+    let wanted: Vec<String> = (0..3)
+        .flat_map(|r| {
+            [0, 56].map(|i| format!(r#"write after cells[{i}] {{"ret":{}}}"#, r * 100 + i))
+        })
+        .collect();
+    assert_eq!(seen, wanted);
+}

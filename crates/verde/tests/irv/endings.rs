@@ -1,0 +1,169 @@
+//! Programs and properties that do not end well: a clear report and the right exit code.
+
+use crate::bench::Bench;
+
+const F: &str = "#include <stdlib.h>\n__attribute__((noinline)) void f(int x) { asm volatile(\"\" :: \"r\"(x)); }\n";
+
+fn program(main: &str) -> Bench {
+    Bench::c(
+        &format!(
+            "{F}#include <unistd.h>\n#include <stdio.h>\n#include <sys/wait.h>\nint main(void) {{ {main} }}"
+        ),
+        &["-O1"],
+    )
+}
+
+const LOOP: &str = "initialization { n = 0 }
+state init accepting { transition { event f(x) success { n = n + 1 } init } }
+state bad non-accepting";
+
+#[test]
+fn a_program_that_dies_of_a_signal() {
+    let bench = program("f(1); abort();");
+    let ran = bench.check_property(LOOP, &[]);
+    assert_eq!(ran.code, 128 + 6);
+    assert_eq!(ran.last()["program"]["signal"], "SIGABRT");
+    assert_eq!(ran.last()["properties"][0]["verdict"], "true");
+}
+
+#[test]
+fn a_leak_is_reported_at_the_end() {
+    let bench = program("f(1); return 0;");
+    let ran = bench.check_property(
+        "state init accepting { transition { event f(x) success open } }
+         state open non-accepting { transition { event f(x) success init } }",
+        &[],
+    );
+    assert_eq!(ran.code, 100);
+    let violations = ran.of_type("violation");
+    assert_eq!(violations.len(), 1);
+    assert!(violations[0]["n"].is_null());
+}
+
+#[test]
+fn forked_children_and_new_programs_are_unharmed() {
+    let bench = program(
+        "f(1); if (fork() == 0) { f(2); f(3); _exit(7); } int s; wait(&s); f(WEXITSTATUS(s));\n\
+         if (vfork() == 0) _exit(0); wait(&s); execl(\"/bin/echo\", \"echo\", \"new\", (char *)0); return 1;",
+    );
+    let alone = bench.alone(&[]);
+    let ran = bench.check_property(LOOP, &[]);
+    assert_eq!(
+        (ran.code, &ran.out),
+        (alone.code, &alone.out),
+        "{}",
+        ran.err
+    );
+    assert_eq!(ran.last()["events"], 2);
+}
+
+#[test]
+fn blocks_that_raise_drop_their_property_only() {
+    let bench = program("for (int i = 0; i < 5; i++) f(i); puts(\"end\"); return 0;");
+    bench.write("good.prop", LOOP);
+    bench.write(
+        "raises.prop",
+        "initialization { n = 0 }
+state init accepting { transition { event f(x) { return 1 / (2 - x) > 0 } success init failure init } }
+state bad non-accepting",
+    );
+    let ran = bench.check(&["-p", "raises.prop", "-p", "good.prop"], &[]);
+    assert_eq!(ran.code, 1);
+    assert_eq!(ran.out, "end\n");
+    assert!(ran.err.contains("raises.prop:2"), "{}", ran.err);
+    assert!(ran.err.contains("ZeroDivisionError"), "{}", ran.err);
+    assert_eq!(ran.last()["events"], 5);
+}
+
+#[test]
+fn a_block_that_does_not_end_is_interrupted() {
+    let bench = program("f(1); puts(\"end\"); return 0;");
+    bench.write(
+        "endless.prop",
+        "state init accepting { transition { event f(x) { import time
+            while True: time.sleep(0.01) } success init } }
+state bad non-accepting",
+    );
+    let ran = bench.check(&["-p", "endless.prop", "--block-timeout", "0.2"], &[]);
+    assert_eq!(ran.code, 1);
+    assert_eq!(ran.out, "end\n");
+    assert!(ran.err.contains("BlockTimeout"), "{}", ran.err);
+    let text = bench.debug(
+        &["-p", "endless.prop", "--block-timeout", "0.2"],
+        &["run", "print x"],
+    );
+    assert!(text.contains("BlockTimeout"), "{text}");
+    assert!(
+        text.contains("$1 = 1"),
+        "the prompt is at the event: {text}"
+    );
+}
+
+#[test]
+fn functions_that_are_never_found() {
+    let bench = program("f(1); return 0;");
+    let ran = bench.check_property(
+        "state init accepting { transition { event ff(x) success bad } }
+         state bad non-accepting",
+        &[],
+    );
+    assert_eq!(ran.code, 101, "{}", ran.err);
+    assert!(ran.err.contains("near it: f"), "{}", ran.err);
+    assert_eq!(ran.last()["properties"][0]["verdict"], "inconclusive");
+}
+
+#[test]
+fn parameters_that_do_not_exist() {
+    let bench = program("f(1); return 0;");
+    for (event, complaint) in [
+        ("event f(nothing)", "nothing"),
+        ("event f(arg 3)", "f has 1 argument"),
+        ("after event f(ret)", "f returns nothing"),
+        ("event signal SIGNONE", "no such signal"),
+        ("event syscall nonsense", "no such system call"),
+    ] {
+        let text = format!(
+            "state init accepting {{ transition {{ {event} success bad }} }}
+             state bad non-accepting"
+        );
+        let ran = bench.check_property(&text, &[]);
+        assert!(ran.err.contains(complaint), "{event}: {}", ran.err);
+        assert!(ran.code == 1 || ran.code == 100, "{event}: {}", ran.code);
+    }
+}
+
+#[test]
+fn time_limits_and_early_ends() {
+    let bench = program("f(1); pause(); return 0;");
+    bench.write("p.prop", LOOP);
+    let ran = bench.check(&["-p", "p.prop", "--timeout", "0.3"], &[]);
+    assert_eq!(ran.code, 124);
+    assert_eq!(ran.last()["complete"], false);
+
+    let bench = program("for (int i = 0; i < 100; i++) f(i); pause(); return 0;");
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event f(x) { return x < 7 } success init failure bad } }
+         state bad non-accepting",
+    );
+    let ran = bench.check(&["-p", "p.prop", "--stop-on-violation"], &[]);
+    assert_eq!(ran.code, 100);
+    assert_eq!(ran.of_type("violation")[0]["n"], 8);
+}
+
+#[test]
+fn programs_that_cannot_be_run() {
+    let bench = program("return 0;");
+    bench.write("p.prop", LOOP);
+    bench.write("text", "no program");
+    for (file, complaint) in [("./missing", "No such file"), ("./text", "text")] {
+        let done = bench
+            .command("check")
+            .args(["-p", "p.prop", "--", file])
+            .output()
+            .expect("verde runs");
+        assert_eq!(done.status.code(), Some(1));
+        let errors = String::from_utf8_lossy(&done.stderr);
+        assert!(errors.contains(complaint), "{errors}");
+    }
+}

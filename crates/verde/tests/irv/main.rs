@@ -1,0 +1,11 @@
+//! Properties on live programs, as a user runs them.
+
+mod bench;
+mod calls;
+mod ci;
+mod data;
+mod endings;
+mod other_events;
+mod prompt;
+mod scenarios;
+mod threads;

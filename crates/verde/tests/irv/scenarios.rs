@@ -1,0 +1,208 @@
+//! Scenarios: reactions to states, points, signals and the end.
+
+use crate::bench::{Bench, in_order};
+
+const SOLVER: &str = r#"
+#include <stdio.h>
+int cells[16];
+__attribute__((noinline)) void check(int ok) { asm volatile("" :: "r"(ok)); }
+__attribute__((noinline)) void put(int i, int v) { cells[i] = v; }
+int main(void) {
+    for (int r = 0; r < 5; r++) { for (int i = 0; i < 8; i++) put(i, r * 10 + i); check(r != 3); }
+    printf("sum %d\n", cells[0] + cells[7]);
+    return 0;
+}
+"#;
+
+const PROPERTY: &str = "initialization { n = 0 }
+state init accepting { transition { event check(ok) { return ok != 0 } success { n = n + 1 } init failure bad } }
+state bad non-accepting { transition { event check(ok) { return ok != 0 } success init failure bad } }
+";
+
+#[test]
+fn back_to_the_last_good_state_with_watchpoints() {
+    let bench = Bench::c(SOLVER, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    bench.write(
+        "s.sc",
+        "initialization { last = None; done = False; hits = 0 }
+on entering accepting state { last = last if done else checkpoint() }
+on entering non-accepting state {
+    if not done:
+        done = True
+        restore_checkpoint(last)
+        for i in range(8): set_watchpoint(\"cells[%d]\" % i, \"w\")
+}
+on watchpoint { hits = hits + 1 }
+on exit { print(\"hits\", hits) }
+",
+    );
+    let alone = bench.alone(&[]);
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    assert_eq!(ran.out, alone.out);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let prints = ran.of_type("print");
+    // Two more rounds of eight cells after the restore.
+    assert_eq!(prints.last().map(|p| &p["text"]), Some(&"hits 16".into()));
+    assert_eq!(ran.last()["events"], 5);
+}
+
+#[test]
+fn the_default_scenario_of_the_paper() {
+    let bench = Bench::c(SOLVER, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    bench.write("s.sc", "on entering non-accepting state { stop() }\n");
+    let text = bench.debug(
+        &["-p", "p.prop", "-s", "s.sc"],
+        &["run", "print cells[0]", "continue"],
+    );
+    in_order(
+        &text,
+        &[
+            "Current state: bad (n = 3)",
+            "[Execution stopped.]",
+            "$1 = 30",
+            "exited normally",
+        ],
+    );
+}
+
+#[test]
+fn keyword_form_and_order_of_reactions() {
+    let bench = Bench::c(SOLVER, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    bench.write(
+        "s.sc",
+        "initialization { log = [] }
+on leaving state init { log.append(\"leave init\") }
+on entering any state { log.append(\"enter\") }
+on changing any state { log.append(\"change\") }
+on exit { print(\" \".join(log)) }
+",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    let prints = ran.of_type("print");
+    let text = prints.last().and_then(|p| p["text"].as_str());
+    assert_eq!(
+        text,
+        Some(
+            "leave init enter leave init enter leave init enter \
+             leave init enter change enter change"
+        ),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn threads_are_saved_and_restored_with_their_monitors() {
+    let bench = Bench::c(
+        r#"
+#include <pthread.h>
+#include <stdio.h>
+__attribute__((noinline)) void tick(int id, int i) { asm volatile("" :: "r"(id), "r"(i)); }
+static void *run(void *a) { int id = (int)(long)a; for (int i = 0; i < 300; i++) tick(id, i); return 0; }
+int main(void) { pthread_t t[6]; for (long i = 0; i < 6; i++) pthread_create(&t[i], 0, run, (void *)i);
+    for (int i = 0; i < 6; i++) pthread_join(t[i], 0); puts("done"); return 0; }
+"#,
+        &["-O1", "-pthread"],
+    );
+    bench.write(
+        "p.prop",
+        "slice on id
+initialization { n = 0 }
+state init accepting { transition { event tick(id, i) { return i == 0 } success { n = 1 } go failure bad } }
+state go accepting { transition { event tick(id, i) { return i == n } success { n = n + 1 } go failure bad } }
+state bad non-accepting",
+    );
+    bench.write(
+        "s.sc",
+        "initialization { k = 0; c = 0 }
+on entering state go {
+    k = k + 1
+    if k == 400: c = checkpoint()
+    if k in (700, 1000, 1300): restore_checkpoint(c)
+}
+on exit { print(k) }
+",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    assert_eq!(ran.out, "done\n", "{}", ran.err);
+    assert_eq!(ran.code, 0, "{} {:?}", ran.err, ran.rows);
+    // As if the futures that were left had never been.
+    assert_eq!(ran.last()["events"], 1800);
+    assert_eq!(ran.last()["properties"][0]["slices"]["by_state"]["go"], 6);
+}
+
+const ROUNDS: &str = r#"
+#include <stdio.h>
+int total;
+__attribute__((noinline)) void begin(int r) { asm volatile("" :: "r"(r)); }
+__attribute__((noinline)) void add(int v) { total += v; }
+__attribute__((noinline)) void finish(int t) { asm volatile("" :: "r"(t)); }
+int main(void) {
+    for (int r = 0; r < 6; r++) { begin(r); total = 0; for (int i = 1; i <= r; i++) add(i); finish(total); }
+    return 0;
+}
+"#;
+
+const TOTALS: &str = "initialization { rounds = 0 }
+state init accepting { transition { event begin(r) success { rounds = rounds + 1 } busy } transition { event update total success init } }
+state busy accepting { transition { event finish(t) { return t < 8 } success init failure bad } }
+state bad non-accepting
+";
+
+#[test]
+fn going_back_by_changes_of_state() {
+    let bench = Bench::c(ROUNDS, &["-O1"]);
+    bench.write("p.prop", TOTALS);
+    let text = bench.debug(
+        &["-p", "p.prop", "--auto-checkpoint", "states"],
+        &[
+            "run",
+            "print t",
+            "verde back",
+            "verde exec get_env",
+            "verde back 3",
+            "print total",
+            "verde exec get_env",
+            "continue",
+            "print t",
+            "verde back 100",
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "[Execution stopped.]",
+            "$1 = 10",
+            "Back before event 10",
+            "begin (r=4)",
+            "{'rounds': 5}",
+            "Back before event 7",
+            "$2 = 3",
+            "{'rounds': 3}",
+            "[Execution stopped.]",
+            "$3 = 10",
+        ],
+    );
+    assert!(text.contains("has changed its state"), "{text}");
+}
+
+#[test]
+fn the_last_interval_again_with_the_data_of_the_property() {
+    let bench = Bench::c(ROUNDS, &["-O1"]);
+    bench.write("p.prop", TOTALS);
+    let ran = bench.check(&["-p", "p.prop", "--auto-zoom"], &[]);
+    assert_eq!(ran.code, 100, "{}", ran.err);
+    assert_eq!(ran.of_type("violation").len(), 1, "it is reported once");
+    let closer: Vec<&str> = ran.err.lines().filter(|l| l.contains("closer: ")).collect();
+    let wanted: Vec<String> = [0, 1, 3, 6, 10]
+        .iter()
+        .map(|v| format!("verde: closer: total = {v} in "))
+        .collect();
+    assert_eq!(closer.len(), wanted.len(), "{closer:?}");
+    for (line, wanted) in closer.iter().zip(&wanted) {
+        assert!(line.starts_with(wanted.as_str()), "{line}");
+    }
+}

@@ -1,0 +1,76 @@
+//! No event lost, none invented, whatever the number of threads.
+
+use crate::bench::Bench;
+
+const TICKS: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include <stdio.h>
+__attribute__((noinline)) int tick(int id, int i) { asm volatile("" :: "r"(id), "r"(i)); return i; }
+static int n;
+static void *run(void *a) { int id = (int)(long)a; for (int i = 0; i < n; i++) tick(id, i); return 0; }
+int main(int c, char **v) {
+    int threads = atoi(v[1]); n = atoi(v[2]); pthread_t t[64];
+    for (long i = 0; i < threads; i++) pthread_create(&t[i], 0, run, (void *)i);
+    for (int i = 0; i < threads; i++) pthread_join(t[i], 0);
+    puts("done"); return 0;
+}
+"#;
+
+fn property(event: &str) -> String {
+    format!(
+        "slice on id
+         initialization {{ n = 0 }}
+         state init accepting {{ transition {{ {event} {{ return i == 0 }} success {{ n = 1 }} go failure bad }} }}
+         state go accepting {{ transition {{ {event} {{ return i == n }} success {{ n = n + 1 }} go failure bad }} }}
+         state bad non-accepting"
+    )
+}
+
+#[test]
+fn each_thread_is_followed_exactly() {
+    let bench = Bench::c(TICKS, &["-O1", "-pthread"]);
+    for (event, name) in [
+        ("event tick(id, i)", "entries"),
+        ("after event tick(id, i)", "returns"),
+    ] {
+        for threads in [1u64, 3, 16] {
+            let n = 2000;
+            let ran =
+                bench.check_property(&property(event), &[&threads.to_string(), &n.to_string()]);
+            let last = ran.last();
+            assert_eq!(ran.out, "done\n");
+            assert_eq!(ran.code, 0, "{name} {threads}: {}", ran.err);
+            assert_eq!(last["events"], threads * n, "{name} with {threads} threads");
+            assert_eq!(last["properties"][0]["slices"]["by_state"]["go"], threads);
+        }
+    }
+}
+
+#[test]
+fn traps_that_come_and_go_with_the_states() {
+    let bench = Bench::c(
+        r#"
+#include <pthread.h>
+__attribute__((noinline)) void enter(int id) { asm volatile("" :: "r"(id)); }
+__attribute__((noinline)) void leave(int id) { asm volatile("" :: "r"(id)); }
+__attribute__((noinline)) void other(int id) { asm volatile("" :: "r"(id)); }
+static void *run(void *a) { int id = (int)(long)a; for (int i = 0; i < 500; i++) { enter(id); other(id); leave(id); } return 0; }
+int main(void) { pthread_t t[8]; for (long i = 0; i < 8; i++) pthread_create(&t[i], 0, run, (void *)i);
+    for (int i = 0; i < 8; i++) pthread_join(t[i], 0); return 0; }
+"#,
+        &["-O1", "-pthread"],
+    );
+    // Each slice waits for one event at a time; together they switch the probes all the time.
+    let ran = bench.check_property(
+        "slice on id
+         initialization { n = 0 }
+         state init accepting { transition { event enter(id) success { n = 1 } inside } }
+         state inside accepting { transition { event leave(id) success outside } transition { event enter(id) success bad } }
+         state outside accepting { transition { event enter(id) success { n = n + 1 } inside } transition { event leave(id) success bad } }
+         state bad non-accepting",
+        &[],
+    );
+    assert_eq!(ran.code, 0, "{} {:?}", ran.err, ran.rows);
+    assert_eq!(ran.last()["events"], 8 * 500 * 2);
+}

@@ -1,0 +1,38 @@
+"""Producers and consumers in CPython threads; checks itself."""
+import hashlib
+import queue
+import threading
+
+EACH = 1500
+jobs = queue.Queue(50)
+results = []
+lock = threading.Lock()
+
+
+def digest(job):
+    return hashlib.sha256(repr(job).encode() * 2000).hexdigest()
+
+
+def produce(k):
+    for i in range(EACH):
+        jobs.put((k, i))
+
+
+def consume():
+    while (job := jobs.get()) is not None:
+        value = digest(job)
+        with lock:
+            results.append((job, value))
+
+
+producers = [threading.Thread(target=produce, args=(k,)) for k in range(3)]
+consumers = [threading.Thread(target=consume) for _ in range(6)]
+for thread in producers + consumers:
+    thread.start()
+for thread in producers:
+    thread.join()
+for _ in consumers:
+    jobs.put(None)
+for thread in consumers:
+    thread.join()
+print(len(set(results)) == 3 * EACH and all(digest(j) == v for j, v in results))
