@@ -3,6 +3,7 @@
 //! (`report`), so that a stop can be kept while the world is stopped.
 
 use crate::relocate::Undo;
+use crate::restart;
 use crate::sites::INT3;
 use crate::slots::Position;
 use crate::thread::{Happening, State, Thread};
@@ -97,6 +98,11 @@ impl Process {
                     thread.state = State::Running;
                     thread.interrupted = true;
                     return Ok(ptrace::resume(tid, Go::Continue, 0)?);
+                }
+                if restart::was_cut_short(&thread.regs) && !ptrace::has_deliverable_signal(tid)? {
+                    restart::again(&mut thread.regs);
+                    thread.regs_changed = true;
+                    thread.passed = Some(thread.regs.pc());
                 }
                 None
             }

@@ -28,6 +28,7 @@ mod plant;
 mod process;
 mod relocate;
 mod report;
+mod restart;
 mod resume;
 mod scratch;
 mod shadow;

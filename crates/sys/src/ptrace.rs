@@ -318,6 +318,27 @@ pub fn has_pending_fault(tid: Tid) -> Result<bool> {
         .any(|i| i.code() > 0 && FAULTS.contains(&i.signal())))
 }
 
+/// Whether a signal waits that the stopped task does not block: it will be delivered when the
+/// task goes on.
+pub fn has_deliverable_signal(tid: Tid) -> Result<bool> {
+    const SHARED: u32 = 1;
+    let blocked = signal_mask(tid)?;
+    for flags in [0, SHARED] {
+        let mut infos = [SigInfo::ZERO; 16];
+        let got = peek_signals(tid, 0, flags, &mut infos)?;
+        let comes = |i: &SigInfo| {
+            let bit = u32::try_from(i.signal() - 1).ok();
+            bit.and_then(|b| 1u64.checked_shl(b))
+                .is_some_and(|b| blocked & b == 0)
+        };
+        // More than fit: whoever asks does not want to be wrong about it.
+        if got == infos.len() || infos[..got].iter().any(comes) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The number that came with a ptrace event: new task, old tid, exit status.
 pub fn event_message(tid: Tid) -> Result<u64> {
     let mut message: libc::c_ulong = 0;

@@ -339,8 +339,10 @@ impl Debugger {
         };
         live.exits_of = 0;
         let pid = live.process.pid();
-        let path = self.executable();
-        self.say(&format!("process {pid} is executing new program: {path}"))?;
+        if self.is_attended() {
+            let path = self.executable();
+            self.say(&format!("process {pid} is executing new program: {path}"))?;
+        }
         let points = self.catching(|on| matches!(on, Event::Exec));
         self.hit_all(tid, points, &Cause::Exec)
     }
