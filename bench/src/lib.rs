@@ -68,3 +68,20 @@ pub fn measure(times: usize, mut f: impl FnMut()) -> (f64, f64, f64) {
     all.sort_by(f64::total_cmp);
     (all[all.len() / 2], all[0], all[all.len() - 1])
 }
+
+/// Whatever can go wrong in a measurement.
+pub type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// The figure in the middle.
+pub fn median(figures: &[f64]) -> f64 {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Median, smallest and largest as text.
+pub fn spread(figures: &[f64]) -> String {
+    let smallest = figures.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    format!("{:.2} ({smallest:.2}-{largest:.2})", median(figures))
+}

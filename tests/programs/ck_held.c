@@ -35,10 +35,10 @@ static void *owner(void *argument) {
 }
 
 static void *sleeper(void *argument) {
-    struct timespec t = {0, 300000000};
+    struct timespec t = {1, 0};
     check(nanosleep(&t, 0) ? errno : 0, "nanosleep");
     struct pollfd none = {-1, 0, 0};
-    check(poll(&none, 0, 300) < 0 ? errno : 0, "poll");
+    check(poll(&none, 0, 100) < 0 ? errno : 0, "poll");
     return 0;
 }
 

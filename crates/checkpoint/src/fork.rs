@@ -79,8 +79,12 @@ impl Frozen {
         ptrace::only_kill(pid)?;
         if task::group(program)? == program {
             // As a member of the group it would keep the number in use that
-            // its successor needs.
-            task::set_group(pid, Some(task::group(Tid(0))?))?;
+            // its successor needs. Not possible for a session of its own,
+            // whose successor then gets another id.
+            let left = task::group(Tid(0)).and_then(|ours| task::set_group(pid, Some(ours)));
+            if let Err(error) = left {
+                tracing::debug!(%pid, %error, "a frozen process keeps its group");
+            }
         }
         Ok(frozen)
     }

@@ -86,8 +86,16 @@ fn translate(world: &mut StopGuard<'_>, error: Error) -> Error {
             }
         }
         Error::Remote(RemoteError::Sys(e)) | Error::Sys(e) if e.is_gone() => Error::Ended,
-        Error::Engine(verde_engine::Error::Sys(e)) if e.is_gone() => Error::Ended,
-        Error::Engine(verde_engine::Error::Gone) => Error::Ended,
+        Error::Engine(
+            verde_engine::Error::Sys(e) | verde_engine::Error::Remote(RemoteError::Sys(e)),
+        ) if e.is_gone() => Error::Ended,
+        // The engine knows already.
+        Error::Engine(
+            verde_engine::Error::Gone | verde_engine::Error::Remote(RemoteError::Ended(_)),
+        ) => Error::Ended,
+        Error::Engine(verde_engine::Error::Running(_) | verde_engine::Error::NoThread(_)) => {
+            Error::Ended
+        }
         other => other,
     }
 }

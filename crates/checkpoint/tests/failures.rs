@@ -5,8 +5,9 @@
 mod common;
 
 use common::{compile, exec, next, run_out, transparent};
-use verde_checkpoint::{Error, Options, Snapshot};
-use verde_engine::{End, Process, Tid};
+use std::time::Duration;
+use verde_checkpoint::{Error, Options, Snapshot, Warning};
+use verde_engine::{End, Launch, Process, Tid};
 use verde_sys::signals;
 
 fn at_hold() -> (common::Program, Process, common::Output) {
@@ -52,4 +53,93 @@ fn a_killed_snapshot_is_lost_and_the_program_unharmed() {
     });
     assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
     assert!(output.text().starts_with("sum "));
+}
+
+/// Saves the program that has something of its surroundings.
+fn outside(kind: &str) -> Option<Result<Vec<Warning>, Error>> {
+    let program = compile("ck_outside.c", &["-O1"]);
+    let (mut process, _) = program.launch_with(&[kind], transparent());
+    let hold = program.address(&process, "hold");
+    exec(&mut process, hold);
+    process.resume_all().expect("resumed");
+    if next(&mut process).ended().is_some() {
+        return None;
+    }
+    let saved = Snapshot::take(&mut process, &Options::default());
+    let warnings = saved.map(|(_, warnings)| warnings);
+    assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0), "unharmed");
+    Some(warnings)
+}
+
+#[test]
+fn what_does_not_come_back_is_one_warning_each() {
+    let warned = |kind| outside(kind).expect("it runs").expect("saved");
+    assert!(matches!(warned("socket").as_slice(), [Warning::Sockets(list)] if list.len() == 1));
+    assert!(matches!(warned("child").as_slice(), [Warning::Children(list)] if list.len() == 1));
+    assert_eq!(warned("lock"), [Warning::RecordLocks]);
+}
+
+#[test]
+fn io_uring_is_refused() {
+    // Some kernels have it switched off.
+    if let Some(saved) = outside("ring") {
+        let error = saved.expect_err("refused");
+        assert!(error.to_string().contains("io_uring"), "{error}");
+    }
+}
+
+#[test]
+fn a_kill_at_any_moment_is_a_clear_error() {
+    let program = compile("ck_held.c", &["-O1"]);
+    let mut ended = 0;
+    for round in 0..60 {
+        let (mut process, _) = program.launch_with(&[], transparent());
+        let hold = program.address(&process, "hold");
+        exec(&mut process, hold);
+        process.resume_all().expect("resumed");
+        next(&mut process);
+        let pid = process.pid();
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_micros(round * 20));
+            signals::send(pid, verde_sys::number::SIGKILL).expect("killed");
+        });
+        // Several, so that the kill comes in one of them.
+        let failed = (0..100).find_map(|_| {
+            let taken = Snapshot::take(&mut process, &Options::default());
+            taken.err()
+        });
+        killer.join().expect("the killer");
+        match failed {
+            Some(Error::Ended) => ended += 1,
+            Some(error) => panic!("round {round}: {error}"),
+            None => {}
+        }
+        let stop = next(&mut process);
+        assert_eq!(stop.ended(), Some(End::Killed(9)), "round {round}");
+    }
+    assert!(ended > 0, "never in the middle");
+}
+
+#[test]
+fn a_group_of_its_own_keeps_its_id() {
+    let program = compile("ck_calls.c", &["-O1"]);
+    let launch = Launch {
+        program: program.path.clone(),
+        own_group: true,
+        ..Launch::default()
+    };
+    let mut process = Process::launch(&launch, transparent()).expect("launched");
+    let hold = program.address(&process, "hold");
+    exec(&mut process, hold);
+    process.resume_all().expect("resumed");
+    next(&mut process);
+    let pid = process.pid();
+    let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    for _ in 0..2 {
+        let restored = snapshot.restore(&mut process, None).expect("restored");
+        assert_eq!(restored.warnings, []);
+        assert_eq!(process.pid(), pid);
+        assert_eq!(verde_sys::task::group(pid).expect("a group"), pid);
+    }
+    assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
 }

@@ -4,7 +4,7 @@ use crate::diagnostics::Format;
 use crate::monitors::MonitorSetup;
 use crate::paint::Paint;
 use crate::suppress::Suppressions;
-use crate::{Exit, human, junit, sarif};
+use crate::{Exit, Web, human, junit, sarif};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::File;
@@ -30,6 +30,7 @@ pub struct CheckCommand {
     pub timeout: Option<Duration>,
     pub stop_on_violation: bool,
     pub error_exitcode: u8,
+    pub web: Web,
     pub program: PathBuf,
     pub args: Vec<OsString>,
 }
@@ -82,7 +83,9 @@ impl Report {
 }
 
 /// Runs a program under its properties to the end.
-pub fn check(c: &CheckCommand, interruption: &Interruption) -> Exit {
+pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
+    let web = std::mem::take(&mut c.web);
+    let c = &c;
     let mut suppressions = Suppressions::default();
     for path in &c.suppress {
         if let Err(e) = suppressions.read(path) {
@@ -119,6 +122,9 @@ pub fn check(c: &CheckCommand, interruption: &Interruption) -> Exit {
     if let Err(exit) = c.monitors.load(&mut debugger, output) {
         return exit;
     }
+    if let Err(e) = web.open(&mut debugger) {
+        return complain(&e.to_string());
+    }
     let limits = Limits {
         timeout: c.timeout,
         stop_on_violation: c.stop_on_violation,
@@ -127,6 +133,10 @@ pub fn check(c: &CheckCommand, interruption: &Interruption) -> Exit {
         Ok(outcome) => outcome,
         Err(e) => return complain(&e.to_string()),
     };
+    if debugger.is_watched() && !outcome.interrupted {
+        complain("the run is over; the page stays until ^C");
+        debugger.attend(interruption);
+    }
     drop(debugger);
     finish(c, &outcome, &report.borrow())
 }

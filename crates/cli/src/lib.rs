@@ -13,6 +13,7 @@ mod prompt;
 mod replay;
 mod sarif;
 mod suppress;
+mod web;
 
 pub use check::{CheckCommand, RecordCommand, check, record};
 pub use diagnostics::Format;
@@ -23,3 +24,4 @@ pub use monitors::MonitorSetup;
 pub use prompt::{DebugCommand, Given, Target, debug};
 pub use replay::{Interrupt, ReplayCommand, replay};
 pub use verde_session::debug::{Automation, Interruption, Often};
+pub use web::Web;

@@ -2,8 +2,8 @@
 
 use crate::diagnostics::{self, Format};
 use crate::exit::Exit;
-use crate::human;
 use crate::paint::Paint;
+use crate::{Web, human};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -23,6 +23,7 @@ pub struct ReplayCommand {
     pub history: usize,
     pub block_limit: Duration,
     pub error_exitcode: u8,
+    pub web: Web,
     /// `-` is standard input.
     pub trace: PathBuf,
 }
@@ -37,7 +38,9 @@ pub struct Interrupt {
     pub violated: AtomicBool,
 }
 
-pub fn replay(c: &ReplayCommand, interrupt: &Interrupt) -> Exit {
+pub fn replay(mut c: ReplayCommand, interrupt: &Interrupt) -> Exit {
+    let web = std::mem::take(&mut c.web);
+    let c = &c;
     let loader = Loader {
         properties: c.properties.clone(),
         functions: c.functions.clone(),
@@ -76,7 +79,14 @@ pub fn replay(c: &ReplayCommand, interrupt: &Interrupt) -> Exit {
         out.row(&row);
     };
     let outcome = match Replay::new(set, c.show, c.history, &mut sink) {
-        Ok(replay) => replay.run(reader, &interrupt.wanted),
+        Ok(mut replay) => {
+            let title = c.trace.display().to_string();
+            if let Err(e) = web.open_for(|| replay.open_board(&title)) {
+                eprintln!("verde: {e}");
+                return Exit::ERROR;
+            }
+            replay.run(reader, &interrupt.wanted)
+        }
         Err(e) => Outcome {
             error: Some(e),
             ..Outcome::default()

@@ -44,6 +44,10 @@ impl Process {
             ));
         }
         let leader = self.threads.get(&self.pid);
+        let killed = |h: Happening| matches!(h, Happening::Exit(status) if status & 0x7f != 0);
+        if leader.is_some_and(|t| t.happening.is_some_and(killed)) {
+            return Err(Error::Gone);
+        }
         if leader.is_none_or(|t| t.exiting || t.state == State::Exiting) {
             return Err(Error::NotNow("the program's first thread has ended"));
         }

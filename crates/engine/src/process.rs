@@ -126,6 +126,7 @@ impl Process {
         let pin = Pin::new();
         let launch = Launch {
             program: launch.program.clone(),
+            name: launch.name.clone(),
             args: launch.args.clone(),
             env: launch.env.clone(),
             cwd: launch.cwd.clone(),

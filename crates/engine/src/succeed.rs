@@ -166,7 +166,7 @@ impl Process {
         for tid in tids.into_iter().filter(|t| *t != self.pid) {
             reap(tid);
         }
-        reap(self.pid);
+        self.reap_first_thread();
         self.threads.clear();
         self.queue.clear();
         self.ready.clear();
@@ -174,6 +174,29 @@ impl Process {
         self.parked.clear();
         self.end = Some(End::Killed(number::SIGKILL));
         Ok(())
+    }
+
+    /// Waits for the end of the killed process, seeing threads off that were
+    /// born at the last moment.
+    fn reap_first_thread(&self) {
+        loop {
+            match wait::try_task(self.pid) {
+                Ok(Some(status)) if status.is_end() => return,
+                Ok(Some(_)) => {
+                    let _ = ptrace::resume(self.pid, ptrace::Go::Continue, 0);
+                }
+                Ok(None) => {
+                    let threads = procfs::threads(self.pid).unwrap_or_default();
+                    for tid in threads.into_iter().filter(|t| *t != self.pid) {
+                        if let Ok(Some(_)) = wait::try_task(tid) {
+                            let _ = ptrace::resume(tid, ptrace::Go::Continue, 0);
+                        }
+                    }
+                    std::thread::yield_now();
+                }
+                Err(_) => return,
+            }
+        }
     }
 
     /// Goes on with a copy of the process of then. `tids` gives for each

@@ -88,7 +88,13 @@ pub fn print_argument(value: &Value, scope: &dyn Scope, options: &PrintOptions) 
         false => None,
     };
     let (head, is_empty) = match &pretty {
-        Some(text @ (Pretty::Text(..) | Pretty::Missing(_))) => return printer.pretty(text, 0),
+        Some(
+            text @ (Pretty::Text(..)
+            | Pretty::Missing(_)
+            | Pretty::Prefixed(..)
+            | Pretty::Same(_)
+            | Pretty::Wrapped(..)),
+        ) => return printer.pretty(text, 0),
         Some(Pretty::Items(head, items, _)) => (head.as_str(), items.is_empty()),
         Some(Pretty::Pairs(head, pairs, _)) => (head.as_str(), pairs.is_empty()),
         Some(Pretty::Fields(head, fields, _)) => (head.as_str(), fields.is_empty()),
@@ -552,6 +558,11 @@ impl Printer<'_> {
                 string(bytes, *width, limit, self.options.repeats, *more)
             }
             Pretty::Missing(why) => missing(why),
+            Pretty::Prefixed(text, inner) => format!("{text}{}", self.pretty_inside(inner, depth)),
+            Pretty::Same(value) => self.value(value, depth + 1, false),
+            Pretty::Wrapped(head, value) => {
+                format!("{head} = {{ {} }}", self.value(value, depth + 1, false))
+            }
             Pretty::Slice(name, array) => format!("{name} {}", self.value(array, depth + 1, false)),
             Pretty::Items(head, items, more) => {
                 let text = |v: &Value| self.value(v, depth + 1, false);

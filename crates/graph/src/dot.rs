@@ -41,8 +41,12 @@ pub fn dot(p: &Property) -> String {
     out
 }
 
-fn quote(text: &str) -> String {
-    let mut out = String::from("\"");
+pub(crate) fn quote(text: &str) -> String {
+    format!("\"{}\"", escape(text))
+}
+
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::new();
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
@@ -51,6 +55,5 @@ fn quote(text: &str) -> String {
             c => out.push(c),
         }
     }
-    out.push('"');
     out
 }

@@ -11,8 +11,10 @@ pub struct Edge {
 }
 
 /// One outcome of one transition.
-#[derive(PartialEq)]
 pub struct Label {
+    /// The transitions that it stands for, by their place in their state and whether they
+    /// succeed.
+    pub of: Vec<(usize, bool)>,
     /// `after fopen(ret as file)`.
     pub event: String,
     /// `[N < maxSize]`, `[not N < maxSize]`.
@@ -22,6 +24,10 @@ pub struct Label {
 }
 
 impl Label {
+    fn reads_as(&self, other: &Label) -> bool {
+        self.event == other.event && self.guard == other.guard && self.code == other.code
+    }
+
     pub fn lines(&self) -> impl Iterator<Item = (Part, &str)> {
         std::iter::once((Part::Event, self.event.as_str()))
             .chain(self.guard.as_deref().map(|g| (Part::Guard, g)))
@@ -47,7 +53,7 @@ pub fn edges(p: &Property) -> Vec<Edge> {
     let mut edges: Vec<Edge> = Vec::new();
     let mut known: HashMap<(usize, usize), usize> = HashMap::new();
     for (from, s) in p.states.iter().enumerate() {
-        for t in &s.transitions {
+        for (place, t) in s.transitions.iter().enumerate() {
             for (success, outcome) in [(true, &t.success), (false, &t.failure)] {
                 let Some(o) = outcome else { continue };
                 let mut code = o.block.map(|b| code(p, b)).unwrap_or_default();
@@ -55,6 +61,7 @@ pub fn edges(p: &Property) -> Vec<Edge> {
                     code.push(format!("{a}()"));
                 }
                 let label = Label {
+                    of: vec![(place, success)],
                     event: cut(&t.label),
                     guard: guard(p, t, success),
                     code,
@@ -70,8 +77,10 @@ pub fn edges(p: &Property) -> Vec<Edge> {
                 });
                 // A state that is defined twice repeats its transitions.
                 let labels = &mut edges[at].labels;
-                if labels.len() < LABELS && !labels.contains(&label) {
-                    labels.push(label);
+                match labels.iter().position(|l| l.reads_as(&label)) {
+                    Some(same) => labels[same].of.extend(label.of),
+                    None if labels.len() < LABELS => labels.push(label),
+                    None => {}
                 }
             }
         }

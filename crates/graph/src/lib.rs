@@ -3,6 +3,7 @@
 mod dot;
 mod labels;
 mod layout;
+pub mod live;
 mod svg;
 
 pub use dot::dot;

@@ -197,6 +197,8 @@ pub enum Went<'a> {
 /// Most events that [`Core::expect`] looks at together: more do not fit into
 /// what a processor can wait for at once.
 const TOGETHER: usize = 16;
+/// So few slices are in the caches anyway.
+const FEW: u64 = 1 << 14;
 
 impl Core {
     /// Reads what the events will need, without a wait between one and the next.
@@ -204,6 +206,9 @@ impl Core {
         &self,
         events: impl Iterator<Item = (&'a Direct, &'a [Option<Arg<'a>>])>,
     ) {
+        if self.slices.live() < FEW {
+            return;
+        }
         let mut expected = [(0, 0); TOGETHER];
         let mut n = 0;
         let hash = |(d, args): (&Direct, _)| {

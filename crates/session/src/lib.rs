@@ -3,6 +3,7 @@
 //! The stream is a recorded trace. Reports are rows ([`report::Row`]) that any
 //! front end can show or write as JSON.
 
+pub mod board;
 pub mod debug;
 mod fast_line;
 mod json;
@@ -10,6 +11,7 @@ mod lines;
 mod properties;
 mod recorder;
 pub mod replay;
+mod replay_board;
 pub mod report;
 mod router;
 mod rows;

@@ -15,6 +15,12 @@ pub enum Line {
     End,
 }
 
+/// The first whole line of what a reader has at hand, without its newline.
+pub fn at_hand(available: &[u8]) -> Option<&[u8]> {
+    let end = memchr::memchr(b'\n', available)?;
+    (end <= LONGEST).then(|| &available[..end])
+}
+
 /// Reads the next line into `buffer`, without its newline.
 pub fn next_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Line> {
     buffer.clear();

@@ -2,8 +2,8 @@
 
 use crate::json::Object;
 use crate::report::{EndedRow, TakenRow};
-use verde_monitor::{Failure, Observer, Slices, SlotRef, Step, Violation};
-use verde_property::Verdict;
+use verde_monitor::{Branch, Failure, Observer, Slices, SlotRef, Step, Violation};
+use verde_property::{StateId, Verdict};
 
 #[derive(Default)]
 pub struct Recorder {
@@ -16,6 +16,19 @@ pub struct Recorder {
     pub violations: Vec<Found>,
     pub printed: Vec<String>,
     pub failures: Vec<Failure>,
+    /// The transition that was taken last, at whatever event.
+    pub last: Option<Taken>,
+}
+
+/// A transition that a slice took.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    pub slice: SlotRef,
+    pub created: u64,
+    pub from: StateId,
+    pub to: StateId,
+    pub transition: usize,
+    pub branch: Branch,
 }
 
 /// A violation, with all that must be noted before the slice may be gone.
@@ -45,6 +58,14 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn transition_taken(&mut self, slices: &Slices, step: &Step) {
+        self.last = Some(Taken {
+            slice: step.slice,
+            created: slices.created(step.slice),
+            from: step.from,
+            to: step.to,
+            transition: step.transition,
+            branch: step.branch,
+        });
         if !self.rows {
             return;
         }

@@ -1,14 +1,15 @@
 //! Properties over a saved trace, without a process.
 
-use crate::lines::{Line, next_line};
+use crate::lines::{Line, at_hand, next_line};
 use crate::properties::LoadedSet;
 use crate::recorder::Recorder;
+use crate::replay_board::Watch;
 use crate::report::*;
-use crate::router::{Route, Router, arguments};
+use crate::router::{ArgList, Route, Router, arguments};
 use crate::rows::{event_row, final_property, violation_row};
 use crate::trace::{self, Strings};
 use smallvec::SmallVec;
-use std::io::BufRead;
+use std::io::{BufRead, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use verde_monitor::{Event, Failure, FinalVerdict, Monitor, Options};
@@ -71,22 +72,42 @@ pub fn describe(f: &Failure) -> String {
     }
 }
 
-struct One {
-    monitor: Monitor,
-    recorder: Recorder,
-    violations: u64,
+pub(crate) struct One {
+    pub monitor: Monitor,
+    pub recorder: Recorder,
+    pub violations: u64,
+}
+
+/// Most lines that are read before the first of them is applied.
+const TOGETHER: usize = 16;
+
+/// A line that was read. A few of them lie on the stack.
+#[allow(clippy::large_enum_variant)]
+enum Read<'a> {
+    Blank,
+    /// With the line itself, for who watches.
+    Event(trace::TraceEvent<'a>, SmallVec<[Call<'a>; 1]>, &'a [u8]),
+    Wrong(String),
+}
+
+/// An event for one monitor.
+struct Call<'a> {
+    route: Route,
+    args: ArgList<'a>,
 }
 
 /// Monitors and what they have seen. Rows go to the sink as they come.
 pub struct Replay<'s> {
-    ones: Vec<One>,
-    host: PythonHost,
+    pub(crate) ones: Vec<One>,
+    pub(crate) host: PythonHost,
     router: Router,
     show: Show,
     history: usize,
     sink: &'s mut dyn FnMut(Row),
     outcome: Outcome,
     events: u64,
+    /// Somebody watches.
+    pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl<'s> Replay<'s> {
@@ -106,6 +127,7 @@ impl<'s> Replay<'s> {
             sink,
             outcome: Outcome::default(),
             events: 0,
+            watch: None,
         };
         for p in set.properties {
             let mut recorder = Recorder {
@@ -142,6 +164,22 @@ impl<'s> Replay<'s> {
                 self.outcome.interrupted = true;
                 break;
             }
+            // Lines that are there already go together; nobody waits for more of them.
+            let used = match reader.fill_buf() {
+                Ok(available) => self.lines_at_hand(available),
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) => {
+                    self.outcome.error = Some(ReplayError::Read(e));
+                    break;
+                }
+            };
+            reader.consume(used);
+            if self.outcome.error.is_some() {
+                break;
+            }
+            if used > 0 {
+                continue;
+            }
             let line = match next_line(&mut reader, &mut buffer) {
                 Ok(line) => line,
                 Err(e) => {
@@ -159,32 +197,91 @@ impl<'s> Replay<'s> {
                     break;
                 }
             };
-            self.outcome.lines += 1;
-            if self.outcome.lines == 1 && buffer.starts_with("\u{feff}".as_bytes()) {
-                buffer.drain(..3);
-            }
-            if buffer.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
             let strings = Strings::with_capacity(0);
-            match trace::parse(&buffer, &strings) {
-                Ok(event) => {
-                    self.event(&event);
-                    if self.outcome.error.is_some() {
-                        break;
-                    }
-                }
-                Err(_) if last => {
-                    self.outcome.cut = true;
-                    break;
-                }
-                Err(e) => {
-                    self.malformed(e.to_string());
-                    break;
-                }
+            let read = self.read(&buffer, self.outcome.lines == 0, &strings);
+            if last && matches!(read, Read::Wrong(_)) {
+                self.outcome.lines += 1;
+                self.outcome.cut = true;
+                break;
+            }
+            self.line(read);
+            if self.outcome.error.is_some() {
+                break;
             }
         }
-        self.finish()
+        self.finish(stop)
+    }
+
+    /// Applies some of the whole lines in `available`; returns how many bytes they take.
+    /// The monitors hear of all these events before the first is applied.
+    fn lines_at_hand(&mut self, available: &[u8]) -> usize {
+        let strings = Strings::with_capacity(0);
+        let mut lines: SmallVec<[Read; TOGETHER]> = SmallVec::new();
+        let mut used = 0;
+        while lines.len() < TOGETHER
+            && let Some(line) = at_hand(&available[used..])
+        {
+            used += line.len() + 1;
+            let first = self.outcome.lines == 0 && lines.is_empty();
+            lines.push(self.read(line, first, &strings));
+        }
+        for (monitor, one) in self.ones.iter().enumerate() {
+            let events = lines.iter().flat_map(|l| match l {
+                Read::Event(_, calls, _) => &calls[..],
+                _ => &[],
+            });
+            let own = events.filter(|c| c.route.monitor == monitor);
+            one.monitor.expect(own.map(|c| (c.route.spec, &c.args[..])));
+        }
+        for line in lines {
+            self.line(line);
+            if self.outcome.error.is_some() {
+                break;
+            }
+        }
+        used
+    }
+
+    /// Reads a line; `first`: the first of the trace.
+    fn read<'a>(&self, line: &'a [u8], first: bool, strings: &'a Strings) -> Read<'a> {
+        let mark = "\u{feff}".as_bytes();
+        let line = match line.strip_prefix(mark) {
+            Some(rest) if first => rest,
+            _ => line,
+        };
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Read::Blank;
+        }
+        match trace::parse(line, strings) {
+            Ok(event) => {
+                let routes = self.router.find(&event).iter();
+                let calls = routes.map(|route| {
+                    let property = self.ones[route.monitor].monitor.property();
+                    Call {
+                        route: *route,
+                        args: arguments(&event, &property.event(route.spec).params),
+                    }
+                });
+                let calls = calls.collect();
+                Read::Event(event, calls, line)
+            }
+            Err(e) => Read::Wrong(e.to_string()),
+        }
+    }
+
+    fn line(&mut self, read: Read) {
+        self.outcome.lines += 1;
+        match read {
+            Read::Blank => {}
+            Read::Event(event, calls, line) => {
+                let n = self.event(&event, &calls);
+                if let Some(watch) = &mut self.watch {
+                    watch.event(n, event.time, line);
+                    self.tend_board();
+                }
+            }
+            Read::Wrong(detail) => self.malformed(detail),
+        }
     }
 
     fn malformed(&mut self, detail: String) {
@@ -194,9 +291,9 @@ impl<'s> Replay<'s> {
         });
     }
 
-    fn event(&mut self, e: &trace::TraceEvent) {
-        let routes: SmallVec<[Route; 4]> = self.router.find(e).into();
-        if routes.is_empty() {
+    /// Applies an event; its number.
+    fn event(&mut self, e: &trace::TraceEvent, calls: &[Call]) -> u64 {
+        if calls.is_empty() {
             self.outcome.skipped += 1;
         }
         // With every slice after every event, a property shows that it saw nothing.
@@ -205,13 +302,12 @@ impl<'s> Replay<'s> {
         }
         let n = e.n.unwrap_or(self.outcome.lines);
         let mut relevant = false;
-        for route in &routes {
+        for Call { route, args } in calls {
             let one = &mut self.ones[route.monitor];
-            let args = arguments(e, &one.monitor.property().event(route.spec).params);
             let event = Event {
                 n,
                 spec: route.spec,
-                args: &args,
+                args,
                 tid: e.tid,
                 time: e.time,
                 loc: e.loc,
@@ -226,10 +322,11 @@ impl<'s> Replay<'s> {
                 self.rows(monitor, n, e);
             }
         } else {
-            for route in &routes {
-                self.rows(route.monitor, n, e);
+            for call in calls {
+                self.rows(call.route.monitor, n, e);
             }
         }
+        n
     }
 
     fn rows(&mut self, monitor: usize, n: u64, e: &trace::TraceEvent) {
@@ -276,6 +373,9 @@ impl<'s> Replay<'s> {
             one.violations += 1;
             self.outcome.violated = true;
             let row = violation_row(&one.monitor, found, self.history, tid, loc);
+            if let Some(watch) = &mut self.watch {
+                watch.violation(&row);
+            }
             (self.sink)(Row::Violation(row));
         }
     }
@@ -289,23 +389,26 @@ impl<'s> Replay<'s> {
         }
     }
 
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self, stop: &AtomicBool) -> Outcome {
         if self.outcome.error.is_some() {
+            self.attend(stop);
             return self.outcome;
         }
         let complete = !self.outcome.cut && !self.outcome.interrupted;
         let mut properties = Vec::new();
-        for mut one in self.ones {
+        for one in &mut self.ones {
             one.recorder.clear();
             let verdict = one.monitor.finish(complete, &mut one.recorder);
             for found in one.recorder.violations.drain(..) {
                 one.violations += 1;
                 let row = violation_row(&one.monitor, found, self.history, None, None);
+                if let Some(watch) = &mut self.watch {
+                    watch.violation(&row);
+                }
                 (self.sink)(Row::Violation(row));
             }
             self.outcome.violated |= verdict == FinalVerdict::False;
             properties.push(final_property(&one.monitor, verdict, one.violations));
-            one.monitor.discard(&mut self.host);
         }
         (self.sink)(Row::Final(FinalRow {
             events: self.events,
@@ -313,6 +416,10 @@ impl<'s> Replay<'s> {
             properties,
             program: None,
         }));
+        self.attend(stop);
+        for one in self.ones {
+            one.monitor.discard(&mut self.host);
+        }
         self.outcome
     }
 }

@@ -38,6 +38,7 @@ const PROPERTIES: &[Shipped] = &[
     shipped!("fd"),
     shipped!("file"),
     shipped!("glib_iter"),
+    shipped!("leak"),
     shipped!("lock_order" with functions),
     shipped!("malloc"),
     shipped!("mutex"),

@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 pub struct Launch {
     /// Program: a path, or a name searched in PATH.
     pub program: PathBuf,
+    /// The name it sees as its own; `None` for the path.
+    pub name: Option<OsString>,
     /// Arguments after the program's name.
     pub args: Vec<OsString>,
     /// The whole environment; `None` for the debugger's own.
@@ -75,7 +77,8 @@ fn find(program: &Path) -> Result<PathBuf> {
 
 fn prepare(launch: &Launch) -> Result<Prepared> {
     let path = find(&launch.program)?;
-    let mut args = vec![c_string(launch.program.as_os_str())?];
+    let name = launch.name.as_deref();
+    let mut args = vec![c_string(name.unwrap_or(launch.program.as_os_str()))?];
     for arg in &launch.args {
         args.push(c_string(arg)?);
     }

@@ -3,7 +3,7 @@
 //! Real-time signals are ordinary numbers here (32..=64).
 
 use crate::error::{Result, SysError};
-use crate::{Addr, Tid};
+use crate::{Addr, Tid, procfs};
 
 /// What a wait status says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,16 +92,49 @@ pub fn any(block: bool) -> Result<Option<(Tid, WaitStatus)>> {
     wait(-1, block)
 }
 
-/// Waits for one tracee. EINTR is retried.
+/// Waits for one tracee. EINTR is retried. A first thread that is dead while
+/// others of its process are not says nothing before they are reaped: ESRCH.
 pub fn task(tid: Tid) -> Result<WaitStatus> {
     loop {
-        match wait(tid.0, true) {
-            Ok(Some((_, status))) => return Ok(status),
-            Ok(None) => continue,
-            Err(e) if e.errno == libc::EINTR => continue,
-            Err(e) => return Err(e),
+        if let Some(status) = try_task(tid)? {
+            return Ok(status);
+        }
+        if next_to_report()? != tid {
+            if is_dead(tid) {
+                return Err(SysError {
+                    call: "waitpid",
+                    errno: libc::ESRCH,
+                });
+            }
+            std::thread::yield_now();
         }
     }
+}
+
+/// Waits until some tracee has something to report, which it still has then.
+fn next_to_report() -> Result<Tid> {
+    let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL | libc::__WNOTHREAD;
+    loop {
+        // SAFETY: siginfo is plain data, filled in by the call.
+        let done = unsafe {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            let done = libc::waitid(libc::P_ALL, 0, &mut info, options);
+            (done == 0).then(|| info.si_pid())
+        };
+        match done {
+            Some(tid) => return Ok(Tid(tid)),
+            None => match SysError::last("waitid") {
+                e if e.errno == libc::EINTR => {}
+                e => return Err(e),
+            },
+        }
+    }
+}
+
+/// The task has ended, whether or not that can be reported yet.
+fn is_dead(tid: Tid) -> bool {
+    let stat = procfs::Stat::open(tid, tid).ok();
+    !matches!(stat.and_then(|s| s.state()), Some(state) if state != 'Z' && state != 'X')
 }
 
 /// Looks at one tracee without blocking.

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::monitor_args::{CheckArgs, MonitorArgs, RecordArgs};
+use crate::web_args::WebArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -100,6 +101,8 @@ struct CommandArgs {
     batch: bool,
     #[command(flatten)]
     monitors: MonitorArgs,
+    #[command(flatten)]
+    web: WebArgs,
 }
 
 impl CommandArgs {
@@ -109,6 +112,7 @@ impl CommandArgs {
             commands: files.chain(self.ex.into_iter().map(Given::Line)).collect(),
             batch: self.batch,
             monitors: self.monitors.into(),
+            web: self.web.into(),
             target,
         }
     }
@@ -120,6 +124,12 @@ impl CommandArgs {
 pub struct DebugArgs {
     #[command(flatten)]
     commands: CommandArgs,
+    /// Run the program in a user and PID namespace: restoring a checkpoint keeps ids without root
+    #[arg(long)]
+    namespace: bool,
+    /// Let the program's malloc use huge pages: checkpoints of much memory are faster
+    #[arg(long)]
+    huge_pages: bool,
     program: PathBuf,
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
@@ -171,6 +181,8 @@ pub struct ReplayArgs {
     /// Exit code when a property is violated
     #[arg(long, value_name = "N", default_value_t = Exit::VIOLATED)]
     error_exitcode: u8,
+    #[command(flatten)]
+    web: WebArgs,
     /// The trace: one JSON object per line; `-` reads standard input
     #[arg(value_name = "TRACE.jsonl")]
     trace: PathBuf,
@@ -246,6 +258,7 @@ impl From<ReplayArgs> for ReplayCommand {
             history: a.history,
             block_limit: Duration::from_secs_f64(a.block_timeout),
             error_exitcode: a.error_exitcode,
+            web: a.web.into(),
             trace: a.trace,
         }
     }
@@ -253,7 +266,15 @@ impl From<ReplayArgs> for ReplayCommand {
 
 impl From<DebugArgs> for DebugCommand {
     fn from(a: DebugArgs) -> DebugCommand {
-        a.commands.for_target(Target::Program(a.program, a.args))
+        let mut command = a.commands.for_target(Target::Program(a.program, a.args));
+        let settings = [
+            (a.namespace, "set namespace on"),
+            (a.huge_pages, "set huge-pages on"),
+        ];
+        for (_, line) in settings.into_iter().filter(|(wanted, _)| *wanted) {
+            command.commands.insert(0, Given::Line(line.to_owned()));
+        }
+        command
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod monitor_args;
+mod web_args;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, Parser};
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
         );
         std::process::exit(Exit::ERROR.0.into());
     }));
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::try_parse_from(web_args::joined(std::env::args_os())) {
         Ok(a) => a,
         Err(e) => {
             let _ = e.print();
@@ -79,7 +80,7 @@ fn run(command: Command) -> Exit {
         Command::Lint(a) => {
             verde_cli::lint(&a.into(), &mut std::io::stdout().lock()).unwrap_or(Exit::ERROR)
         }
-        Command::Check(a) => verde_cli::check(&a.into(), &until_interrupted()),
+        Command::Check(a) => verde_cli::check(a.into(), &until_interrupted()),
         Command::Record(a) => verde_cli::record(&a.into(), &until_interrupted()),
         Command::Debug(a) => verde_cli::debug(a.into()),
         Command::Attach(a) => verde_cli::debug(a.into()),
@@ -89,7 +90,7 @@ fn run(command: Command) -> Exit {
             let interrupt = Arc::new(Interrupt::default());
             // Without the handler ^C simply kills the replay.
             let _ = on_interrupt(interrupt.clone(), command.error_exitcode);
-            verde_cli::replay(&command, &interrupt)
+            verde_cli::replay(command, &interrupt)
         }
         Command::Completions { shell } => {
             clap_complete::generate(

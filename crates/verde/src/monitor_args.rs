@@ -1,6 +1,7 @@
 //! Options that concern properties on a running program.
 
 use crate::args::{FormatArg, ShowArg, seconds};
+use crate::web_args::WebArgs;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -112,6 +113,8 @@ pub struct CheckArgs {
     /// Exit code when a property is violated
     #[arg(long, value_name = "N", default_value_t = Exit::VIOLATED)]
     error_exitcode: u8,
+    #[command(flatten)]
+    web: WebArgs,
     program: PathBuf,
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
@@ -141,6 +144,7 @@ impl From<CheckArgs> for CheckCommand {
             timeout: a.timeout.map(Duration::from_secs_f64),
             stop_on_violation: a.stop_on_violation,
             error_exitcode: a.error_exitcode,
+            web: a.web.into(),
             program: a.program,
             args: a.args,
         }

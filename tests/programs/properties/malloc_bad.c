@@ -5,7 +5,7 @@
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     printf("%s\n", what);
-    char *p = malloc(100); // BAD leak
+    char *p = malloc(100);
     p[0] = 'x';
     if (!strcmp(what, "twice")) {
         free(p);

@@ -2,8 +2,8 @@
 //! attached program.
 
 use super::reader::Completion;
-use crate::MonitorSetup;
 use crate::paint::Paint;
+use crate::{MonitorSetup, Web};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,10 @@ pub(super) trait Commands {
     fn source(&mut self, path: &Path) -> Result<Reply, Failure>;
     fn prompt(&self) -> String;
     fn completion(&self) -> Completion;
+    /// The debugger, if it is here and others watch and command it, too.
+    fn watched(&mut self) -> Option<&mut Debugger> {
+        None
+    }
     /// The session is over: a launched program ends, an attached one goes on.
     fn end(&mut self);
 }
@@ -27,6 +31,7 @@ pub(super) fn open(
     program: PathBuf,
     args: Vec<OsString>,
     monitors: &MonitorSetup,
+    web: Web,
 ) -> Result<Box<dyn Commands>, Failure> {
     // The program gets ^C itself, and its stop brings the prompt back.
     let pressed = Arc::new(AtomicBool::new(false));
@@ -34,14 +39,18 @@ pub(super) fn open(
     let out = Box::new(std::io::stdout());
     let mut debugger = Debugger::open(program, args, out)?;
     debugger.share_terminal();
-    prepare(monitors, &mut debugger)?;
+    prepare(monitors, web, &mut debugger)?;
     Ok(Box::new(debugger))
 }
 
 /// A debugger for a process that runs; it is stopped.
-pub(super) fn attach(pid: i32, monitors: &MonitorSetup) -> Result<Box<dyn Commands>, Failure> {
+pub(super) fn attach(
+    pid: i32,
+    monitors: &MonitorSetup,
+    web: Web,
+) -> Result<Box<dyn Commands>, Failure> {
     // Before anything that needs a thread: the process splits.
-    let remote = debug::attach(pid, |debugger| prepare(monitors, debugger))?;
+    let remote = debug::attach(pid, |debugger| prepare(monitors, web, debugger))?;
     let interrupt = remote.interrupt()?;
     let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])?;
     std::thread::spawn(move || {
@@ -54,12 +63,13 @@ pub(super) fn attach(pid: i32, monitors: &MonitorSetup) -> Result<Box<dyn Comman
 }
 
 /// What is wrong with properties was shown where it was found.
-fn prepare(monitors: &MonitorSetup, debugger: &mut Debugger) -> Result<(), Failure> {
+fn prepare(monitors: &MonitorSetup, web: Web, debugger: &mut Debugger) -> Result<(), Failure> {
     if Paint::stdout().on() && std::env::var_os("TERM").is_some_and(|t| t != "dumb") {
         debugger.use_colours();
     }
     let loaded = monitors.load(debugger, Output::Prompt);
-    loaded.map_err(|_| Failure("the properties cannot be used".to_owned()))
+    loaded.map_err(|_| Failure("the properties cannot be used".to_owned()))?;
+    web.open(debugger)
 }
 
 impl Commands for Debugger {
@@ -78,6 +88,10 @@ impl Commands for Debugger {
     fn completion(&self) -> Completion {
         let completer = self.completer();
         Box::new(move |line| completer.complete(line))
+    }
+
+    fn watched(&mut self) -> Option<&mut Debugger> {
+        self.is_watched().then_some(self)
     }
 
     fn end(&mut self) {}

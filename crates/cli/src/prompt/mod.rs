@@ -4,8 +4,9 @@
 mod history;
 mod local;
 mod reader;
+mod shared;
 
-use crate::{Exit, MonitorSetup};
+use crate::{Exit, MonitorSetup, Web};
 use local::Commands;
 use reader::Reader;
 use std::ffi::OsString;
@@ -14,13 +15,13 @@ use std::path::{Path, PathBuf};
 use verde_session::debug::{Failure, Reply};
 
 /// What `verde debug` was asked for.
-#[derive(Debug)]
 pub struct DebugCommand {
     /// The commands given on the command line, in order.
     pub commands: Vec<Given>,
     /// Ask nothing and end after the commands.
     pub batch: bool,
     pub monitors: MonitorSetup,
+    pub web: Web,
     pub target: Target,
 }
 
@@ -58,8 +59,10 @@ struct Prompt {
 /// a failure in a file ends that file, and makes a batch exit with 1.
 pub fn debug(command: DebugCommand) -> Exit {
     let opened = match command.target {
-        Target::Program(program, args) => local::open(program, args, &command.monitors),
-        Target::Process(pid) => local::attach(pid, &command.monitors),
+        Target::Program(program, args) => {
+            local::open(program, args, &command.monitors, command.web)
+        }
+        Target::Process(pid) => local::attach(pid, &command.monitors, command.web),
     };
     let debugger = match opened {
         Ok(debugger) => debugger,
@@ -118,7 +121,11 @@ impl Prompt {
     }
 
     fn line(&mut self, line: &str) -> Flow {
-        match self.run(line) {
+        let ran = self.run(line);
+        if let Some(debugger) = self.debugger.watched() {
+            debugger.show_on_board();
+        }
+        match ran {
             Ok(flow) => flow,
             Err(e) => {
                 self.failed = true;
@@ -146,6 +153,10 @@ impl Prompt {
             Ok(reader) => reader,
             Err(e) => return complain(&e.to_string()),
         };
+        if self.debugger.watched().is_some() {
+            drop(reader);
+            return self.share();
+        }
         while let Some(line) = reader.next(&self.debugger.prompt()) {
             let line = match line.trim() {
                 "" => match self.again.clone() {
@@ -156,6 +167,11 @@ impl Prompt {
             };
             if let Flow::Quit = self.line(&line) {
                 break;
+            }
+            // The line may have opened a page.
+            if self.debugger.watched().is_some() {
+                drop(reader);
+                return self.share();
             }
         }
     }

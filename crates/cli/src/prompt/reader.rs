@@ -69,6 +69,11 @@ impl Reader {
 
     /// The next line; `None` at the end of the input.
     pub fn next(&mut self, prompt: &str) -> Option<String> {
+        self.next_or(prompt, || {})
+    }
+
+    /// As `next`; `interrupted` hears of ^C at the line editor.
+    pub fn next_or(&mut self, prompt: &str, interrupted: impl Fn()) -> Option<String> {
         match self {
             Reader::Terminal(editor, history) => loop {
                 match editor.readline(prompt) {
@@ -80,7 +85,7 @@ impl Reader {
                         return Some(line);
                     }
                     // ^C gives up the line, not the session.
-                    Err(ReadlineError::Interrupted) => {}
+                    Err(ReadlineError::Interrupted) => interrupted(),
                     Err(_) => return None,
                 }
             },

@@ -1,6 +1,6 @@
 //! Containers of libstdc++.
 
-use super::{Pretty, Reader, SANE, first_pointer, path};
+use super::{Pretty, Reader, SANE, cpp_wrappers, first_pointer, path};
 use crate::text::Width;
 use crate::value::{Value, extend};
 use verde_symbols::{Kind, Language, Member, Memory, Type};
@@ -8,6 +8,9 @@ use verde_symbols::{Kind, Language, Member, Memory, Type};
 /// The meaning of a C++ value.
 pub(super) fn pretty(reader: &Reader, ty: &Type) -> Option<Pretty> {
     let name = ty.qualified_name()?;
+    if name.starts_with("__gnu_cxx::__normal_iterator<") {
+        return cpp_wrappers::iterator(reader);
+    }
     let rest = name.strip_prefix("std::")?;
     let rest = rest.strip_prefix("__cxx11::").unwrap_or(rest);
     let kind = rest.split('<').next()?;
@@ -15,22 +18,12 @@ pub(super) fn pretty(reader: &Reader, ty: &Type) -> Option<Pretty> {
         "basic_string" => {
             let data = reader.path(&["_M_dataplus", "_M_p"])?;
             let length = reader.number(&["_M_string_length"])?;
-            let unit = data.ty.strip().target()?.size().unwrap_or(1);
-            Some(reader.text(
-                data.to_address().ok()?,
-                length.checked_mul(unit)?,
-                Width::of(unit),
-            ))
+            text(reader, &data, length)
         }
         "basic_string_view" => {
             let data = reader.path(&["_M_str"])?;
             let length = reader.number(&["_M_len"])?;
-            let unit = data.ty.strip().target()?.size().unwrap_or(1);
-            Some(reader.text(
-                data.to_address().ok()?,
-                length.checked_mul(unit)?,
-                Width::of(unit),
-            ))
+            text(reader, &data, length)
         }
         "vector" => vector(reader),
         "map" | "multimap" => tree(reader, kind, true),
@@ -60,8 +53,26 @@ pub(super) fn pretty(reader: &Reader, ty: &Type) -> Option<Pretty> {
                 false,
             ))
         }
-        _ => None,
+        _ => cpp_wrappers::pretty(reader, ty, kind),
     }
+}
+
+/// Characters of any width, with the mark that a literal of them has.
+fn text(reader: &Reader, data: &Value, length: u64) -> Option<Pretty> {
+    let character = data.ty.strip().target()?;
+    let unit = character.size().unwrap_or(1);
+    let text = reader.text(
+        data.to_address().ok()?,
+        length.checked_mul(unit)?,
+        Width::of(unit),
+    );
+    let mark = match character.strip().name() {
+        Some("wchar_t") => "L",
+        Some("char16_t") => "u",
+        Some("char32_t") => "U",
+        _ => return Some(text),
+    };
+    Some(Pretty::Prefixed(mark.to_owned(), Box::new(text)))
 }
 
 fn vector(reader: &Reader) -> Option<Pretty> {
@@ -160,7 +171,7 @@ fn tuple(reader: &Reader) -> Option<Pretty> {
                 let held = base.ty.strip();
                 let member = held.members().into_iter().find(|m| !m.is_static)?;
                 let value = inner.part(member.ty, member.offset, reader.memory);
-                parts.push((format!("[{}]", parts.len()), value));
+                parts.push((format!("[{}]", parts.len() + 1), value));
             }
         }
         if parts.len() > 64 {
@@ -335,7 +346,7 @@ fn optional(reader: &Reader, ty: &Type) -> Option<Pretty> {
     let engaged = path(&payload, &["_M_engaged"], reader.memory)?
         .to_bool()
         .ok()?;
-    let name = crate::type_text::name_of(&held);
+    let name = cpp_wrappers::short_name(&held);
     if !engaged {
         let head = format!("std::optional<{name}> [no contained value]");
         return Some(Pretty::Fields(head, Vec::new(), false));

@@ -2,7 +2,9 @@
 //! member means what is known here.
 
 mod cpp;
+mod cpp_wrappers;
 mod rust;
+mod rust_btree;
 
 pub(crate) use cpp::virtual_base_offset;
 
@@ -21,6 +23,12 @@ pub(crate) enum Pretty {
     Pairs(String, Vec<(Value, Value)>, bool),
     /// A heading and named parts; whether there are more.
     Fields(String, Vec<(String, Value)>, bool),
+    /// A text or a value before which something is said.
+    Prefixed(String, Box<Pretty>),
+    /// One value, as it is.
+    Same(Box<Value>),
+    /// A heading and one value in braces of its own.
+    Wrapped(String, Box<Value>),
     /// A Rust slice: its type and its elements as an array.
     Slice(String, Value),
     /// Not readable, and why.

@@ -1,6 +1,6 @@
 //! Containers of Rust's standard library.
 
-use super::{Pretty, Reader, SANE, first_pointer, path};
+use super::{Pretty, Reader, SANE, first_pointer, path, rust_btree};
 use crate::text::Width;
 use crate::value::{Value, extend};
 use verde_symbols::{Kind, Memory, Type};
@@ -48,7 +48,40 @@ pub(super) fn pretty(reader: &Reader, ty: &Type) -> Option<Pretty> {
     if name.starts_with("std::collections::hash::set::HashSet<") {
         return swiss(reader, "HashSet", &["base", "map", "table"], false);
     }
+    if name.starts_with("alloc::collections::btree::map::BTreeMap<") {
+        return rust_btree::map(reader);
+    }
+    if name.starts_with("alloc::collections::btree::set::BTreeSet<") {
+        return rust_btree::set(reader);
+    }
+    if name == "std::ffi::os_str::OsString" {
+        let bytes = reader.path(&["inner", "inner"])?;
+        let start = first_pointer(&path(&bytes, &["buf"], reader.memory)?, reader.memory, 0)?;
+        let length = path(&bytes, &["len"], reader.memory)?.to_integer().ok()? as u64;
+        return Some(reader.text(start.to_address().ok()?, length, Width::Byte));
+    }
+    if name.starts_with("core::cell::Cell<") {
+        let value = reader.path(&["value", "value"])?;
+        return Some(fields("Cell".to_owned(), vec![("value", value)]));
+    }
+    if name.starts_with("core::cell::RefCell<") {
+        let borrow = reader.path(&["borrow", "value", "value"])?;
+        let head = format!("RefCell(borrow={})", borrow.to_integer().ok()?);
+        let value = reader.path(&["value", "value"])?;
+        return Some(fields(head, vec![("value", value), ("borrow", borrow)]));
+    }
+    if name.starts_with("core::num::nonzero::NonZero<") {
+        let value = reader.path(&["__0", "__0"])?;
+        return Some(Pretty::Same(Box::new(value)));
+    }
     None
+}
+
+fn fields(head: String, parts: Vec<(&str, Value)>) -> Pretty {
+    let named = parts
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value));
+    Pretty::Fields(head, named.collect(), false)
 }
 
 /// A ring buffer: elements from `head` on, around the end of the buffer.

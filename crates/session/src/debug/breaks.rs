@@ -169,6 +169,7 @@ impl Debugger {
 
     /// Libraries came or went: locations may mean more or less than before.
     pub(super) fn images_changed(&mut self) -> Result<()> {
+        self.hot.forget();
         if let Some(live) = &self.live {
             self.images.refresh(&live.process);
         }

@@ -46,6 +46,11 @@ impl Checkpoints {
         fitting.max_by_key(|(_, c)| event(c)).map(|(n, _)| *n)
     }
 
+    /// The user's, by rising number.
+    pub fn all(&self) -> &[(u32, Checkpoint)] {
+        &self.list
+    }
+
     /// The least number that is free.
     fn add(&mut self, checkpoint: Checkpoint) -> u32 {
         let taken = |n: &u32| self.list.iter().any(|(m, _)| m == n);

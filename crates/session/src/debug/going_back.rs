@@ -98,15 +98,13 @@ impl Debugger {
         };
         while self.automatic.list.len() > 2 && cost(&self.automatic.list) > self.automation.budget {
             let older = self.automatic.list.len().div_ceil(2);
-            let mut index = 0;
             let mut gone = Vec::new();
-            let kept = std::mem::take(&mut self.automatic.list);
-            for checkpoint in kept {
+            let all = std::mem::take(&mut self.automatic.list);
+            for (index, checkpoint) in all.into_iter().enumerate() {
                 match index < older && index % 2 == 0 {
                     true => gone.push(checkpoint),
                     false => self.automatic.list.push(checkpoint),
                 }
-                index += 1;
             }
             for checkpoint in gone {
                 self.forget_checkpoint(Some(checkpoint));

@@ -117,11 +117,20 @@ impl Debugger {
     /// Functions of a name: those with debug information, else those that
     /// only the linker knows.
     pub(super) fn functions(&self, name: &str) -> Result<Vec<(Arc<Module>, Function)>> {
+        self.functions_in(name, |_| true)
+    }
+
+    /// The same in some of the files.
+    pub(super) fn functions_in(
+        &self,
+        name: &str,
+        wanted: impl Fn(&Module) -> bool,
+    ) -> Result<Vec<(Arc<Module>, Function)>> {
         let query = FunctionQuery::parse(name);
         let mut described = Vec::new();
         let mut others = Vec::new();
         for loaded in self.images.loaded() {
-            if !query.fits_module(loaded.module.path()) {
+            if !query.fits_module(loaded.module.path()) || !wanted(&loaded.module) {
                 continue;
             }
             for function in loaded.module.functions(&query) {
@@ -133,11 +142,12 @@ impl Debugger {
                 list.push((loaded.module.clone(), function));
             }
         }
-        Ok(if described.is_empty() {
-            others
-        } else {
-            described
-        })
+        if described.is_empty() {
+            return Ok(others);
+        }
+        // What stands behind an indirect function is another than those of its name.
+        described.extend(others.into_iter().filter(|(_, f)| f.is_ifunc));
+        Ok(described)
     }
 
     /// The program takes a function of this name from a library.

@@ -24,6 +24,7 @@ mod handle;
 mod help;
 mod here;
 mod highlight;
+mod hot_scope;
 mod images;
 mod info;
 mod interrupts;
@@ -53,8 +54,8 @@ pub use failure::{Failure, Result};
 pub use going_back::{Automation, Often};
 pub use interrupts::Interrupts;
 pub use irv::{
-    Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Output, RunOutcome, TraceFile,
-    Warnings, lint_against,
+    Choices, Ending, Filter, Interruption, Irv, Limits, LoadFailure, Order, Output, PageOpener,
+    RunOutcome, TraceFile, Turn, Warnings, lint_against,
 };
 pub use remote::{Remote, RemoteInterrupt, attach};
 
@@ -72,6 +73,10 @@ use verde_expr::{Examine, Format, Value};
 /// A program under the debugger, before, while and after it runs.
 pub struct Debugger {
     program: PathBuf,
+    /// What the program sees as its own name: what the user wrote.
+    name: OsString,
+    /// Addresses stay random, as they are without a debugger.
+    keeps_aslr: bool,
     args: Vec<OsString>,
     images: Images,
     live: Option<Live>,
@@ -87,12 +92,16 @@ pub struct Debugger {
     settings: settings::Settings,
     attached: attached::Attached,
     interrupts: Interrupts,
+    hot: hot_scope::HotScopes,
     style: style::Style,
     terminal: terminal::Shared,
     automation: Automation,
     automatic: going_back::Automatic,
     /// The monitors, once there are some.
     irv: Option<Box<Irv>>,
+    /// Somebody watches the session.
+    watched: Option<Box<irv::Watched>>,
+    page: irv::Page,
     /// The beginning of a line that goes on.
     continued: String,
     /// Files of commands being read.
@@ -103,12 +112,16 @@ pub struct Debugger {
 impl Debugger {
     /// Opens a program; it is not started.
     pub fn open(program: PathBuf, args: Vec<OsString>, out: Box<dyn Write>) -> Result<Debugger> {
+        let name = program.clone().into_os_string();
+        let program = in_path(program);
         if let Err(e) = std::fs::metadata(&program) {
             return failure::failure(format!("{}: {}", program.display(), reason(&e)));
         }
         let images = Images::open(&program)?;
         Ok(Debugger {
             program,
+            name,
+            keeps_aslr: false,
             args,
             images,
             live: None,
@@ -128,11 +141,14 @@ impl Debugger {
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
             interrupts: Interrupts::default(),
+            hot: hot_scope::HotScopes::default(),
             style: style::Style::default(),
             terminal: terminal::Shared::default(),
             automation: Automation::default(),
             automatic: going_back::Automatic::default(),
             irv: None,
+            watched: None,
+            page: irv::Page::default(),
             continued: String::new(),
             nesting: 0,
             out,
@@ -167,6 +183,17 @@ impl Debugger {
     fn evaluate(&mut self, text: &str) -> Result<Value> {
         Ok(verde_expr::evaluate(text, &mut self.here())?)
     }
+}
+
+/// A bare name that is no file here is looked for as a shell would.
+fn in_path(program: PathBuf) -> PathBuf {
+    let bare = program.components().count() == 1 && program.parent() == Some("".as_ref());
+    if !bare || program.exists() {
+        return program;
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(&program));
+    found.into_iter().find(|p| p.is_file()).unwrap_or(program)
 }
 
 /// A failed system call without its number.

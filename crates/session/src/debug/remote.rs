@@ -13,12 +13,15 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::Duration;
 use verde_sys::guardian::{Side, split};
 
 /// Frames are commands and their answers; none is longer.
 const LONGEST: usize = 16 << 20;
+
+/// How often those who watch are served while no command comes.
+const BOARD: Duration = Duration::from_millis(10);
 
 /// What the visible process asks for, and what it is told.
 mod tag {
@@ -192,9 +195,19 @@ fn serve(pid: i32, channel: UnixStream, prepare: impl FnOnce(&mut Debugger) -> R
     let (frames, commands) = channel_of(&channel, debugger.interrupts());
     let completer = debugger.completer();
     let mut done = answer(&channel, &debugger, Ok(Reply::Next(None)));
-    while done.is_ok()
-        && let Ok(frame) = commands.recv()
-    {
+    while done.is_ok() {
+        let frame = match debugger.is_watched() {
+            true => commands.recv_timeout(BOARD),
+            false => commands.recv().map_err(RecvTimeoutError::from),
+        };
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(RecvTimeoutError::Timeout) => {
+                debugger.serve_board();
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
         done = match frame.tag {
             tag::COMPLETE => send(&channel, tag::NEXT, &completions(&completer, &frame.text)),
             tag::SOURCE => {
@@ -203,6 +216,7 @@ fn serve(pid: i32, channel: UnixStream, prepare: impl FnOnce(&mut Debugger) -> R
             }
             _ => {
                 let reply = debugger.execute(&frame.text);
+                debugger.show_on_board();
                 answer(&channel, &debugger, reply)
             }
         };

@@ -26,10 +26,13 @@ impl Debugger {
         self.end_process()?;
         let launch = Launch {
             program: std::path::absolute(&self.program)?,
+            name: Some(self.name.clone()),
+            aslr: self.keeps_aslr,
             args: self.args.clone(),
             env: self.settings.environment(),
             cwd: self.settings.cwd.clone(),
             own_group: self.terminal.open(),
+            namespace: self.settings.namespace,
             ..Launch::default()
         };
         let options = Options {
@@ -125,6 +128,7 @@ impl Debugger {
 
     pub(super) fn forget_process(&mut self) {
         self.terminal.close();
+        self.hot.forget();
         let others = !self.automatic.is_empty();
         self.checkpoints.process_gone(self.live.take(), others);
         self.monitors_lose_traps();

@@ -16,12 +16,16 @@ pub(super) struct Settings {
     cleared: bool,
     pub cwd: Option<PathBuf>,
     pub follow: Follow,
+    /// A user and PID namespace for the program: restores keep ids without privileges.
+    pub namespace: bool,
+    /// malloc on huge pages: checkpoints of much memory are faster.
+    huge_pages: bool,
 }
 
 impl Settings {
     /// The program's environment; `None`: the debugger's own.
     pub fn environment(&self) -> Option<Vec<(OsString, OsString)>> {
-        if self.changes.is_empty() && !self.cleared {
+        if self.changes.is_empty() && !self.cleared && !self.huge_pages {
             return None;
         }
         let own = match self.cleared {
@@ -35,7 +39,11 @@ impl Settings {
             let value = value.clone()?;
             Some((name.clone(), value))
         });
-        Some(kept.chain(new).collect())
+        let mut all: Vec<_> = kept.chain(new).collect();
+        if self.huge_pages {
+            add_tunable(&mut all);
+        }
+        Some(all)
     }
 
     fn variable(&self, name: &str) -> Option<OsString> {
@@ -44,6 +52,26 @@ impl Settings {
             None if self.cleared => None,
             None => std::env::var_os(name),
         }
+    }
+}
+
+/// Tells the C library to use huge pages, besides what it is told already.
+fn add_tunable(environment: &mut Vec<(OsString, OsString)>) {
+    const NAME: &str = "GLIBC_TUNABLES";
+    let mut value = OsString::from("glibc.malloc.hugetlb=1");
+    if let Some(at) = environment.iter().position(|(n, _)| n == NAME) {
+        let (_, before) = environment.swap_remove(at);
+        value.push(":");
+        value.push(before);
+    }
+    environment.push((OsString::from(NAME), value));
+}
+
+fn on_or_off(name: &str, text: &str) -> Result<bool> {
+    match text {
+        "" | "on" => Ok(true),
+        "off" => Ok(false),
+        _ => failure(format!("set {name} on, or off")),
     }
 }
 
@@ -84,6 +112,14 @@ impl Debugger {
                 }
                 Ok(())
             }
+            "namespace" => {
+                self.settings.namespace = on_or_off(what, rest)?;
+                Ok(())
+            }
+            "huge-pages" => {
+                self.settings.huge_pages = on_or_off(what, rest)?;
+                Ok(())
+            }
             "" => failure("Set what?  set var LEFT = VALUE, set args, set env, set cwd"),
             _ if whole.starts_with('$') || whole.contains('=') => {
                 self.evaluate(whole)?;
@@ -91,7 +127,7 @@ impl Debugger {
             }
             _ => failure(format!(
                 "\"set {what}\" is not a command.  Try \"set var\", \"set args\", \"set env\", \
-                 \"set cwd\" or \"set follow-fork-mode\"."
+                 \"set cwd\", \"set follow-fork-mode\", \"set namespace\" or \"set huge-pages\"."
             )),
         }
     }

@@ -37,6 +37,13 @@ impl Sources {
         }
     }
 
+    /// The lines from `first` on, as many of `most` as there are.
+    pub fn some(&mut self, file: &SourceFile, first: u32, most: usize) -> Vec<String> {
+        let from = (first as usize).saturating_sub(1);
+        let lines = self.lines(file).map_or(&[][..], Vec::as_slice);
+        lines.iter().skip(from).take(most).cloned().collect()
+    }
+
     fn count(&mut self, file: &SourceFile) -> Option<u32> {
         u32::try_from(self.lines(file)?.len()).ok()
     }

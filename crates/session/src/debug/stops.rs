@@ -2,14 +2,12 @@
 
 use super::Debugger;
 use super::catches::Exception;
-use super::failure::{Failure, NOT_RUN, Result, failure};
-use super::here::Here;
+use super::failure::{NOT_RUN, Result, failure};
 use super::irv::{Asked, Outside};
 use super::points::{Access, Kind};
 use std::io::Write;
 use verde_engine::{Cause, End, Error, FrameRef, Tid};
-use verde_expr::{Data, FrameScope, PrintOptions, Value, eval, evaluate, print_value};
-use verde_symbols::{Memory, backtrace, source_frames};
+use verde_expr::{Data, PrintOptions, Value, print_value};
 
 /// Why the program is stopped.
 pub(super) enum Reason {
@@ -28,13 +26,16 @@ impl Debugger {
     pub(super) fn wait(&mut self) -> Result<Reason> {
         self.out_flush()?;
         self.attached.forget();
+        self.board_runs();
         let reason = self.next_reason();
         self.terminal.take();
+        self.board_stops(reason.as_ref().ok());
         reason
     }
 
     fn next_reason(&mut self) -> Result<Reason> {
         loop {
+            self.tend_board();
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
             };
@@ -156,27 +157,7 @@ impl Debugger {
             complaint = format!("Error in testing condition for breakpoint {number}:\n");
         }
         if let Some(Some(node)) = node {
-            let Some(live) = &mut self.live else {
-                return Ok(None);
-            };
-            let frame = innermost(live, tid, &self.images);
-            let mut here = Here {
-                process: Some((&mut live.process, tid)),
-                images: &self.images,
-                frame,
-                innermost: true,
-                memo: &mut self.memo,
-            };
-            let truth = match current {
-                Ok(None) => eval(&node, &mut here)
-                    .and_then(|v| v.to_bool())
-                    .map_err(Into::into),
-                Ok(Some(text)) => evaluate(&text, &mut here)
-                    .and_then(|v| v.to_bool())
-                    .map_err(Into::into),
-                Err(e) => Err::<bool, Failure>(e),
-            };
-            match truth {
+            match self.condition_holds(tid, &node, current) {
                 Ok(false) => return Ok(None),
                 Ok(true) => {}
                 Err(e) => {
@@ -361,19 +342,6 @@ fn merge(first: Option<Reason>, second: Reason) -> Reason {
         (Some(Reason::Step), other) | (Some(other), Reason::Step) => other,
         (Some(first), _) => first,
     }
-}
-
-/// The frame a condition is evaluated in.
-fn innermost(
-    live: &super::live::Live,
-    tid: Tid,
-    images: &super::images::Images,
-) -> Option<FrameScope> {
-    let registers = super::registers::to_dwarf(live.process.regs(tid).ok()?);
-    let memory = super::live::ProcessMemory(&live.process);
-    let (frames, _) = backtrace(images, &memory as &dyn Memory, registers, 2);
-    let (level, source) = source_frames(&frames).into_iter().next()?;
-    FrameScope::new(&frames, level, source, &memory)
 }
 
 /// A signal in words.

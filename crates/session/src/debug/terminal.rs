@@ -11,6 +11,8 @@ pub(super) struct Shared {
     /// Somebody is to use the program through it.
     wanted: bool,
     terminal: Option<Terminal>,
+    /// Somebody reads lines from it although the program is about to run.
+    pub kept: bool,
 }
 
 impl Shared {
@@ -53,6 +55,9 @@ impl Debugger {
 
     /// The program is about to run: it reads the terminal, and gets ^C.
     pub(super) fn give_terminal(&mut self) {
+        if self.terminal.kept {
+            return;
+        }
         if let (Some(live), Some(terminal)) = (&self.live, &mut self.terminal.terminal)
             && let Err(error) = terminal.give(live.process.pid())
         {

@@ -18,7 +18,7 @@ impl Debugger {
             return Ok(());
         };
         let tid = live.tid;
-        if tid == before || !live.numbers.contains(&before) {
+        if tid == before || !live.numbers.contains(&before) || !self.is_attended() {
             return Ok(());
         }
         match live.process.regs(tid) {

@@ -330,3 +330,26 @@ fn a_library_that_is_loaded_later() {
         ran.err
     );
 }
+
+#[test]
+fn indirect_functions_stand_for_the_variant_that_runs() {
+    let bench = Bench::c(
+        "#include <string.h>\nint main(int c, char **v) { char b[64]; int n = 0;\n\
+         for (int i = 0; i < 2; i++) { n += strlen(v[0]); memcpy(b, v[0], 3 + i); } return n; }",
+        &["-O0", "-fno-builtin"],
+    );
+    let seen = bench.seen(&[
+        "event memcpy(arg 2)",
+        "after event strlen(arg 0 : str, ret)",
+    ]);
+    // The program sees the name that the user wrote, too.
+    let wanted: Vec<String> = (3..5)
+        .flat_map(|n| {
+            [
+                r#"call after strlen {"arg 0":"./prog","ret":6}"#.to_owned(),
+                format!(r#"call before memcpy {{"arg 2":{n}}}"#),
+            ]
+        })
+        .collect();
+    assert_eq!(seen, wanted);
+}

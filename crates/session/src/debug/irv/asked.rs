@@ -168,6 +168,12 @@ impl Debugger {
         Ok(None)
     }
 
+    /// Somebody is at a prompt, and wants to know what is looked at.
+    pub(in super::super) fn is_attended(&self) -> bool {
+        let irv = self.irv.as_ref();
+        irv.is_none_or(|irv| matches!(irv.output, Output::Prompt))
+    }
+
     /// The traps of the process are gone with it.
     pub(in super::super) fn monitors_lose_traps(&mut self) {
         if let Some(irv) = &mut self.irv {

@@ -6,10 +6,10 @@ use super::alphabet::{Site, Source};
 use super::reads::{Callee, How, Phase, Read, entry_scope, of_call, of_place};
 use super::{Irv, data};
 use std::sync::Arc;
-use verde_engine::{Addr, On};
+use verde_engine::{Addr, On, Tid};
 use verde_expr::{FrameScope, compile};
 use verde_property::{Kind, When};
-use verde_symbols::{FileAddr, FunctionQuery, Module};
+use verde_symbols::{FileAddr, Function, FunctionQuery, Module, Modules};
 
 /// What the user should know about the binding of an event.
 pub struct Note {
@@ -28,7 +28,10 @@ impl Debugger {
     ) {
         let source = &irv.alphabet.sources[index];
         let found = match source.kind {
-            Kind::Call | Kind::Unwound => self.call_sites(source, notes),
+            Kind::Call | Kind::Unwound => {
+                let functions = self.callable(irv, index);
+                self.call_sites(&irv.alphabet.sources[index], functions, notes)
+            }
             Kind::Line => self.line_sites(source, notes),
             Kind::Syscall => system_call_site(source, notes),
             Kind::Signal => signal_site(source, notes),
@@ -55,8 +58,67 @@ impl Debugger {
         }
     }
 
-    fn call_sites(&mut self, source: &Source, notes: &mut Vec<Note>) -> Vec<Site> {
-        let functions = self.functions(&source.name).unwrap_or_default();
+    /// The functions of a source's name that calls reach. An indirect one stands for the variant
+    /// that its resolver chooses, which can be asked once the program is relocated.
+    fn callable(&mut self, irv: &mut Irv, index: usize) -> Vec<(Arc<Module>, Function)> {
+        let name = irv.alphabet.sources[index].name.clone();
+        // The loader's private copies are none of the program's, unless it is named.
+        let loader = self.images.program().interpreter();
+        let loader = loader.as_deref().and_then(|p| p.file_name());
+        let named = name.contains('!') || loader.is_none();
+        let wanted = |m: &Module| named || m.path().file_name() != loader;
+        let mut functions = self.functions_in(&name, wanted).unwrap_or_default();
+        if !functions.iter().any(|(_, f)| f.is_ifunc) {
+            return functions;
+        }
+        irv.alphabet.sources[index].found = true;
+        irv.indirect |= irv.loading;
+        functions.retain_mut(|(module, function)| {
+            if !function.is_ifunc {
+                return true;
+            }
+            let Some(bias) = self.images.bias(module) else {
+                return false;
+            };
+            let resolver = function.entry.at(bias);
+            let known = irv.resolved.get(&resolver).copied();
+            let target = match known {
+                Some(target) => Some(target),
+                None if irv.loading => None,
+                None => self.ask_resolver(resolver),
+            };
+            let Some(target) = target else {
+                return false;
+            };
+            irv.resolved.insert(resolver, target);
+            function.entry = FileAddr::of(target, bias);
+            // What is described is the resolver.
+            function.die = None;
+            function.is_ifunc = false;
+            true
+        });
+        functions
+    }
+
+    /// Lets the program choose the variant of an indirect function.
+    fn ask_resolver(&mut self, resolver: u64) -> Option<u64> {
+        let live = self.live.as_mut()?;
+        let stopped = |t: &Tid| live.process.is_stopped(*t);
+        let tid = live.process.threads().into_iter().find(stopped)?;
+        let returned = live
+            .process
+            .call_function(tid, Addr(resolver), &[], |_| {})
+            .ok()?;
+        let target = returned.regs.rax;
+        self.images.module_at(target).map(|_| target)
+    }
+
+    fn call_sites(
+        &mut self,
+        source: &Source,
+        functions: Vec<(Arc<Module>, Function)>,
+        notes: &mut Vec<Note>,
+    ) -> Vec<Site> {
         let mut sites: Vec<Site> = Vec::new();
         let mut wrong: Option<String> = None;
         // What a call left by an exception had is known from its entry.

@@ -333,9 +333,10 @@ impl Debugger {
     fn show_graph(&mut self) -> Result<()> {
         let has = self.irv.as_ref().is_some_and(|irv| !irv.is_empty());
         match has {
-            true => self.say(
-                "[verde] Start with --web to see the graph move; verde graph draws it into a file.",
-            ),
+            true => {
+                let address = self.open_page()?;
+                self.say(&format!("[verde] The graph is at {address}"))
+            }
             false => failure("No property is loaded; try \"verde load-property\"."),
         }
     }

@@ -326,6 +326,7 @@ impl Debugger {
         }
         irv.relevant += u64::from(relevant);
         self.after_event(irv, it.source, &moment);
+        self.board_event(irv, it.source, &moment);
         if irv.is_stale() {
             self.instrument(irv, Some(it.tid));
         }
@@ -756,6 +757,7 @@ impl Debugger {
             // A scenario decides for itself what to stop for.
             irv.latch.stop |= stops && irv.scenario.is_none() && at.is_some();
         }
+        self.board_violation(irv, &row);
         irv.output.row(Row::Violation(row));
     }
 

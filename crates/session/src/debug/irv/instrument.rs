@@ -135,12 +135,24 @@ impl Debugger {
             // Gone already, it cannot be hit again.
             let _ = live.process.remove(id);
         }
+        let mut notes = Vec::new();
         for index in 0..irv.alphabet.sources.len() {
+            let source = &irv.alphabet.sources[index];
+            let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
+            if irv.indirect && by_name && !source.users.is_empty() {
+                self.bind_source(irv, index, &mut notes);
+                irv.number_sites(index);
+                if irv.alphabet.sources[index].wanted > 0 {
+                    self.plant_source(irv, index, Some(tid));
+                }
+            }
             let source = &irv.alphabet.sources[index];
             if source.wanted > 0 && source.datum.is_some() {
                 self.watch_datum(irv, index, Some(tid));
             }
         }
+        irv.indirect = false;
+        self.tell(irv, notes);
         self.say_complaints(irv);
     }
 

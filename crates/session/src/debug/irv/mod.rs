@@ -10,6 +10,7 @@ mod adopt;
 mod alphabet;
 mod asked;
 mod bind;
+mod board;
 mod commands;
 mod data;
 mod feed;
@@ -34,6 +35,8 @@ mod values;
 mod zoom;
 
 pub(super) use asked::Asked;
+pub use board::{Order, PageOpener, Turn};
+pub(super) use board::{Page, Watched};
 pub use filter::Filter;
 pub use lint::lint_against;
 pub use load::{LoadFailure, Warnings};
@@ -185,6 +188,10 @@ pub struct Irv {
     plans: FxHashMap<(usize, u64), feed::Plan>,
     /// The program is not relocated yet: the loader runs.
     loading: bool,
+    /// Some function waits for the end of loading, to be asked which of its variants it is.
+    indirect: bool,
+    /// What resolvers of indirect functions chose.
+    resolved: FxHashMap<u64, u64>,
     /// Where the program itself begins.
     start: Option<TrapId>,
     /// Backtraces of events, by their numbers.
@@ -233,6 +240,8 @@ impl Irv {
             places: FxHashMap::default(),
             plans: FxHashMap::default(),
             loading: false,
+            indirect: false,
+            resolved: FxHashMap::default(),
             start: None,
             stacks: FxHashMap::default(),
             moved: None,
@@ -286,6 +295,8 @@ impl Irv {
         self.places.clear();
         self.plans.clear();
         self.loading = false;
+        self.indirect = false;
+        self.resolved.clear();
         self.start = None;
         for source in &mut self.alphabet.sources {
             source.sites.clear();

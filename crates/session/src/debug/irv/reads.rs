@@ -86,8 +86,10 @@ impl<'a> Callee<'a> {
         }
     }
 
+    /// Its parameters are known.
     fn is_described(&self) -> bool {
-        self.function.die.is_some()
+        // An assembler describes where a function is, and nothing of its parameters.
+        self.function.die.is_some() && self.function.language != Language::Asm
     }
 }
 

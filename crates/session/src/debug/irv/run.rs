@@ -46,7 +46,7 @@ impl Interruption {
         }
     }
 
-    fn is_wanted(&self) -> bool {
+    pub(super) fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::Acquire)
     }
 }
@@ -77,6 +77,7 @@ impl Debugger {
     /// Runs the program to its end under its monitors, or until somebody interrupts it.
     pub fn check(&mut self, limits: Limits, interruption: &Interruption) -> Result<RunOutcome> {
         self.signals = SignalPolicy::transparent();
+        self.keeps_aslr = true;
         self.launch()?;
         if let Some(live) = &self.live {
             interruption.connect(live.process.interrupter());
@@ -109,6 +110,13 @@ impl Debugger {
                     if interruption.is_wanted() || timed_out.load(Ordering::Relaxed) =>
                 {
                     return Ok(Ending::Cut);
+                }
+                Reason::Interrupted if self.is_stop_of_board() => {
+                    self.attend(interruption);
+                    match &self.live {
+                        Some(_) if !interruption.is_wanted() => while self.let_go()?.is_some() {},
+                        _ => return Ok(Ending::Cut),
+                    }
                 }
                 // Nobody is there to look: on it goes. Nothing waits behind a breakpoint
                 // twice.

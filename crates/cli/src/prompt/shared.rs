@@ -1,0 +1,105 @@
+//! A prompt that shares its session with a page: lines come from the terminal
+//! on a thread of its own, and from the page.
+
+use super::reader::Reader;
+use super::{Flow, Prompt, complain};
+use std::io::Write;
+use verde_session::board::{Answer, Board, Request};
+use verde_session::debug::{Completer, Order, Reply, Turn};
+
+impl Prompt {
+    /// Runs lines of both until one of them ends the session.
+    pub(super) fn share(&mut self) {
+        let Some(debugger) = self.debugger.watched() else {
+            return;
+        };
+        let (board, completer) = (debugger.open_board(), debugger.completer());
+        let prompt = debugger.prompt().to_owned();
+        let reading = std::thread::Builder::new().name("verde-prompt".into());
+        if let Err(e) = reading.spawn(move || read(completer, &board, prompt)) {
+            return complain(&e.to_string());
+        }
+        while let Some(Turn::Line(order)) = self.debugger.watched().map(|d| d.next_turn()) {
+            let flow = match order.shared {
+                true => self.line_of_page(order),
+                false => self.line_of_terminal(order),
+            };
+            if let Flow::Quit = flow {
+                return;
+            }
+        }
+    }
+
+    fn line_of_terminal(&mut self, order: Order) -> Flow {
+        let line = match (order.line.trim(), &self.again) {
+            ("", Some(again)) => again.clone(),
+            _ => order.line.clone(),
+        };
+        let flow = self.line(&line);
+        let over = matches!(flow, Flow::Quit);
+        order.done(String::new(), &self.debugger.prompt(), over);
+        flow
+    }
+
+    /// The terminal sees what the page does, and gets its prompt again.
+    fn line_of_page(&mut self, order: Order) -> Flow {
+        say(&format!("{}\n", order.line));
+        let Some(debugger) = self.debugger.watched() else {
+            return Flow::Quit;
+        };
+        let (text, ran) = debugger.execute_shared(&order.line);
+        let prompt = debugger.prompt();
+        let flow = match ran {
+            Ok(Reply::Quit) => {
+                order.done(text, prompt, true);
+                return Flow::Quit;
+            }
+            Ok(Reply::Next(again)) => {
+                self.again = again;
+                order.done(text, prompt, false);
+                Flow::Next
+            }
+            Err(e) => {
+                complain(&e.to_string());
+                order.failed(e.to_string());
+                Flow::Next
+            }
+        };
+        say(prompt);
+        flow
+    }
+}
+
+fn say(text: &str) {
+    let mut out = std::io::stdout();
+    // A closed terminal ends the session by its reader.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Hands lines to the session, one at a time.
+fn read(completer: Completer, board: &Board, mut prompt: String) {
+    let mut reader = match Reader::open(Box::new(move |line| completer.complete(line))) {
+        Ok(reader) => reader,
+        Err(e) => return complain(&e.to_string()),
+    };
+    while let Some(line) = reader.next_or(&prompt, || {
+        board.interrupt();
+    }) {
+        let request = Request::Line {
+            line,
+            shared: false,
+        };
+        match board.ask(request).recv() {
+            Ok(Answer::Done { over: true, .. }) | Err(_) => return,
+            Ok(Answer::Done { prompt: next, .. }) => prompt = next,
+            Ok(Answer::Failed { error }) => complain(&error),
+            Ok(_) => {}
+        }
+    }
+    // The answer does not matter: nobody types any more. A program that the page let go is
+    // interrupted first, or the end would wait for it.
+    board.interrupt();
+    while matches!(board.ask(Request::Quit).recv(), Ok(Answer::Failed { .. })) {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,284 @@
+//! The filter of a table of slices: `state:sink N>3 queue=0x55..`.
+//!
+//! Terms are joined by "and"; `!` in front of one negates it. A word alone is
+//! looked for in states and values. `..` at the end of a value means "begins
+//! with".
+
+use crate::json::Json;
+use std::fmt::Write;
+use verde_monitor::{Cell, Host, Slices, SlotRef, Tag};
+use verde_property::{Property, StateId};
+
+pub struct Filter {
+    terms: Vec<(bool, Term)>,
+}
+
+enum Term {
+    /// By state: whether it passes.
+    State(Vec<bool>),
+    Compare(Field, Op, Wanted),
+    Word(String),
+}
+
+#[derive(Clone, Copy)]
+enum Field {
+    Key(usize),
+    Env(usize),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Op {
+    Equal,
+    Different,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+}
+
+enum Wanted {
+    Int(i128),
+    Float(f64),
+    Prefix(String),
+    Text(String),
+}
+
+const OPS: &[(&str, Op)] = &[
+    ("!=", Op::Different),
+    (">=", Op::AtLeast),
+    ("<=", Op::AtMost),
+    ("==", Op::Equal),
+    ("=", Op::Equal),
+    (">", Op::More),
+    ("<", Op::Less),
+];
+
+impl Filter {
+    /// Reads a filter for the slices of a property; the error is for the user.
+    pub fn parse(text: &str, property: &Property) -> Result<Filter, String> {
+        let words = text.split_whitespace();
+        let terms = words.map(|w| match w.strip_prefix('!') {
+            Some(rest) if !rest.is_empty() => Ok((true, Term::parse(rest, property)?)),
+            _ => Ok((false, Term::parse(w, property)?)),
+        });
+        Ok(Filter {
+            terms: terms.collect::<Result<_, String>>()?,
+        })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Whether a slice passes. `text` is a buffer that is reused.
+    pub fn passes(
+        &self,
+        slices: &Slices,
+        r: SlotRef,
+        host: &mut dyn Host,
+        text: &mut String,
+    ) -> bool {
+        self.terms
+            .iter()
+            .all(|(negated, term)| term.passes(slices, r, host, text) != *negated)
+    }
+}
+
+impl Term {
+    fn parse(word: &str, property: &Property) -> Result<Term, String> {
+        if let Some(name) = word.strip_prefix("state:") {
+            return by_state(name, property);
+        }
+        if let Some(verdict) = word.strip_prefix("verdict:") {
+            let states = property.states.iter();
+            let fits = states.map(|s| s.verdict.word() == verdict);
+            return Ok(Term::State(fits.collect()));
+        }
+        let found = OPS.iter().filter_map(|(sign, op)| {
+            let at = word.find(sign).filter(|at| *at > 0)?;
+            Some((at, *sign, *op))
+        });
+        // The leftmost sign; of those that begin there the longest, which stand first.
+        let Some((at, sign, op)) = found.min_by_key(|(at, ..)| *at) else {
+            return Ok(Term::Word(word.to_lowercase()));
+        };
+        let (name, value) = (&word[..at], &word[at + sign.len()..]);
+        if name == "state" && matches!(op, Op::Equal) {
+            return by_state(value, property);
+        }
+        let key = property.slice_on.iter().position(|n| n == name);
+        let env = || property.env.iter().position(|n| n == name);
+        let field = match key.map(Field::Key).or_else(|| env().map(Field::Env)) {
+            Some(field) => field,
+            None => {
+                let known: Vec<&str> = property
+                    .slice_on
+                    .iter()
+                    .chain(&property.env)
+                    .map(String::as_str)
+                    .collect();
+                return Err(format!(
+                    "nothing is called {name} here; there is {}",
+                    match known.is_empty() {
+                        true => "only state:NAME".to_owned(),
+                        false => known.join(", "),
+                    }
+                ));
+            }
+        };
+        if value.is_empty() {
+            return Err(format!("{word}: a value is missing"));
+        }
+        Ok(Term::Compare(field, op, Wanted::parse(value)))
+    }
+
+    fn passes(&self, slices: &Slices, r: SlotRef, host: &mut dyn Host, text: &mut String) -> bool {
+        match self {
+            Term::State(fits) => fits[slices.state(r).index()],
+            Term::Compare(field, op, wanted) => {
+                let cell = match field {
+                    Field::Key(i) => slices.key(r).cell(*i),
+                    Field::Env(i) => slices.env(r, *i),
+                };
+                compare(slices, cell, *op, wanted, host, text)
+            }
+            Term::Word(word) => {
+                let property = slices.property();
+                let state = &property.state(slices.state(r)).name;
+                if state.to_lowercase().contains(word.as_str()) {
+                    return true;
+                }
+                let key = slices.key(r);
+                let keys = slices.mask(r).iter().map(|i| key.cell(i));
+                let env = (0..property.env.len()).map(|i| slices.env(r, i));
+                keys.chain(env).any(|cell| {
+                    show(slices, cell, host, text);
+                    text.to_lowercase().contains(word.as_str())
+                })
+            }
+        }
+    }
+}
+
+fn by_state(name: &str, property: &Property) -> Result<Term, String> {
+    let fits: Vec<bool> = match name.strip_suffix("..") {
+        Some(prefix) => {
+            let states = property.states.iter();
+            states.map(|s| s.name.starts_with(prefix)).collect()
+        }
+        None => property.states.iter().map(|s| s.name == name).collect(),
+    };
+    if fits.contains(&true) || name.is_empty() {
+        return Ok(Term::State(fits));
+    }
+    // A name that is still being typed.
+    let states = property.states.iter();
+    let fits: Vec<bool> = states.map(|s| s.name.starts_with(name)).collect();
+    match fits.contains(&true) {
+        true => Ok(Term::State(fits)),
+        false => Err(format!("there is no state {name}")),
+    }
+}
+
+impl Wanted {
+    fn parse(text: &str) -> Wanted {
+        if let Some(prefix) = text.strip_suffix("..") {
+            return Wanted::Prefix(prefix.to_owned());
+        }
+        if let Some(i) = integer(text) {
+            return Wanted::Int(i);
+        }
+        match text.parse::<f64>() {
+            Ok(f) => Wanted::Float(f),
+            Err(_) => Wanted::Text(text.trim_matches(['"', '\'']).to_owned()),
+        }
+    }
+}
+
+pub fn integer(text: &str) -> Option<i128> {
+    let (minus, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let value = match digits.strip_prefix("0x") {
+        Some(hex) => i128::from(u64::from_str_radix(hex, 16).ok()?),
+        None => i128::from(digits.parse::<u64>().ok()?),
+    };
+    Some(if minus { -value } else { value })
+}
+
+fn compare(
+    slices: &Slices,
+    cell: Cell,
+    op: Op,
+    wanted: &Wanted,
+    host: &mut dyn Host,
+    text: &mut String,
+) -> bool {
+    use std::cmp::Ordering::*;
+    if cell.tag == Tag::Unset {
+        return op == Op::Different;
+    }
+    let int = match cell.tag {
+        Tag::Int => Some(i128::from(cell.bits as i64)),
+        Tag::UInt => Some(i128::from(cell.bits)),
+        _ => None,
+    };
+    let float = match cell.tag {
+        Tag::Float => Some(f64::from_bits(cell.bits)),
+        _ => int.map(|i| i as f64),
+    };
+    let order = match (wanted, int, float) {
+        (Wanted::Int(w), Some(i), _) => Some(i.cmp(w)),
+        (Wanted::Int(w), None, Some(f)) => f.partial_cmp(&(*w as f64)),
+        (Wanted::Float(w), _, Some(f)) => f.partial_cmp(w),
+        (Wanted::Prefix(prefix), ..) => {
+            show(slices, cell, host, text);
+            let mut begins = text.trim_matches('"').starts_with(prefix.as_str());
+            if let (false, Some(i)) = (begins, int) {
+                text.clear();
+                // Writing to a string does not fail.
+                let _ = write!(text, "{i:#x}");
+                begins = text.starts_with(prefix.as_str());
+            }
+            return match op {
+                Op::Equal => begins,
+                Op::Different => !begins,
+                _ => false,
+            };
+        }
+        (Wanted::Text(w), ..) => {
+            show(slices, cell, host, text);
+            Some(text.trim_matches('"').cmp(w.as_str()))
+        }
+        _ => None,
+    };
+    match (op, order) {
+        (Op::Different, None) => true,
+        (_, None) => false,
+        (Op::Equal, Some(o)) => o == Equal,
+        (Op::Different, Some(o)) => o != Equal,
+        (Op::Less, Some(o)) => o == Less,
+        (Op::AtMost, Some(o)) => o != Greater,
+        (Op::More, Some(o)) => o == Greater,
+        (Op::AtLeast, Some(o)) => o != Less,
+    }
+}
+
+/// A value as people write it.
+pub fn show(slices: &Slices, cell: Cell, host: &mut dyn Host, text: &mut String) {
+    text.clear();
+    let value = match cell.tag {
+        Tag::Text | Tag::Json => Some(Json::of_arg(slices.value(cell))),
+        _ => Json::of_cell(cell, host),
+    };
+    if let Some(value) = value {
+        let _ = write!(text, "{value}");
+    }
+}
+
+/// A state by its name.
+pub fn state_named(property: &Property, name: &str) -> Option<StateId> {
+    let index = property.states.iter().position(|s| s.name == name)?;
+    u16::try_from(index).ok().map(StateId)
+}

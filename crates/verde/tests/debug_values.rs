@@ -1,0 +1,140 @@
+//! Values of the standard libraries, in the forms of gdb's printers for C++
+//! and of rust-gdb's for Rust.
+
+mod lab;
+
+use lab::{Fallible, Lab};
+
+const CPP: &str = r#"#include <atomic>
+#include <bitset>
+#include <map>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <stack>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+static void stop() {}
+int main() {
+  std::map<int, std::string> m{{1, "one"}, {2, "two"}};
+  std::unordered_map<std::string, int> um{{"k", 7}};
+  std::shared_ptr<int> sp = std::make_shared<int>(5), null;
+  std::optional<int> o = 4, on;
+  std::optional<std::string> os = "opt";
+  std::variant<int, std::string, double> va = 3, vs = std::string("v"), vd = 2.5;
+  std::string_view sv = "view";
+  std::tuple<int, std::string> t{1, "t"};
+  std::bitset<8> bs(5);
+  std::stack<int> sk; sk.push(1);
+  std::queue<int> q; q.push(2);
+  std::atomic<int> at{3};
+  std::vector<int> v{1, 2, 3};
+  std::vector<int>::iterator vi = v.begin() + 1;
+  std::wstring ws = L"wide";
+  stop();
+  return 0;
+}
+"#;
+
+const RUST: &str = r#"use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+#[inline(never)]
+fn stop() {}
+fn main() {
+    let small: BTreeMap<i32, String> = [(2, "two".to_string()), (1, "one".to_string())].into_iter().collect();
+    let large: BTreeMap<u16, u64> = (0..100).map(|i| (i, u64::from(i) * 2)).collect();
+    let empty: BTreeMap<i32, i32> = BTreeMap::new();
+    let set: BTreeSet<i32> = [3, 1, 2].into_iter().collect();
+    let mut hash: HashMap<String, i32> = HashMap::new();
+    hash.insert("k".into(), 7);
+    let cell = Cell::new(4);
+    let shared = RefCell::new(6);
+    let number = std::num::NonZeroU32::new(4);
+    let name = std::ffi::OsString::from("os");
+    stop();
+    println!("{small:?}{large:?}{empty:?}{set:?}{hash:?}{cell:?}{shared:?}{number:?}{name:?}");
+}
+"#;
+
+/// Prints each expression one frame above `stop`.
+fn check(lab: &Lab, stop: &str, expected: &[(&str, &str)]) -> Fallible {
+    let mut commands = vec![format!("break {stop}"), "run".into(), "up".into()];
+    commands.extend(expected.iter().map(|(name, _)| format!("print {name}")));
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let text = lab.text(&commands)?;
+    for (i, (name, wanted)) in expected.iter().enumerate() {
+        let line = format!("\n${} = {wanted}\n", i + 1);
+        assert!(text.contains(&line), "{name}: {line}{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn containers_of_cpp() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    lab.build("g++", "prog.cc", CPP, "prog", &["-O0", "-std=c++17"])?;
+    let expected = [
+        (
+            "m",
+            r#"std::map with 2 elements = {[1] = "one", [2] = "two"}"#,
+        ),
+        ("um", r#"std::unordered_map with 1 element = {["k"] = 7}"#),
+        ("*sp", "5"),
+        ("null", "std::shared_ptr<int> (empty) = {get() = 0x0}"),
+        ("o", "std::optional<int> = {[contained value] = 4}"),
+        ("on", "std::optional<int> [no contained value]"),
+        (
+            "os",
+            r#"std::optional<std::string> = {[contained value] = "opt"}"#,
+        ),
+        (
+            "va",
+            "std::variant<int, std::string, double> [index 0] = {3}",
+        ),
+        (
+            "vs",
+            r#"std::variant<int, std::string, double> [index 1] = {"v"}"#,
+        ),
+        (
+            "vd",
+            "std::variant<int, std::string, double> [index 2] = {2.5}",
+        ),
+        ("sv", r#""view""#),
+        ("t", r#"std::tuple containing = {[1] = 1, [2] = "t"}"#),
+        ("bs", "std::bitset = {[0] = 1, [2] = 1}"),
+        ("sk", "std::stack wrapping: std::deque with 1 element = {1}"),
+        ("q", "std::queue wrapping: std::deque with 1 element = {2}"),
+        ("at", "std::atomic<int> = { 3 }"),
+        ("vi", "2"),
+        ("ws", r#"L"wide""#),
+    ];
+    check(&lab, "stop", &expected)
+}
+
+#[test]
+fn containers_of_rust() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    let options = ["--edition", "2021", "-C", "opt-level=0"];
+    lab.build("rustc", "prog.rs", RUST, "prog", &options)?;
+    let all: Vec<String> = (0..100).map(|i| format!("[{i}] = {}", i * 2)).collect();
+    let large = format!("BTreeMap(size=100) = {{{}}}", all.join(", "));
+    let expected = [
+        ("small", r#"BTreeMap(size=2) = {[1] = "one", [2] = "two"}"#),
+        ("large", large.as_str()),
+        ("empty", "BTreeMap(size=0)"),
+        ("set", "BTreeSet(size=3) = {1, 2, 3}"),
+        ("hash", r#"HashMap(size=1) = {["k"] = 7}"#),
+        ("cell", "Cell = {value = 4}"),
+        ("shared", "RefCell(borrow=0) = {value = 6, borrow = 0}"),
+        (
+            "number",
+            "core::option::Option<core::num::nonzero::NonZero<u32>>::Some(4)",
+        ),
+        ("name", r#""os""#),
+    ];
+    check(&lab, "prog::stop", &expected)
+}

@@ -1,0 +1,12 @@
+# Keeps the last good state. When a digit clashes, goes back to it and watches
+# the cell that is about to be written.
+initialization { last = None }
+on entering accepting state { last = checkpoint() }
+on entering non-accepting state {
+    if last is not None:
+        c = last
+        last = None
+        restore_checkpoint(c)
+        for i in range(81): set_watchpoint("puzzle.cells[%d]" % i, "w")
+}
+on watchpoint { stop() }

@@ -1,0 +1,225 @@
+// What was chosen: a slice, an event, a violation; and a line to the prompt.
+
+import { byId, h, setText } from "./dom.js";
+import { command, tell } from "./controls.js";
+import {
+  duration,
+  type EventView,
+  type HistoryRow,
+  named,
+  pairs,
+  sameSlice,
+  type SliceDetail,
+  type Violation,
+} from "./model.js";
+import { ask } from "./net.js";
+import { store } from "./store.js";
+
+const TABS = ["slice", "event", "violations", "console"] as const;
+type Tab = (typeof TABS)[number];
+
+export function openTab(tab: Tab): void {
+  for (const name of TABS) {
+    const on = name === tab;
+    const button = byId(`tab-${name}`);
+    button.setAttribute("aria-selected", String(on));
+    button.tabIndex = on ? 0 : -1;
+    byId(`panel-${name}`).hidden = !on;
+  }
+}
+
+function stack(frames: string[] | undefined): HTMLElement | null {
+  if (!frames?.length) return null;
+  return h("ol", { class: "stack", start: 0 }, ...frames.map((f) => h("li", {}, f)));
+}
+
+function historyTable(rows: HistoryRow[]): HTMLElement {
+  const lines = [...rows].reverse().map((e) => {
+    const step = e.taken ? (e.from === e.to ? e.to : `${e.from} → ${e.to}`) : "–";
+    const line = h(
+      "div",
+      { class: `event-line${e.taken ? "" : " idle"}` },
+      h("span", { class: "n" }, String(e.n)),
+      h("span", { class: "what" }, e.event, h("small", {}, `(${named(e.args)})`)),
+      h("span", { class: "step" }, step),
+      h("span", { class: "where" }, e.loc ?? "", e.tid !== undefined && h("small", {}, ` thread ${e.tid}`)),
+    );
+    const frames = stack(e.backtrace);
+    if (!frames) return line;
+    return h("details", {}, h("summary", {}, line), frames);
+  });
+  return h("div", { class: "history" }, ...lines);
+}
+
+async function change(request: object): Promise<void> {
+  const answer = await ask(request);
+  if (answer.is === "failed") tell(answer.error, true);
+  store.refresh();
+}
+
+function field(detail: SliceDetail, name: string, value: string): HTMLElement {
+  const input = h("input", { value, "aria-label": `value of ${name}`, spellcheck: false });
+  input.size = Math.max(4, value.length + 1);
+  const set = () => {
+    if (input.value !== value) void change({ do: "set-env", slice: detail.id, name, value: input.value });
+  };
+  input.addEventListener("change", set);
+  input.addEventListener("keydown", (e) => {
+    if (e.key === "Enter") input.blur();
+    if (e.key === "Escape") {
+      input.value = value;
+      input.blur();
+      e.stopPropagation();
+    }
+  });
+  return h("label", { class: "variable" }, h("span", {}, name), h("b", {}, "="), input);
+}
+
+let drawn = "";
+
+function showSlice(): void {
+  const panel = byId("panel-slice");
+  const { detail, shape } = store;
+  if (!store.slice || !shape) {
+    drawn = "";
+    panel.replaceChildren(h("p", { class: "hint" }, "Choose a slice in the table to see its variables, its parent and its last events; it then drives the graph."));
+    return;
+  }
+  if (!detail || !sameSlice(detail.id, store.slice)) return;
+  const key = JSON.stringify(detail, (_k, v: unknown) => (typeof v === "bigint" ? v.toString() : v));
+  if (key === drawn || panel.contains(document.activeElement)) return;
+  drawn = key;
+  const state = shape.states[detail.state];
+  const states = h(
+    "select",
+    { "aria-label": "state of the slice" },
+    ...shape.states.map((s, i) => h("option", { value: s.name, selected: i === detail.state }, s.name)),
+  );
+  states.onchange = () => {
+    void change({ do: "set-state", slice: detail.id, state: states.value });
+    states.blur();
+  };
+  panel.replaceChildren(
+    h("h3", {}, pairs(detail.slice) || "root"),
+    h(
+      "div",
+      { class: "facts" },
+      h("span", { class: `badge ${state?.accepting ? "good" : "bad"}` }, state?.accepting ? "accepting" : "non-accepting"),
+      states,
+      h("span", {}, "verdict ", h("b", {}, detail.verdict)),
+      detail.parent && h("span", {}, "parent ", h("b", {}, pairs(detail.parent) || "root")),
+    ),
+    h("div", { class: "variables" }, ...detail.env.map(([name, value]) => field(detail, name, value))),
+    historyTable(detail.history),
+  );
+}
+
+async function showEvent(event: EventView): Promise<void> {
+  const panel = byId("panel-event");
+  const frames = h("div", {});
+  panel.replaceChildren(
+    h("h3", {}, event.name),
+    h(
+      "div",
+      { class: "facts" },
+      h("span", {}, "event ", h("b", {}, String(event.n))),
+      h("span", {}, "thread ", h("b", {}, String(event.tid))),
+      h("span", {}, "at ", h("b", {}, duration(event.time))),
+      event.loc !== undefined && h("span", {}, h("b", {}, event.loc)),
+    ),
+    h("div", { class: "variables" }, ...event.args.map(([name, v]) => h("span", { class: "variable" }, h("span", {}, name), h("b", {}, "="), h("code", {}, v)))),
+    frames,
+  );
+  const known = store.violations.find((v) => v.n === event.n)?.backtrace;
+  if (known) {
+    frames.replaceChildren(stack(known) ?? "");
+    return;
+  }
+  const answer = await ask({ do: "stack", n: event.n }).catch(() => null);
+  if (answer?.is !== "stack") return;
+  frames.replaceChildren(
+    stack(answer.frames) ?? h("p", { class: "hint" }, "No backtrace was kept; --history-stacks keeps one for every event."),
+  );
+}
+
+let listed = -1;
+
+function showViolations(): void {
+  const button = byId("tab-violations");
+  setText(button, store.violations.length ? `Violations ${store.violations.length}` : "Violations");
+  button.classList.toggle("alarm", store.violations.length > 0);
+  if (listed === store.violations.length) return;
+  listed = store.violations.length;
+  const list = store.violations.slice(-200).reverse();
+  byId("panel-violations").replaceChildren(
+    list.length === 0 ? h("p", { class: "hint" }, "Nothing is violated.") : h("div", {}, ...list.map(violation)),
+  );
+}
+
+function violation(v: Violation): HTMLElement {
+  const who = named(v.slice);
+  return h(
+    "details",
+    { class: "violation", open: v === store.violations.at(-1) },
+    h(
+      "summary",
+      {},
+      h("b", {}, v.property),
+      who ? ` [${who}]` : "",
+      ` in ${v.state}`,
+      h("small", {}, v.n === null ? " at the end" : ` at event ${v.n}${v.loc ? `, ${v.loc}` : ""}`),
+    ),
+    stack(v.backtrace),
+    historyTable(v.history),
+  );
+}
+
+function startConsole(): void {
+  const form = byId<HTMLFormElement>("console-form");
+  const input = byId<HTMLInputElement>("console-input");
+  const lines: string[] = [];
+  let at = 0;
+  form.addEventListener("submit", (e) => {
+    e.preventDefault();
+    const line = input.value.trim();
+    if (!line) return;
+    lines.push(line);
+    at = lines.length;
+    input.value = "";
+    void command(line);
+  });
+  input.addEventListener("keydown", (e) => {
+    if (e.key !== "ArrowUp" && e.key !== "ArrowDown") return;
+    at = Math.min(Math.max(at + (e.key === "ArrowUp" ? -1 : 1), 0), lines.length);
+    input.value = lines[at] ?? "";
+    e.preventDefault();
+  });
+}
+
+export function startDetail(): void {
+  TABS.forEach((tab, i) => {
+    const button = byId(`tab-${tab}`);
+    button.onclick = () => openTab(tab);
+    button.addEventListener("keydown", (e) => {
+      const by = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
+      const next = TABS[(i + by + TABS.length) % TABS.length];
+      if (by === 0 || !next) return;
+      openTab(next);
+      byId(`tab-${next}`).focus();
+    });
+  });
+  openTab("slice");
+  startConsole();
+  store.on("selection", () => {
+    if (store.slice) openTab("slice");
+    showSlice();
+  });
+  store.on("detail", showSlice);
+  store.on("frame", showViolations);
+  store.on("event", () => {
+    if (!store.chosen.event) return;
+    openTab("event");
+    void showEvent(store.chosen.event);
+  });
+  showSlice();
+}

@@ -1,0 +1,178 @@
+// What the session sends, as `crates/session/src/board` writes it.
+
+export type Pair = [string, string];
+
+export interface SliceId {
+  property: number;
+  level: number;
+  slot: number;
+  created: number;
+}
+
+export interface LastStep {
+  slice: SliceId;
+  title: string | null;
+  from: number;
+  to: number;
+  transition: number;
+  success: boolean;
+}
+
+export interface PropertyView {
+  name: string;
+  verdict: string;
+  counts: number[];
+  root: number | null;
+  live: number;
+  ended: number;
+  violations: number;
+  listens: boolean;
+  last: LastStep | null;
+}
+
+export interface ProgramView {
+  state: "idle" | "running" | "stopped" | "ended";
+  reason: string[];
+  command: string;
+  pid: number | null;
+  threads: { number: number; tid: number; name: string; place: string; selected: boolean }[];
+  frames: { text: string }[];
+  selected: number;
+  source: { file: string; path: string; line: number; first: number; lines: string[] } | null;
+  controllable: boolean;
+}
+
+export interface EventView {
+  serial: number;
+  n: number;
+  time: number;
+  tid: number;
+  name: string;
+  args: Pair[];
+  loc?: string;
+}
+
+export interface HistoryRow {
+  n: number;
+  kind: string;
+  when: string;
+  event: string;
+  args: Record<string, unknown>;
+  from: string;
+  to: string;
+  taken: boolean;
+  tid?: number;
+  loc?: string;
+  time?: number;
+  backtrace?: string[];
+}
+
+export interface Violation {
+  property: string;
+  slice: Record<string, unknown>;
+  state: string;
+  n: number | null;
+  tid?: number;
+  loc?: string;
+  backtrace?: string[];
+  history: HistoryRow[];
+}
+
+export interface Checkpoint {
+  number: number;
+  label: string;
+  event: number;
+}
+
+export interface Message {
+  seq: number;
+  shapes: number;
+  fresh: boolean;
+  total: number;
+  time: number;
+  properties: PropertyView[];
+  checkpoints: Checkpoint[];
+  program?: ProgramView;
+  events: EventView[];
+  violations: Violation[];
+}
+
+export interface Shape {
+  name: string;
+  file: string;
+  dot: string;
+  states: { name: string; accepting: boolean; final: boolean; verdict: string }[];
+  edges: { from: number; to: number; labels: { lines: number; of: [number, boolean][] }[] }[];
+  slice_on: string[];
+  env: string[];
+}
+
+export interface SliceLine {
+  id: SliceId;
+  slice: Pair[];
+  state: number;
+  env: Pair[];
+}
+
+export interface SlicePage {
+  total: number;
+  matching: number;
+  offset: number;
+  rows: SliceLine[];
+  micros: number;
+}
+
+export interface SliceDetail extends SliceLine {
+  verdict: string;
+  parent: Pair[] | null;
+  history: HistoryRow[];
+}
+
+export type Answer =
+  | { is: "done"; text: string; prompt: string; over: boolean }
+  | { is: "failed"; error: string }
+  | ({ is: "slices" } & SlicePage)
+  | ({ is: "slice" } & SliceDetail)
+  | { is: "stack"; frames: string[] };
+
+export function sameSlice(a: SliceId | null, b: SliceId | null): boolean {
+  return (
+    a !== null &&
+    b !== null &&
+    a.property === b.property &&
+    a.level === b.level &&
+    a.slot === b.slot &&
+    a.created === b.created
+  );
+}
+
+/** Pairs as people write them. */
+export function pairs(list: Pair[]): string {
+  return list.map(([name, value]) => `${name} = ${value}`).join(", ");
+}
+
+/** A value of a report; what looks like an address is shown as one. */
+export function value(v: unknown): string {
+  if (typeof v === "bigint" || (typeof v === "number" && Number.isInteger(v))) {
+    return v >= 2 ** 32 ? `0x${v.toString(16)}` : String(v);
+  }
+  return v === null ? "None" : typeof v === "object" ? JSON.stringify(v) : String(v);
+}
+
+export function named(values: Record<string, unknown>): string {
+  return Object.entries(values)
+    .map(([name, v]) => `${name} = ${value(v)}`)
+    .join(", ");
+}
+
+export function grouped(n: number): string {
+  return n.toString().replace(/\B(?=(\d{3})+$)/g, "\u2009");
+}
+
+/** 1.8 ms, 12.3 s. */
+export function duration(ns: number): string {
+  if (ns < 1e3) return `${ns} ns`;
+  if (ns < 1e6) return `${(ns / 1e3).toFixed(1)} µs`;
+  if (ns < 1e9) return `${(ns / 1e6).toFixed(1)} ms`;
+  return `${(ns / 1e9).toFixed(ns < 1e11 ? 2 : 0)} s`;
+}
