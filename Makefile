@@ -73,6 +73,6 @@ ifeq ($(QUICK)$(ONLY),)
 BENCH += --page docs/measurements.md
 endif
 TARGET = $(or $(CARGO_TARGET_DIR),target)
-bench: setup release
-	@$(CARGO) build --release --quiet -p verde-bench --bin experiments
+bench: setup
+	$(CARGO) build --release -p verde -p verde-python -p verde-bench
 	$(TARGET)/release/experiments $(TARGET)/release/verde bench/report $(BENCH)

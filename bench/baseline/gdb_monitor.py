@@ -227,7 +227,7 @@ class Monitor:
                 self.leave(born.state)
         self.events += self.known
         # Breakpoints must not be made or deleted while gdb asks one whether to stop.
-        return self.stale
+        return self.stale and not self.static
 
     def step(self, slice, event, args):
         for t in self.prop.states[slice.state]:
