@@ -335,6 +335,8 @@ mod tests {
 
     #[test]
     fn it_grows_to_its_capacity_and_then_forgets() {
+        /// Each entry takes seven words; after this one there is no room for the longest any more.
+        const LAST_WHOLE: u64 = ((1 << 14) - LONGEST as u64 - 1) / 7;
         let mut h = History::new(1 << 14);
         let mut last = 0;
         for n in 0..10_000u64 {
@@ -348,14 +350,17 @@ mod tests {
             };
             last = h.push(last, &event, Change::none(StateId(0)));
             assert!(h.words.len() <= 1 << 14);
-            let kept = h.read(last, usize::MAX);
-            // An entry takes seven words; nothing is lost before all are used.
-            assert_eq!(kept.first().map(|e| e.n == 0), Some(n < 2300));
-            assert!(kept.len() as u64 == n + 1 || kept.len() > 2000, "{n}");
-            assert!(kept.windows(2).all(|w| w[1].n == w[0].n + 1));
             if n == 100 {
                 assert_eq!(h.clone().words.len(), LEAST);
             }
+            // Reading all of it for each event would take long.
+            if n % 100 != 0 && n != LAST_WHOLE + 1 {
+                continue;
+            }
+            let kept = h.read(last, usize::MAX);
+            assert_eq!(kept.first().map(|e| e.n == 0), Some(n <= LAST_WHOLE));
+            assert!(kept.len() as u64 == n + 1 || kept.len() > 2000, "{n}");
+            assert!(kept.windows(2).all(|w| w[1].n == w[0].n + 1));
         }
     }
 }
