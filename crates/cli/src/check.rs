@@ -223,21 +223,26 @@ fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &Report) -> Exit {
     let Some(last) = &report.last else {
         return complain("the run ended without a verdict");
     };
-    if let Some(path) = &c.junit
-        && let Err(e) = std::fs::write(path, junit::text(last, &report.violations))
-    {
-        return complain(&format!("cannot write {}: {e}", path.display()));
-    }
-    if let Some(path) = &c.sarif
-        && let Err(e) = std::fs::write(path, sarif::text(&report.violations))
-    {
-        return complain(&format!("cannot write {}: {e}", path.display()));
+    let mut outcome = outcome.clone();
+    let junit = c
+        .junit
+        .as_ref()
+        .map(|p| (p, junit::text(last, &report.violations)));
+    let sarif = c
+        .sarif
+        .as_ref()
+        .map(|p| (p, sarif::text(&report.violations)));
+    for (path, text) in junit.into_iter().chain(sarif) {
+        if let Err(e) = std::fs::write(path, text) {
+            complain(&format!("cannot write {}: {e}", path.display()));
+            outcome.errors += 1;
+        }
     }
     let violated = match report.suppressed {
         0 => outcome.violated,
         _ => !report.violations.is_empty(),
     };
-    exit_of(outcome, violated, c.error_exitcode)
+    exit_of(&outcome, violated, c.error_exitcode)
 }
 
 /// The first that applies, as the help says.

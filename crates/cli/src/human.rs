@@ -196,6 +196,9 @@ fn last(f: &FinalRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(out, "{}: {verdict}; {line}", paint.strong(&p.property))?;
     }
+    if let Some(ProgramEnd::Signal(name)) = &f.program {
+        writeln!(out, "{} by {name}", paint.bad("the program was killed"))?;
+    }
     writeln!(out, "{}", plural(f.events, "event"))
 }
 

@@ -45,7 +45,10 @@ impl Suppressions {
                 return function == "*" && file == "*";
             }
             frames.iter().any(|frame| {
-                let (name, place) = frame.split_once(" at ").unwrap_or((frame, ""));
+                let (name, place) = match frame.split_once(" from ") {
+                    Some(found) => found,
+                    None => frame.split_once(" at ").unwrap_or((frame, "")),
+                };
                 let place = place.rsplit_once(':').map_or(place, |(file, _)| file);
                 let base = place.rsplit('/').next().unwrap_or(place);
                 fits(function, name) && (fits(file, place) || fits(file, base))

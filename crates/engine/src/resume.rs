@@ -73,9 +73,15 @@ impl Process {
         let pc = thread.regs.pc();
         if thread.passed.take() == Some(pc)
             && let Some(site) = self.sites.get(pc)
-            && site.planted
         {
-            if signal != 0 {
+            if !site.planted {
+                // Taken out since. It may be planted again before the thread
+                // has run the instruction, which was reported: it runs in
+                // its slot all the same.
+                if let (0, Passage::Slot(_), Some(slot)) = (signal, &site.passage, site.slot) {
+                    thread.set_pc(slot);
+                }
+            } else if signal != 0 {
                 // A handler is going to return here, into the int3 that has
                 // been reported; the pc in its context must be the program's.
                 thread.replays.push((pc, thread.regs.rsp));

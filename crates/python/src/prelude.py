@@ -486,7 +486,9 @@ class MonitorInterface:
         return self.get_env(s)[key]
 
     def set_env_value(self, s, key, value):
-        if not _ask("set_env", slice=s or {}, name=str(key), cell=_cell(value)):
+        if _ask("has_env", slice=s or {}, name=str(key)):
+            _ask("set_env", slice=s or {}, name=str(key), cell=_cell(value))
+        else:
             extras.setdefault(_owner(), {}).setdefault(_key(s), {})[str(key)] = value
 
     def set_env_dict(self, s, new_env):

@@ -53,18 +53,30 @@ impl Debugger {
                 }
             }
             let asked = self.show_to_monitors(stop.tid, &stop.causes, reason.is_some());
-            if let Asked::Stop(lines) = &asked {
-                reason = Some(merge(reason, Reason::Monitor(lines.clone())));
+            match &asked {
+                Asked::Stop(lines) => {
+                    if matches!(reason, Some(Reason::Signal(_) | Reason::Interrupted)) {
+                        for line in lines {
+                            self.say(line)?;
+                        }
+                    }
+                    reason = Some(merge(reason, Reason::Monitor(lines.clone())));
+                }
+                // What stopped it has not happened yet.
+                Asked::Restored => reason = None,
+                Asked::Nothing | Asked::Settled => {}
             }
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
             };
             match reason {
                 // Threads were stopped for a block that looked at the program.
-                None if asked == Asked::Settled => match live.process.resume_all() {
-                    Ok(()) | Err(Error::Gone | Error::NoThread(_)) => {}
-                    Err(e) => return Err(e.into()),
-                },
+                None if matches!(asked, Asked::Settled | Asked::Restored) => {
+                    match live.process.resume_all() {
+                        Ok(()) | Err(Error::Gone | Error::NoThread(_)) => {}
+                        Err(e) => return Err(e.into()),
+                    }
+                }
                 None => match live.process.resume(stop.tid) {
                     // Its end is the next thing to be reported.
                     Ok(()) | Err(Error::Gone | Error::NoThread(_)) => {}
@@ -302,7 +314,7 @@ impl Debugger {
         match end {
             End::Exited(0) => self.say(&format!("[Inferior 1 (process {pid}) exited normally]")),
             End::Exited(code) => self.say(&format!(
-                "[Inferior 1 (process {pid}) exited with code {code:02o}]"
+                "[Inferior 1 (process {pid}) exited with code 0{code:o}]"
             )),
             End::Killed(signal) => {
                 let name = verde_sys::signals::name(signal);

@@ -167,3 +167,38 @@ fn programs_that_cannot_be_run() {
         assert!(errors.contains(complaint), "{errors}");
     }
 }
+
+#[test]
+fn a_property_that_is_violated_from_the_start() {
+    let bench = program("f(1); return 3;");
+    bench.write(
+        "p.prop",
+        "state init non-accepting { transition { event f(x) success init } }",
+    );
+    let ran = bench.check(&["-p", "p.prop"], &[]);
+    assert_eq!(ran.code, 100);
+    assert_eq!(ran.last()["events"], 1, "the program runs to its end");
+    let ran = bench.check(&["-p", "p.prop", "--stop-on-violation"], &[]);
+    assert_eq!(ran.code, 100);
+}
+
+#[test]
+fn a_scenario_that_raises_is_dropped() {
+    let bench = program("for (int i = 0; i < 5; i++) f(i); puts(\"end\"); return 0;");
+    bench.write("p.prop", LOOP);
+    bench.write(
+        "s.sc",
+        "initialization { c = None }
+on entering state init {
+    if c is None: c = checkpoint()
+    else:
+        restore_checkpoint(c)
+        undefined_thing
+}
+",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    assert_eq!(ran.out, "end\n", "{}", ran.err);
+    assert_eq!(ran.code, 1);
+    assert_eq!(ran.err.matches("NameError").count(), 1, "{}", ran.err);
+}

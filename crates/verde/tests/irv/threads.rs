@@ -74,3 +74,41 @@ int main(void) { pthread_t t[8]; for (long i = 0; i < 8; i++) pthread_create(&t[
     assert_eq!(ran.code, 0, "{} {:?}", ran.err, ran.rows);
     assert_eq!(ran.last()["events"], 8 * 500 * 2);
 }
+
+#[test]
+fn libraries_that_come_and_go_beside_threads_invent_nothing() {
+    let bench = Bench::new();
+    bench.compile(
+        "gcc",
+        "late.c",
+        "int late;",
+        "late.so",
+        &["-shared", "-fPIC"],
+    );
+    bench.compile(
+        "gcc",
+        "prog.c",
+        r#"
+#include <pthread.h>
+#include <dlfcn.h>
+__attribute__((noinline)) int enter(int id) { asm volatile("" :: "r"(id)); return id; }
+__attribute__((noinline)) void leave(int id) { asm volatile("" :: "r"(id)); }
+static void *run(void *a) { int id = (int)(long)a; for (int i = 0; i < 300; i++) { enter(id); leave(id); } return 0; }
+int main(void) { pthread_t t[4]; for (long i = 0; i < 4; i++) pthread_create(&t[i], 0, run, (void *)i);
+    for (int i = 0; i < 10; i++) { void *l = dlopen("./late.so", RTLD_NOW); if (l) dlclose(l); }
+    for (int i = 0; i < 4; i++) pthread_join(t[i], 0); return 0; }
+"#,
+        "prog",
+        &["-O1", "-pthread", "-ldl"],
+    );
+    let ran = bench.check_property(
+        "slice on t
+         state init { transition { after event enter($tid as t) success held } }
+         state held { transition { after event enter($tid as t) success twice } transition { event leave($tid as t) success free } }
+         state free { transition { after event enter($tid as t) success held } }
+         state twice non-accepting",
+        &[],
+    );
+    assert_eq!(ran.code, 0, "{} {:?}", ran.err, ran.rows);
+    assert_eq!(ran.last()["events"], 4 * 300 * 2);
+}

@@ -20,7 +20,14 @@ struct Found {
 
 impl Debugger {
     /// The returns of a source became wanted: activations that are already running count, too.
-    pub(super) fn adopt_running(&mut self, irv: &mut Irv, index: usize, tid: Option<Tid>) {
+    /// `fresh`: the places that were planted just now; `tid`: the thread whose event it was.
+    pub(super) fn adopt_running(
+        &mut self,
+        irv: &mut Irv,
+        index: usize,
+        fresh: &[usize],
+        tid: Option<Tid>,
+    ) {
         let source = &irv.alphabet.sources[index];
         let returns = match source.kind {
             Kind::Call => source.when == When::After,
@@ -49,7 +56,7 @@ impl Debugger {
             false => live.process.stop_all().ok().map(|g| g.release()),
         };
         for thread in threads {
-            self.adopt_in(irv, index, thread);
+            self.adopt_in(irv, index, fresh, thread, tid == Some(thread));
         }
         if let (Some(stopped), Some(live)) = (guard, &mut self.live) {
             for thread in stopped {
@@ -59,8 +66,15 @@ impl Debugger {
         }
     }
 
-    fn adopt_in(&mut self, irv: &mut Irv, index: usize, tid: Tid) {
-        for site in 0..irv.alphabet.sources[index].sites.len() {
+    fn adopt_in(
+        &mut self,
+        irv: &mut Irv,
+        index: usize,
+        fresh: &[usize],
+        tid: Tid,
+        is_current: bool,
+    ) {
+        for site in fresh.iter().copied() {
             let place = &irv.alphabet.sources[index].sites[site];
             let (On::Return(at) | On::Call(at)) = place.on else {
                 continue;
@@ -68,7 +82,10 @@ impl Debugger {
             let Some(id) = place.trap else {
                 continue;
             };
-            let found = self.calls_of(at, tid);
+            let mut found = self.calls_of(at, tid);
+            // Another thread that stands at the entry has yet to run into the new probe, or has
+            // and waits to be heard: its call opens by itself.
+            found.retain(|f| is_current || !f.at_entry);
             if found.is_empty() {
                 continue;
             }

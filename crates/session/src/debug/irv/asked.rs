@@ -14,6 +14,8 @@ pub(in super::super) enum Asked {
     Nothing,
     /// All threads were stopped for them, and are to go on.
     Settled,
+    /// The program is where it was before: nothing of this stop counts any more.
+    Restored,
     /// The program is to stop; what is to be said.
     Stop(Vec<String>),
 }
@@ -54,11 +56,12 @@ impl Debugger {
         }
         let prompt = matches!(irv.output, Output::Prompt);
         irv.violated |= latch.violated;
+        irv.errors += u64::from(latch.raised);
         self.irv = Some(irv);
         if let Some(monitor) = latch.zoom {
             let event = self.irv.as_ref().map_or(0, |irv| irv.n);
             self.zoom_in(monitor, event);
-            return Asked::Settled;
+            return Asked::Restored;
         }
         let mut settled = latch.settled;
         let n = self.irv.as_ref().map_or(0, |irv| irv.n);
@@ -76,10 +79,10 @@ impl Debugger {
             let done = self.restore_for(number);
             self.tell_of_checkpoint(done);
             // What else was asked belongs to a future that is gone.
-            return Asked::Settled;
+            return Asked::Restored;
         }
         let stop = match prompt {
-            true => latch.stop,
+            true => latch.stop || latch.raised,
             // Unattended, a violation is a stop for whoever wants to end there.
             false => latch.violated,
         };
@@ -131,7 +134,7 @@ impl Debugger {
         }
         match self.what_was_asked() {
             Asked::Stop(lines) => Ok(Some(Reason::Monitor(lines))),
-            Asked::Nothing | Asked::Settled => Ok(None),
+            Asked::Nothing | Asked::Settled | Asked::Restored => Ok(None),
         }
     }
 

@@ -71,6 +71,14 @@ impl Debugger {
         if !functions.iter().any(|(_, f)| f.is_ifunc) {
             return functions;
         }
+        if loader.is_none() && self.live.is_some() {
+            // A static program chooses its variants after its first instruction.
+            irv.warnings.push(format!(
+                "event {name}: it is an indirect function of a static program: not observable"
+            ));
+            functions.retain(|(_, f)| !f.is_ifunc);
+            return functions;
+        }
         irv.alphabet.sources[index].found = true;
         irv.indirect |= irv.loading;
         functions.retain_mut(|(module, function)| {
@@ -338,12 +346,15 @@ fn system_call_site(source: &Source, notes: &mut Vec<Note>) -> Vec<Site> {
                 return read.clone();
             };
             let how = match ARGUMENTS.get(*i as usize) {
-                Some(register) => How::Register {
-                    number: *register,
-                    bytes: 8,
-                    signed: p.ty.is_none() || p.ty.as_deref().is_some_and(|t| !t.contains('*')),
-                    boolean: false,
-                },
+                Some(register) => {
+                    let (bytes, signed) = width(p.ty.as_deref());
+                    How::Register {
+                        number: *register,
+                        bytes,
+                        signed,
+                        boolean: false,
+                    }
+                }
                 None => How::Unknown,
             };
             Read {
@@ -354,4 +365,22 @@ fn system_call_site(source: &Source, notes: &mut Vec<Note>) -> Vec<Site> {
         .collect();
     site.reads = reads.into();
     vec![site]
+}
+
+/// Bytes and sign of an integer type of C; 64 bits with a sign where none is declared.
+fn width(declared: Option<&str>) -> (u8, bool) {
+    let ty = declared.unwrap_or("long");
+    let has = |word: &str| {
+        ty.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|w| w == word)
+    };
+    let unsigned = ty.contains('*') || has("unsigned") || has("size_t") || ty.starts_with('u');
+    let bytes = match () {
+        () if ty.contains('*') || has("long") || has("size_t") => 8,
+        () if has("char") || ty.contains("int8") => 1,
+        () if has("short") || ty.contains("int16") => 2,
+        () if has("int") || has("unsigned") || ty.contains("int32") || has("mode_t") => 4,
+        () => 8,
+    };
+    (bytes, !unsigned)
 }

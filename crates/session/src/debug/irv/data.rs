@@ -117,11 +117,6 @@ impl Debugger {
         if self.live.is_none() || irv.loading || irv.bound_datum(index).is_some() {
             return;
         }
-        if let Some(tid) = tid
-            && let Some((node, scope, home)) = self.local_datum(&text, tid)
-        {
-            return self.bind_datum(irv, index, node, Some(scope), home);
-        }
         let here = Here {
             process: None,
             images: &self.images,
@@ -129,13 +124,21 @@ impl Debugger {
             innermost: false,
             memo: &mut self.memo,
         };
-        if let Ok(node) = compile(&text, &here) {
+        let global = compile(&text, &here).ok();
+        // A global is hidden by a local of the function that runs, not by one of its callers.
+        let frames = if global.is_some() { 1 } else { FRAMES };
+        if let Some(tid) = tid
+            && let Some((node, scope, home)) = self.local_datum(&text, tid, frames)
+        {
+            return self.bind_datum(irv, index, node, Some(scope), home);
+        }
+        if let Some(node) = global {
             self.bind_datum(irv, index, node, None, None);
         }
     }
 
     /// The innermost activation on a thread's stack that has the local.
-    fn local_datum(&mut self, text: &str, tid: Tid) -> Option<Local> {
+    fn local_datum(&mut self, text: &str, tid: Tid, limit: usize) -> Option<Local> {
         let live = self.live.as_mut()?;
         let regs = live.process.regs(tid).ok()?;
         let registers = match live.process.xstate(tid) {
@@ -149,6 +152,9 @@ impl Debugger {
             FRAMES,
         );
         for (level, source) in source_frames(&frames) {
+            if level >= limit {
+                break;
+            }
             let memory = ProcessMemory(&live.process);
             let Some(mut scope) = FrameScope::new(&frames, level, source, &memory) else {
                 continue;
@@ -308,6 +314,17 @@ impl Debugger {
 }
 
 impl Irv {
+    /// Files came or went: a global may be elsewhere, or no longer be. It is bound anew.
+    pub(super) fn unbind_globals(&mut self, live: &mut Option<super::super::live::Live>) {
+        self.places.clear();
+        self.plans.clear();
+        for index in 0..self.alphabet.sources.len() {
+            if self.bound_datum(index).is_some_and(|b| b.home.is_none()) {
+                self.unwatch_datum(index, live);
+            }
+        }
+    }
+
     fn bound_datum(&self, index: usize) -> Option<&Bound> {
         self.alphabet.sources[index].datum.as_ref()?.bound.as_ref()
     }

@@ -20,6 +20,9 @@ use verde_monitor::{Arg, Event};
 use verde_property::{Kind, When};
 use verde_symbols::{FileAddr, Modules, Registers, SourceFile, demangle};
 
+/// Backtraces of events that are kept.
+const MOST_STACKS: u64 = 1 << 16;
+
 /// What a trap is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -302,6 +305,8 @@ impl Debugger {
             let frames = self.stack_text(it.tid, 64);
             let keep = irv.n;
             irv.stacks.insert(keep, frames.into());
+            // Slices remember the last events only.
+            irv.stacks.remove(&keep.wrapping_sub(MOST_STACKS));
         }
         if let Some(trace) = &mut irv.trace {
             let source = &irv.alphabet.sources[it.source];
@@ -727,16 +732,14 @@ impl Debugger {
         found: Found,
         at: Option<&Moment>,
     ) {
-        if at.is_some() && self.puts_off(irv, index) {
-            return;
-        }
+        let closer = at.is_some() && self.can_zoom(irv);
         // What was to be seen closer has been seen.
         if irv.zoom.take().is_some() {
             irv.latch.reinstrument = true;
         }
         let one = &mut irv.ones[index];
-        one.violations += 1;
-        let stops = one.stops;
+        let (id, stops) = (one.id, one.stops);
+        one.violations += u64::from(!closer);
         let Some(m) = &one.monitor else {
             return;
         };
@@ -751,6 +754,13 @@ impl Debugger {
         for event in &mut row.history {
             event.backtrace = irv.stacks.get(&event.n).map(|s| s.to_vec());
         }
+        if closer {
+            irv.zoomed = true;
+            irv.latch.zoom = Some(id);
+            irv.put_off = Some((id, row));
+            return;
+        }
+        irv.put_off = None;
         irv.latch.violated = true;
         if matches!(irv.output, super::Output::Prompt) {
             irv.latch.lines.push(super::methods::violation_line(&row));

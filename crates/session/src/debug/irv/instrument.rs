@@ -75,6 +75,7 @@ impl Debugger {
             return;
         };
         let mut failed = None;
+        let mut fresh = Vec::new();
         for (i, site) in irv.alphabet.sources[index].sites.iter_mut().enumerate() {
             if site.trap.is_some() {
                 continue;
@@ -82,6 +83,7 @@ impl Debugger {
             match live.process.insert(Trap::new(site.on, Owner::Monitor)) {
                 Ok(id) => {
                     site.trap = Some(id);
+                    fresh.push(i);
                     let target = Target::Site {
                         source: index,
                         site: i,
@@ -94,7 +96,9 @@ impl Debugger {
                 }
             }
         }
-        self.adopt_running(irv, index, tid);
+        if !fresh.is_empty() {
+            self.adopt_running(irv, index, &fresh, tid);
+        }
         if let Some(e) = failed {
             let title = irv.alphabet.sources[index].title();
             irv.complain(format!("event {title} cannot be observed: {e}"));
@@ -162,6 +166,7 @@ impl Debugger {
             return;
         };
         let mut notes = Vec::new();
+        irv.unbind_globals(&mut self.live);
         for index in 0..irv.alphabet.sources.len() {
             if irv.alphabet.sources[index].users.is_empty() {
                 continue;

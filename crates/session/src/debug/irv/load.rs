@@ -281,6 +281,7 @@ impl Debugger {
                 };
                 let property = old.property().clone();
                 old.discard(&mut irv.python);
+                irv.python.forget(property.uid);
                 if let Err(e) = self.start_monitor(&mut irv, index, property) {
                     self.irv = Some(irv);
                     return super::super::failure::failure(e.to_string());

@@ -64,7 +64,6 @@ impl Debugger {
         irv.output.remark(&mut self.out, &text);
         if matches!(irv.output, Output::Prompt) {
             irv.latch.stop = true;
-            irv.latch.raised = true;
         } else {
             one.dropped = true;
             one.version = u64::MAX;

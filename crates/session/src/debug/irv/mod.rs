@@ -199,6 +199,8 @@ pub struct Irv {
     zoom: Option<zoom::Zoom>,
     /// It was looked closer once.
     zoomed: bool,
+    /// The violation that is being looked at, until it comes again.
+    put_off: Option<(MonitorId, crate::report::ViolationRow)>,
     /// Something was violated.
     violated: bool,
     /// What went wrong and was said.
@@ -245,6 +247,7 @@ impl Irv {
             moved: None,
             zoom: None,
             zoomed: false,
+            put_off: None,
             violated: false,
             errors: 0,
             warnings: Vec::new(),

@@ -14,8 +14,24 @@ type Answered = Result<Answer, String>;
 
 /// Commands that let the program go: the event must be over first.
 const RESUMING: &[&str] = &[
-    "run", "start", "continue", "step", "next", "stepi", "nexti", "finish", "until", "advance",
-    "jump", "signal", "kill", "detach", "restart", "verde",
+    "run",
+    "start",
+    "continue",
+    "step",
+    "next",
+    "stepi",
+    "nexti",
+    "finish",
+    "until",
+    "advance",
+    "jump",
+    "signal",
+    "kill",
+    "detach",
+    "restart",
+    "verde",
+    // A checkpoint of a moment at which the monitors are at work would be without them.
+    "checkpoint",
 ];
 
 /// Keeps what is written.
@@ -48,7 +64,11 @@ impl Debugger {
     /// Runs a command of the prompt; its text, or nothing when it was shown.
     pub(super) fn command_of_block(&mut self, command: &str, shown: bool) -> Answered {
         let name = super::super::commands::name_of(command);
-        if let Some(name) = name.filter(|n| RESUMING.contains(n)) {
+        let file = command.split_whitespace().next() == Some("source");
+        let name = if file { Some("source") } else { name };
+        // Files and threads may get any other command.
+        let applied = file || (name == Some("thread") && command.contains("apply"));
+        if let Some(name) = name.filter(|n| applied || RESUMING.contains(n)) {
             return Err(format!(
                 "\"{name}\" is not possible while an event is being processed."
             ));

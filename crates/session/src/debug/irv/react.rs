@@ -174,6 +174,13 @@ impl Context<'_> {
         self.desk.print_all(&out);
         if let Err(raised) = ran {
             self.desk.report(&raised);
+            // What it asked for was half of what it meant; left alone, it would do it again.
+            self.desk.latch.restore = None;
+            if !matches!(self.desk.output, super::Output::Prompt) {
+                *self.scenario = None;
+                let text = "the scenario is no longer followed; the program goes on";
+                self.desk.output.remark(&mut self.desk.debugger.out, text);
+            }
         }
     }
 }

@@ -84,6 +84,11 @@ impl Desk<'_> {
                 }
                 Value::Object(env)
             }
+            "has_env" => {
+                self.slice_of(slices, &args["slice"])?;
+                let name = args["name"].as_str().unwrap_or_default();
+                Value::Bool(property.env.iter().any(|n| n == name))
+            }
             "set_env" => {
                 let slice = self.slice_of(slices, &args["slice"])?;
                 let name = args["name"].as_str().unwrap_or_default();

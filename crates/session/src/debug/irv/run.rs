@@ -98,7 +98,12 @@ impl Debugger {
         interruption: &Interruption,
         timed_out: &AtomicBool,
     ) -> Result<Ending> {
-        self.let_go()?;
+        while let Some(reason) = self.let_go()? {
+            // Violated from the start.
+            if limits.stop_on_violation && matches!(reason, Reason::Monitor(_)) {
+                return Ok(Ending::Cut);
+            }
+        }
         loop {
             match self.wait()? {
                 Reason::Ended(End::Exited(status)) => return Ok(Ending::Exited(status)),
@@ -173,6 +178,7 @@ impl Debugger {
         let complete = ending != Ending::Cut;
         let mut violated = false;
         let mut properties = Vec::new();
+        self.report_put_off(irv);
         for index in 0..irv.ones.len() {
             let found_all = irv.missed(&irv.ones[index]).is_empty();
             let one = &mut irv.ones[index];
@@ -182,6 +188,8 @@ impl Debugger {
             one.recorder.clear();
             let verdict = monitor.finish(complete && !one.dropped, &mut one.recorder);
             let verdict = match verdict {
+                // What was reported stays so, also when the program was taken back before it.
+                _ if one.violations > 0 => FinalVerdict::False,
                 FinalVerdict::True if !found_all => FinalVerdict::Inconclusive,
                 other => other,
             };
@@ -242,5 +250,10 @@ impl Debugger {
         irv.forget_traps();
         self.irv = Some(irv);
         self.react_outside(None, &super::react::Outside::Exit);
+        if let Some(irv) = &mut self.irv {
+            // Nothing is left that could be stopped or saved.
+            irv.errors += u64::from(irv.latch.raised);
+            irv.latch = super::Latch::default();
+        }
     }
 }

@@ -16,14 +16,26 @@ pub(super) struct Zoom {
 }
 
 impl Debugger {
-    /// A violation is about to be reported. With zoom, the first time, it is put off instead.
-    pub(super) fn puts_off(&mut self, irv: &mut Irv, index: usize) -> bool {
-        if !self.automation.zoom || irv.zoomed || !self.can_go_before(irv.n) {
-            return false;
+    /// Whether a violation is to be looked at again before it is reported: the first is.
+    pub(super) fn can_zoom(&self, irv: &Irv) -> bool {
+        self.automation.zoom && !irv.zoomed && self.can_go_before(irv.n)
+    }
+
+    /// A violation that did not come again when it was looked at closer is reported as it was.
+    pub(super) fn report_put_off(&mut self, irv: &mut Irv) {
+        let Some((id, row)) = irv.put_off.take() else {
+            return;
+        };
+        let text = "the violation did not come again; it is reported as it was seen first";
+        irv.output.remark(&mut self.out, text);
+        if let Some(index) = irv.position(id) {
+            irv.ones[index].violations += 1;
         }
-        irv.zoomed = true;
-        irv.latch.zoom = Some(irv.ones[index].id);
-        true
+        irv.violated = true;
+        if matches!(irv.output, super::Output::Prompt) {
+            irv.latch.lines.push(super::methods::violation_line(&row));
+        }
+        irv.output.row(crate::report::Row::Violation(row));
     }
 
     /// Goes back before the event that violated, and watches more from there.
@@ -48,6 +60,7 @@ impl Debugger {
                 irv.output.remark(&mut self.out, text);
             }
             Err(Failure(e)) => {
+                self.report_put_off(&mut irv);
                 irv.errors += 1;
                 irv.output.remark(&mut self.out, &format!("error: {e}"));
             }
