@@ -3,21 +3,17 @@
 
 use crate::thread::State;
 use crate::{Process, Tid};
-use std::time::{Duration, Instant};
 use verde_sys::affinity::CpuSet;
 use verde_sys::procfs::Stat;
 
 /// How many waits pass between two looks at the thread's CPU.
 const EVERY: u32 = 64;
-/// Where waits are long there are few of them, and the thread may be elsewhere before so many passed.
-const LATEST: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
 pub struct Pin {
     original: Option<CpuSet>,
     now: Option<usize>,
     countdown: u32,
-    looked: Instant,
 }
 
 const SELF: Tid = Tid(0);
@@ -28,7 +24,6 @@ impl Pin {
             original: CpuSet::current().ok().filter(|set| set.count() > 1),
             now: None,
             countdown: 0,
-            looked: Instant::now(),
         }
     }
 
@@ -68,11 +63,10 @@ impl Process {
             self.pin.undo();
             return;
         }
-        if self.pin.countdown > 0 && self.pin.looked.elapsed() < LATEST {
+        if self.pin.countdown > 0 {
             self.pin.countdown -= 1;
             return;
         }
-        self.pin.looked = Instant::now();
         self.pin.countdown = EVERY;
         let pid = self.pid;
         for thread in self.threads.values_mut() {
