@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(kind, "timer")) {
         install(SIGALRM, on_signal);
-        struct itimerval fast = {{0, 100}, {0, 100}};
+        struct itimerval fast = {{0, 1000}, {0, 1000}};
         setitimer(ITIMER_REAL, &fast, 0);
         long sum = 0;
         for (int i = 0; i < 5000; i++)
