@@ -62,6 +62,15 @@ static void install(int s, void (*handler)(int, siginfo_t *, void *)) {
     sigaction(s, &sa, 0);
 }
 
+/* As dense as the timer is, it must not keep a slow tracer busy for ever. */
+static void on_alarm(int s, siginfo_t *info, void *context) {
+    (void)s, (void)info, (void)context;
+    if (++handled == 4000) {
+        struct itimerval off = {{0, 0}, {0, 0}};
+        setitimer(ITIMER_REAL, &off, 0);
+    }
+}
+
 int main(int argc, char **argv) {
     (void)argc;
     const char *kind = argv[1];
@@ -92,8 +101,8 @@ int main(int argc, char **argv) {
         return handled == 100 && sender_ok == 100 ? 0 : 1;
     }
     if (!strcmp(kind, "timer")) {
-        install(SIGALRM, on_signal);
-        struct itimerval fast = {{0, 1000}, {0, 1000}};
+        install(SIGALRM, on_alarm);
+        struct itimerval fast = {{0, 100}, {0, 100}};
         setitimer(ITIMER_REAL, &fast, 0);
         long sum = 0;
         for (int i = 0; i < 5000; i++)
