@@ -69,6 +69,10 @@ impl Process {
         thread.passed = None;
         thread.disturbed = false;
         thread.at_entry = false;
+        thread.trapped = status == WaitStatus::Signal(number::SIGTRAP);
+        if !thread.trapped {
+            self.pin.part(thread);
+        }
         thread.group_stop = matches!(status, WaitStatus::GroupStop(_));
         thread.in_kernel = matches!(status, WaitStatus::Event(_));
         let stepped = std::mem::take(&mut thread.stepping);
@@ -285,6 +289,7 @@ impl Process {
     /// Gets a thread that is stopped inside a system call out of the kernel:
     /// there its registers are still going to be changed.
     pub(crate) fn settle(&mut self, tid: Tid) -> Result<()> {
+        self.part_all();
         let thread = self.stopped_mut(tid)?;
         if !thread.in_kernel {
             return Ok(());

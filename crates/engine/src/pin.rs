@@ -1,19 +1,59 @@
-//! Keeping the tracer on the CPU of the only thread that runs: a stop there
-//! costs a fraction of one across CPUs.
+//! Engine and program on one CPU while one thread has all the hits: a stop
+//! there costs a fraction of one across CPUs.
+//!
+//! Where another CPU is idle the kernel wakes the thread there, away from the
+//! engine, at every resume. So the thread is *held* on the engine's CPU, and
+//! must not notice: while it is held it runs its own code only. It is resumed
+//! to its next system call, where it parts before the kernel hears of it; and
+//! every other stop than a hit, step, remote call or detach parts it too.
 
-use crate::thread::State;
+use crate::thread::{State, Thread};
 use crate::{Process, Tid};
 use verde_sys::affinity::CpuSet;
 use verde_sys::procfs::Stat;
 
+/// So many hits in a row make a thread the only one that matters.
+const ROW: u32 = 32;
 /// How many waits pass between two looks at the thread's CPU.
 const EVERY: u32 = 64;
+/// A spell of so many hits ends by itself: the scheduler may know a better CPU.
+const LONGEST: u32 = 1024;
+/// A spell of fewer hits was not worth its system call stop.
+const WORTH: u32 = 2;
+/// The longest time apart, in hits, for programs that call the system between any two.
+const PATIENCE: u32 = 256;
 
 #[derive(Debug)]
 pub struct Pin {
     original: Option<CpuSet>,
     now: Option<usize>,
     countdown: u32,
+    /// The thread that is held. Several on one CPU would wait for each other.
+    holder: Option<Tid>,
+    /// Who had the last hit, and how many in a row.
+    last: Tid,
+    row: u32,
+    spells: Spells,
+}
+
+/// When to hold the thread: hits together and apart.
+#[derive(Debug)]
+struct Spells {
+    together: u32,
+    apart: u32,
+    patience: u32,
+}
+
+impl Spells {
+    fn parted(&mut self) {
+        self.patience = if self.together < WORTH {
+            (self.patience * 2).min(PATIENCE)
+        } else {
+            (self.patience / 2).max(1)
+        };
+        self.together = 0;
+        self.apart = 0;
+    }
 }
 
 const SELF: Tid = Tid(0);
@@ -24,6 +64,14 @@ impl Pin {
             original: CpuSet::current().ok().filter(|set| set.count() > 1),
             now: None,
             countdown: 0,
+            holder: None,
+            last: SELF,
+            row: 0,
+            spells: Spells {
+                together: 0,
+                apart: 0,
+                patience: 1,
+            },
         }
     }
 
@@ -48,6 +96,34 @@ impl Pin {
             tracing::warn!(%error, "affinity not restored");
         }
     }
+
+    /// Holds a thread on the engine's CPU. One that may not run here is not held.
+    fn hold(&mut self, thread: &mut Thread) {
+        let cpu = CpuSet::cpu_here();
+        self.to(cpu);
+        if self.now == Some(cpu)
+            && let Ok(own) = CpuSet::of(thread.tid)
+            && own.count() > 1
+            && own.contains(cpu)
+            && CpuSet::only(cpu).apply(thread.tid).is_ok()
+        {
+            thread.held = Some(own);
+            self.holder = Some(thread.tid);
+        }
+    }
+
+    /// Gives a held thread its own set of CPUs back.
+    pub fn part(&mut self, thread: &mut Thread) {
+        if let Some(own) = thread.held.take() {
+            self.holder = None;
+            self.spells.parted();
+            if let Err(error) = own.apply(thread.tid)
+                && !error.is_gone()
+            {
+                tracing::warn!(%error, "the thread's affinity is not restored");
+            }
+        }
+    }
 }
 
 impl Drop for Pin {
@@ -59,6 +135,9 @@ impl Drop for Pin {
 impl Process {
     /// Called before each wait.
     pub(crate) fn follow_cpu(&mut self) {
+        if self.pin.holder.is_some() {
+            return;
+        }
         if self.threads.len() != 1 {
             self.pin.undo();
             return;
@@ -79,6 +158,41 @@ impl Process {
             if let Some(cpu) = thread.stat.as_ref().and_then(Stat::cpu) {
                 self.pin.to(cpu);
             }
+        }
+    }
+
+    /// A thread goes on from a hit: holds it here, or lets it part.
+    pub(crate) fn hold_or_part(&mut self, tid: Tid) {
+        let alone = self.threads.len() == 1;
+        let pin = &mut self.pin;
+        pin.row = if pin.last == tid { pin.row + 1 } else { 0 };
+        pin.last = tid;
+        if pin.original.is_none() || self.options.no_pinning {
+            return;
+        }
+        if pin.holder == Some(tid) {
+            pin.spells.together += 1;
+            if pin.spells.together > LONGEST {
+                self.part_all();
+                self.pin.undo();
+            }
+            return;
+        }
+        pin.spells.apart += 1;
+        let eager = pin.spells.apart >= pin.spells.patience;
+        let hold = eager && (alone || pin.row >= ROW);
+        self.part_all();
+        if hold && let Some(thread) = self.threads.get_mut(&tid) {
+            self.pin.hold(thread);
+        }
+    }
+
+    /// Nothing is held any more. Also right while the thread runs.
+    pub(crate) fn part_all(&mut self) {
+        if let Some(tid) = self.pin.holder.take()
+            && let Some(thread) = self.threads.get_mut(&tid)
+        {
+            self.pin.part(thread);
         }
     }
 }

@@ -127,12 +127,14 @@ impl Process {
         {
             return Ok(());
         }
+        let exits = self.stops_at_syscalls();
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
         let (number, value) = match stop {
             SyscallStop::Entry { number, .. } => {
-                thread.syscall = Some(number);
+                // Without traps this is only where it parts from our CPU.
+                thread.syscall = exits.then_some(number);
                 if std::mem::take(&mut thread.entry_told) {
                     return Ok(());
                 }

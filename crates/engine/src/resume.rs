@@ -96,11 +96,19 @@ impl Process {
                 }
             }
         }
+        if step {
+            self.pin.part(thread);
+        } else if thread.trapped && signal == 0 {
+            self.hold_or_part(tid);
+        }
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
         let result = hand_over(thread, info, signal, step, syscalls);
         unless_gone(result)
     }
 
-    fn stops_at_syscalls(&self) -> bool {
+    pub(crate) fn stops_at_syscalls(&self) -> bool {
         !self.syscall_traps.is_empty() || !self.watches.pages.is_empty()
     }
 
@@ -109,6 +117,7 @@ impl Process {
     fn go_in_place(&mut self, tid: Tid, at: Addr) -> Result<()> {
         let others = self.stop_threads(Some(tid))?;
         self.note_touches(tid);
+        self.part_all();
         let original = self.sites.get(at).map(|s| s.bytes[0]);
         if let Some(byte) = original {
             self.memory.write(at, &[byte])?;
@@ -186,6 +195,7 @@ fn hand_over(
     let go = match (step, syscalls) {
         (true, _) => Go::Step,
         (false, true) => Go::Syscall,
+        (false, false) if thread.held.is_some() => Go::Syscall,
         (false, false) => Go::Continue,
     };
     ptrace::resume(tid, go, signal)

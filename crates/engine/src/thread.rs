@@ -5,6 +5,7 @@ use crate::shadow::ShadowStack;
 use crate::step::StepPlan;
 use crate::{Addr, Tid};
 use smallvec::SmallVec;
+use verde_sys::affinity::CpuSet;
 use verde_sys::procfs::Stat;
 use verde_sys::wait::SyscallStop;
 use verde_sys::{Regs, SigInfo};
@@ -105,6 +106,10 @@ pub struct Thread {
     pub armed: bool,
     /// To follow it from CPU to CPU.
     pub stat: Option<Stat>,
+    /// Held on the engine's CPU; where it may run by itself (see `pin`).
+    pub held: Option<CpuSet>,
+    /// Its present stop is a hit of a trap or watchpoint, in its own code.
+    pub trapped: bool,
 }
 
 impl Thread {
@@ -137,6 +142,8 @@ impl Thread {
             window: None,
             armed: false,
             stat: None,
+            held: None,
+            trapped: false,
         }
     }
 

@@ -92,6 +92,7 @@ impl Process {
                 }
             }
             if !waiting {
+                self.part_all();
                 stopped.append(&mut self.parked);
                 return Ok(stopped);
             }

@@ -34,10 +34,21 @@ impl CpuSet {
         }
     }
 
-    /// The CPU that the calling thread is on now.
+    /// The CPU that the calling thread is on now, as a set.
     pub fn here() -> CpuSet {
+        CpuSet::only(CpuSet::cpu_here())
+    }
+
+    /// The CPU that the calling thread is on now.
+    pub fn cpu_here() -> usize {
         // SAFETY: no memory is involved.
-        CpuSet::only(unsafe { libc::sched_getcpu() }.max(0) as usize)
+        unsafe { libc::sched_getcpu() }.max(0) as usize
+    }
+
+    /// Whether a CPU is in the set.
+    pub fn contains(&self, cpu: usize) -> bool {
+        // SAFETY: reads the set; numbers outside of it are not in it.
+        unsafe { libc::CPU_ISSET(cpu, &self.0) }
     }
 
     /// How many CPUs are in the set.

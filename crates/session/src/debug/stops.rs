@@ -21,6 +21,12 @@ pub(super) enum Reason {
     Monitor(Vec<String>),
 }
 
+/// The values of a watchpoint's expression around a hit.
+struct Change {
+    old: Option<Value>,
+    new: Value,
+}
+
 impl Debugger {
     /// Waits until there is something to tell.
     pub(super) fn wait(&mut self) -> Result<Reason> {
@@ -153,10 +159,13 @@ impl Debugger {
         let Some(index) = self.points.list.iter().position(|p| p.number == number) else {
             return Ok(None);
         };
-        let changed = match self.watched_change(index, tid)? {
-            Some(change) => change,
-            None => return Ok(None),
-        };
+        let mut change = None;
+        if matches!(self.points.list[index].kind, Kind::Watch(_)) {
+            change = self.watched_change(index, tid)?;
+            if change.is_none() {
+                return Ok(None);
+            }
+        }
         let condition = self.points.list[index].condition.as_ref();
         let node = condition.map(|c| c.node.clone());
         // With states of monitors in it, it is another expression each time.
@@ -178,13 +187,16 @@ impl Debugger {
                 }
             }
         }
-        let caught = self.catch_text(number, cause);
         let point = &mut self.points.list[index];
         point.hits += 1;
         if point.ignore > 0 {
             point.ignore -= 1;
             return Ok(None);
         }
+        // Words come last: most hits of a condition end before.
+        let changed = change.map_or_else(String::new, |c| self.change_text(index, &c));
+        let caught = self.catch_text(number, cause);
+        let point = &mut self.points.list[index];
         let text = match &point.kind {
             Kind::Watch(_) => changed,
             Kind::Catch(_) => caught,
@@ -202,22 +214,30 @@ impl Debugger {
         Ok(Some(format!("{complaint}{text}")))
     }
 
-    /// For a watchpoint what has changed, for others nothing; `None`: the
-    /// value is what it was.
-    fn watched_change(&mut self, index: usize, tid: Tid) -> Result<Option<String>> {
-        let number = self.points.list[index].number;
-        if !matches!(self.points.list[index].kind, Kind::Watch(_)) {
-            return Ok(Some(String::new()));
-        }
+    /// What a watchpoint's hit changed. `None`: it was written with the value
+    /// that it has.
+    fn watched_change(&mut self, index: usize, tid: Tid) -> Result<Option<Change>> {
         let Some((old, new)) = self.watched_now(index, tid)? else {
             return Ok(None);
         };
-        let same = old.as_ref().is_some_and(|o| o.data == new.data);
         let Kind::Watch(watch) = &self.points.list[index].kind else {
             return Ok(None);
         };
-        let head = format!("\n{} {number}: {}\n", watch.on.title(), watch.text);
-        let access = watch.on;
+        let same = old.as_ref().is_some_and(|o| o.data == new.data);
+        Ok(match (watch.on, same) {
+            (Access::Write, true) => None,
+            (Access::Read | Access::Both, true) => Some(Change { old: None, new }),
+            (_, false) => Some(Change { old, new }),
+        })
+    }
+
+    /// The change as the user reads it.
+    fn change_text(&mut self, index: usize, change: &Change) -> String {
+        let point = &self.points.list[index];
+        let Kind::Watch(watch) = &point.kind else {
+            return String::new();
+        };
+        let head = format!("\n{} {}: {}\n", watch.on.title(), point.number, watch.text);
         let mut show = |v: &Value| {
             if matches!(v.data, Data::Missing(_)) {
                 return "<unreadable>".to_owned();
@@ -225,19 +245,11 @@ impl Debugger {
             let here = self.here();
             print_value(v, &here, &PrintOptions::default()).unwrap_or_else(|e| format!("<{e}>"))
         };
-        Ok(Some(match (access, same, &old) {
-            (Access::Write, true, _) => return Ok(None),
-            (Access::Read | Access::Both, true, _) | (_, _, None) => {
-                format!("{head}\nValue = {}", show(&new))
-            }
-            (_, false, Some(old)) => {
-                format!(
-                    "{head}\nOld value = {}\nNew value = {}",
-                    show(old),
-                    show(&new)
-                )
-            }
-        }))
+        let new = show(&change.new);
+        match &change.old {
+            None => format!("{head}\nValue = {new}"),
+            Some(old) => format!("{head}\nOld value = {}\nNew value = {new}", show(old)),
+        }
     }
 
     /// Says why and where the program stopped. `before`: the function a step
