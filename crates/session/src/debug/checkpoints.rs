@@ -251,7 +251,9 @@ impl Debugger {
         };
         let now = |then: Tid| restored.id_now(then);
         live.numbers = checkpoint.numbers.iter().map(|t| now(*t)).collect();
-        self.images.refresh(&live.process);
+        // The engine has set all that is wanted now; only where files are loaded
+        // elsewhere do names have to be looked up again.
+        let moved = self.images.refresh(&live.process) || restored.change.other_program;
         live.look(now(checkpoint.tid), &self.images)?;
         self.listing.reset();
         let mut gone = Vec::new();
@@ -278,7 +280,10 @@ impl Debugger {
                  which its expression is valid."
             ))?;
         }
-        self.images_changed()?;
+        match moved {
+            true => self.images_changed()?,
+            false => self.arm()?,
+        }
         if let Some(then) = &checkpoint.monitors {
             self.monitors_back(then, now).map_err(Failure)?;
         }

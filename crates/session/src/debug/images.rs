@@ -39,8 +39,9 @@ impl Images {
         }];
     }
 
-    /// Takes over what the process has loaded now, the program first.
-    pub fn refresh(&mut self, process: &Process) {
+    /// Takes over what the process has loaded now, the program first. `true`:
+    /// something else than before, or elsewhere.
+    pub fn refresh(&mut self, process: &Process) -> bool {
         let mut loaded = Vec::new();
         for image in process.modules() {
             let module = match image.kind {
@@ -55,9 +56,13 @@ impl Images {
                 _ => loaded.push(Loaded { module, bias }),
             }
         }
-        if !loaded.is_empty() {
+        let same = |a: &Loaded, b: &Loaded| Arc::ptr_eq(&a.module, &b.module) && a.bias == b.bias;
+        let changed = loaded.len() != self.loaded.len()
+            || !loaded.iter().zip(&self.loaded).all(|(a, b)| same(a, b));
+        if changed && !loaded.is_empty() {
             self.loaded = loaded;
         }
+        changed
     }
 
     /// The program's file, or another that it became by exec.
