@@ -369,6 +369,14 @@ impl Process {
         self.stopped(tid).map(|t| &t.regs)
     }
 
+    /// What the kernel says about the signal, or other event, that a thread is stopped for.
+    pub fn signal_info(&self, tid: Tid) -> Result<SigInfo> {
+        match self.stopped(tid)?.signal {
+            Some(info) => Ok(info),
+            None => Ok(ptrace::siginfo(tid)?),
+        }
+    }
+
     /// Changes registers of a stopped thread. Moving the pc gives up an
     /// interrupted system call; a trap at the new pc will be hit.
     pub fn set_regs(&mut self, tid: Tid, regs: &Regs) -> Result<()> {

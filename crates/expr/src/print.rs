@@ -26,6 +26,8 @@ pub struct PrintOptions {
     pub depth: usize,
     /// Containers by their meaning instead of their layout.
     pub pretty: bool,
+    /// Members of records on lines of their own.
+    pub lines: bool,
     /// `/x` and its like.
     pub format: Option<Format>,
 }
@@ -37,6 +39,7 @@ impl Default for PrintOptions {
             repeats: 10,
             depth: 20,
             pretty: true,
+            lines: false,
             format: None,
         }
     }
@@ -494,10 +497,29 @@ impl Printer<'_> {
                 parts.push(text);
             }
         }
+        let bases = members.iter().filter(|m| m.is_base).count();
+        if self.options.lines
+            && bases > 0
+            && let Some(first) = parts.get_mut(bases)
+        {
+            let indent = "  ".repeat(depth + 1);
+            *first = format!("members of {}:\n{indent}{first}", name_of(&class));
+        }
         // gdb says so when a class has only bases.
-        let only_bases = members.iter().all(|m| m.is_base);
-        let tail = if only_bases { ", <No data fields>" } else { "" };
-        format!("{{{}{tail}}}", parts.join(", "))
+        if members.iter().all(|m| m.is_base) {
+            parts.push("<No data fields>".to_owned());
+        }
+        self.block("{", &parts, "}", depth)
+    }
+
+    /// The members of something, on one line or on one each.
+    pub fn block(&self, open: &str, parts: &[String], close: &str, depth: usize) -> String {
+        if !self.options.lines || parts.is_empty() {
+            return format!("{open}{}{close}", parts.join(", "));
+        }
+        let indent = "  ".repeat(depth);
+        let lines: Vec<String> = parts.iter().map(|p| format!("{indent}  {p}")).collect();
+        format!("{open}\n{}\n{indent}{close}", lines.join(",\n"))
     }
 
     fn field(&self, value: &Value, member: &Member, depth: usize) -> Option<String> {
@@ -573,15 +595,27 @@ impl Printer<'_> {
                     let key = self.value(key, depth + 1, false);
                     format!("[{key}] = {}", self.value(value, depth + 1, false))
                 };
-                assemble(head, pairs.iter().map(text).collect(), *more)
+                self.parts(head, pairs.iter().map(text).collect(), *more, depth)
             }
             Pretty::Fields(head, fields, more) => {
                 let text = |(name, value): &(String, Value)| {
                     format!("{name} = {}", self.value(value, depth + 1, false))
                 };
-                assemble(head, fields.iter().map(text).collect(), *more)
+                self.parts(head, fields.iter().map(text).collect(), *more, depth)
             }
         }
+    }
+
+    /// The named parts of a container.
+    fn parts(&self, head: &str, mut texts: Vec<String>, more: bool, depth: usize) -> String {
+        if !self.options.lines || texts.is_empty() {
+            return assemble(head, texts, more);
+        }
+        if more {
+            texts.push("...".to_owned());
+        }
+        let equals = if head.is_empty() { "" } else { " = " };
+        self.block(&format!("{head}{equals}{{"), &texts, "}", depth)
     }
 }
 

@@ -157,12 +157,12 @@ impl Printer<'_> {
             .clone()
             .or_else(|| inner.ty.name().map(str::to_owned));
         let fields = fields_of(&inner.ty.strip());
-        let body = self.rust_fields(&inner, &fields, depth);
+        let parts = self.rust_fields(&inner, &fields, depth);
         let path = format!("{name}::{}", label.unwrap_or_default());
         match (fields.is_empty(), is_tuple(&fields)) {
             (true, _) => path,
-            (_, true) => format!("{path}({body})"),
-            (_, false) => format!("{path}{{{body}}}"),
+            (_, true) => format!("{path}({})", parts.join(", ")),
+            (_, false) => self.block(&format!("{path}{{"), &parts, "}", depth),
         }
     }
 
@@ -174,17 +174,17 @@ impl Printer<'_> {
         } else {
             name
         };
-        let body = self.rust_fields(value, &fields, depth);
+        let parts = self.rust_fields(value, &fields, depth);
         match (fields.is_empty(), is_tuple(&fields)) {
             (true, _) if name.is_empty() => "()".to_owned(),
             (true, _) => name,
-            (_, true) if name.is_empty() => format!("({body})"),
-            (_, true) => format!("{name} ({body})"),
-            (_, false) => format!("{name} {{{body}}}"),
+            (_, true) if name.is_empty() => self.block("(", &parts, ")", depth),
+            (_, true) => self.block(&format!("{name} ("), &parts, ")", depth),
+            (_, false) => self.block(&format!("{name} {{"), &parts, "}", depth),
         }
     }
 
-    fn rust_fields(&self, value: &Value, fields: &[Member], depth: usize) -> String {
+    fn rust_fields(&self, value: &Value, fields: &[Member], depth: usize) -> Vec<String> {
         let tuple = is_tuple(fields);
         let text = |m: &Member| {
             let inner = match m.bits {
@@ -197,7 +197,7 @@ impl Printer<'_> {
                 _ => text,
             }
         };
-        fields.iter().map(text).collect::<Vec<_>>().join(", ")
+        fields.iter().map(text).collect()
     }
 }
 

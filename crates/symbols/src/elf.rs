@@ -174,6 +174,17 @@ impl Elf {
         Some((FileAddr(s.address()), s.size()))
     }
 
+    /// The name of the loaded section around an address.
+    pub fn section_at(&self, addr: FileAddr) -> Option<String> {
+        // What is not loaded has no address; .tbss takes no room where it seems to be.
+        let around = self.file.sections().find(|s| {
+            let into = addr.0.checked_sub(s.address());
+            let inside = into.is_some_and(|into| into < s.size());
+            inside && s.address() != 0 && s.name() != Ok(".tbss")
+        })?;
+        Some(around.name().ok()?.to_owned())
+    }
+
     /// Whether the section exists and holds bytes in this file (a debug file keeps `.text` as NOBITS).
     pub fn has_section(&self, name: &str) -> bool {
         self.file

@@ -80,7 +80,7 @@ impl Unit {
         files.get(usize::try_from(index).ok()?)?.clone()
     }
 
-    fn place(
+    pub(crate) fn place(
         &self,
         entry: &Entry,
         file: gimli::DwAt,

@@ -54,6 +54,7 @@ pub use module::Module;
 pub use names::demangle;
 pub use query::FunctionQuery;
 pub use registers::{Memory, NAMES as REGISTER_NAMES, RBP, RIP, RSP, Registers};
+pub use search::{Listed, NameFilter};
 pub use tls::dynamic_tls;
 pub use types::{
     Argument, Encoding, Enumerator, Kind, Link, Member, Method as MemberFunction, RecordKind, Type,

@@ -99,6 +99,11 @@ impl Module {
         self.elf.section_range(name)
     }
 
+    /// The name of the loaded section around an address.
+    pub fn section_at(&self, addr: FileAddr) -> Option<String> {
+        self.elf.section_at(addr)
+    }
+
     /// Up to `len` bytes of the file's image at an address.
     pub fn bytes_at(&self, addr: FileAddr, len: usize) -> Option<&'static [u8]> {
         self.elf.bytes_at(addr, len)

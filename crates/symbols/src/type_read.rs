@@ -132,6 +132,7 @@ pub(crate) fn read_node(info: &Arc<Info>, id: DieId) -> Node {
         language: Language::C,
         die: Some(id),
         declaration: false,
+        members: Vec::new(),
     };
     let Some((unit, entry)) = info.die(id) else {
         return unknown;
@@ -177,6 +178,7 @@ pub(crate) fn read_node(info: &Arc<Info>, id: DieId) -> Node {
         language: unit.language,
         die: Some(id),
         declaration: is_set(attr(dw::DW_AT_declaration)),
+        members: Vec::new(),
     }
 }
 

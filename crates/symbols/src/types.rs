@@ -188,6 +188,8 @@ pub(crate) struct Node {
     pub language: Language,
     pub die: Option<DieId>,
     pub declaration: bool,
+    /// Members of a record that no file describes.
+    pub members: Vec<Member>,
 }
 
 /// A type. Cheap to clone; equal when it is the same type of the same file or made the same way.
@@ -245,6 +247,36 @@ impl Type {
                 language,
                 die: None,
                 declaration: false,
+                members: Vec::new(),
+            }),
+        }
+    }
+
+    /// A struct or union that no file describes: members with their offsets.
+    pub fn record(kind: RecordKind, size: u64, members: &[(&str, Type, u64)]) -> Type {
+        let member = |(name, ty, offset): &(&str, Type, u64)| Member {
+            name: Some((*name).to_owned()),
+            ty: ty.clone(),
+            offset: *offset,
+            bits: None,
+            is_base: false,
+            is_virtual: false,
+            is_static: false,
+            is_artificial: false,
+            access: 0,
+            die: None,
+        };
+        Type {
+            info: None,
+            node: Arc::new(Node {
+                kind: Kind::Record(kind),
+                name: None,
+                size: Some(size),
+                align: None,
+                language: Language::C,
+                die: None,
+                declaration: false,
+                members: members.iter().map(member).collect(),
             }),
         }
     }
@@ -537,6 +569,9 @@ impl Type {
 
     /// Members of a record in order: bases, data members, static members.
     pub fn members(&self) -> Vec<Member> {
+        if !self.node.members.is_empty() {
+            return self.node.members.clone();
+        }
         self.children(|info, unit, child| match child.tag() {
             dw::DW_TAG_member | dw::DW_TAG_inheritance | dw::DW_TAG_variable => {
                 read_member(info, unit, child)

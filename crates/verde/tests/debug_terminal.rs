@@ -227,3 +227,68 @@ fn people_see_colours_source_and_their_history() -> Fallible {
     assert!(plain.contains("main () at prog.c:8\r\n8\t"), "{plain}");
     Ok(())
 }
+
+/// Lines that arrive together, as typed ahead or pasted, are commands each.
+#[test]
+fn lines_typed_ahead_run_in_order() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    for kind in ["xterm", "dumb"] {
+        let mut shell = Shell::with_terminal(&lab, kind)?;
+        shell.send("NO_COLOR=1 $VERDE debug ./prog\n")?;
+        shell.expect("(verde) ")?;
+        shell.send("break main\rrun\rbt\rprint 40 + 2\r")?;
+        shell.expect("Breakpoint 1 at ")?;
+        shell.expect("Breakpoint 1, main () at prog.c:8")?;
+        shell.expect("#0  main () at prog.c:8")?;
+        shell.expect("$1 = 42")?;
+        // An empty line among them repeats, as by hand.
+        shell.send("print 1\r\rprint 6 * 7\r")?;
+        shell.expect("$2 = 1")?;
+        shell.expect("$3 = 1")?;
+        shell.expect("$4 = 42")?;
+        // What the program is to read is typed when it asks for it.
+        shell.send("next\r")?;
+        shell.expect("fflush(stdout);")?;
+        shell.send("next\rnext\r")?;
+        shell.expect("name? ")?;
+        shell.send("bob\r")?;
+        shell.expect("hello %s")?;
+        shell.send("print name[0]\rnext\rnext\r")?;
+        shell.expect("$5 = 98 'b'")?;
+        shell.expect("hello bob")?;
+        shell.expect("(verde) ")?;
+        shell.send("quit\r")?;
+        shell.expect("shell> ")?;
+    }
+    Ok(())
+}
+
+#[test]
+fn pasted_lines_run_in_order() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let mut shell = Shell::with_terminal(&lab, "xterm")?;
+    shell.send("NO_COLOR=1 $VERDE debug ./prog\n")?;
+    // The terminal is asked to say what is pasted.
+    shell.expect("\u{1b}[?2004h")?;
+    let paste = |text: &str| format!("\u{1b}[200~{text}\u{1b}[201~");
+    shell.send(&paste("tbreak main\r\rrun\r\tprint\t1 + 1\r"))?;
+    shell.expect("Temporary breakpoint 1 at ")?;
+    shell.expect("Temporary breakpoint 1, main () at prog.c:8")?;
+    shell.expect("$1 = 2")?;
+    // The key after a paste repeats nothing; the next one does.
+    shell.send("\r")?;
+    shell.send("print 40 + 2\r")?;
+    let between = shell.expect("$2 = 42")?;
+    assert!(!between.contains("$2 = 2"), "{between}");
+    shell.send("\r")?;
+    shell.expect("$3 = 42")?;
+    // A last line without its end waits for it, and can be edited.
+    shell.send(&paste("print 5\rprint 6"))?;
+    shell.expect("$4 = 5")?;
+    shell.send("6\r")?;
+    shell.expect("$5 = 66")?;
+    // The tab key completes again.
+    shell.send("info line beg\t\r")?;
+    shell.expect("of \"prog.c\"")?;
+    Ok(())
+}

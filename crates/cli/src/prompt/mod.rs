@@ -3,6 +3,7 @@
 
 mod history;
 mod local;
+mod paste;
 mod reader;
 mod shared;
 

@@ -1,6 +1,7 @@
 //! Lines of commands, edited on a terminal or read plainly.
 
 use super::history::History;
+use super::paste::Pastes;
 use rustyline::completion::{Completer as Complete, Pair};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -46,8 +47,39 @@ impl Highlighter for Names {}
 impl Validator for Names {}
 impl Helper for Names {}
 
+/// A line editor. What was typed ahead of a line stays in it for the next.
+pub(super) struct Terminal {
+    editor: Editor<Names, MemHistory>,
+    history: History,
+    pastes: Pastes,
+}
+
+impl Terminal {
+    fn next(&mut self, prompt: &str, interrupted: impl Fn()) -> Option<String> {
+        loop {
+            self.pastes.next_line();
+            match self.editor.readline(prompt) {
+                Ok(line) if !self.pastes.entered(&line) => {}
+                Ok(line) => {
+                    if self.history.add(&line) {
+                        // A line that is not kept in the history is still run.
+                        let _ = self.editor.add_history_entry(line.as_str());
+                    }
+                    return Some(line);
+                }
+                // ^C gives up the line, not the session.
+                Err(ReadlineError::Interrupted) => {
+                    self.pastes.dropped();
+                    interrupted();
+                }
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
 pub(super) enum Reader {
-    Terminal(Box<Editor<Names, MemHistory>>, History),
+    Terminal(Box<Terminal>),
     Plain,
 }
 
@@ -60,11 +92,16 @@ impl Reader {
         let config = Config::builder().completion_type(CompletionType::List);
         let mut editor = Editor::with_history(config.build(), MemHistory::new())?;
         editor.set_helper(Some(Names(completer)));
+        let pastes = Pastes::of(&mut editor);
         let (history, lines) = History::open();
         for line in lines {
             editor.add_history_entry(line)?;
         }
-        Ok(Reader::Terminal(Box::new(editor), history))
+        Ok(Reader::Terminal(Box::new(Terminal {
+            editor,
+            history,
+            pastes,
+        })))
     }
 
     /// The next line; `None` at the end of the input.
@@ -75,20 +112,7 @@ impl Reader {
     /// As `next`; `interrupted` hears of ^C at the line editor.
     pub fn next_or(&mut self, prompt: &str, interrupted: impl Fn()) -> Option<String> {
         match self {
-            Reader::Terminal(editor, history) => loop {
-                match editor.readline(prompt) {
-                    Ok(line) => {
-                        if history.add(&line) {
-                            // A line that is not kept in the history is still run.
-                            let _ = editor.add_history_entry(line.as_str());
-                        }
-                        return Some(line);
-                    }
-                    // ^C gives up the line, not the session.
-                    Err(ReadlineError::Interrupted) => interrupted(),
-                    Err(_) => return None,
-                }
-            },
+            Reader::Terminal(terminal) => terminal.next(prompt, interrupted),
             Reader::Plain => {
                 let mut out = std::io::stdout();
                 out.write_all(prompt.as_bytes()).ok()?;

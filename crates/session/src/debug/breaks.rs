@@ -3,8 +3,8 @@
 use super::Debugger;
 use super::failure::{Result, failure};
 use super::here::Here;
-use super::location::split_condition;
-use super::points::{Condition, Kind, Site};
+use super::location::{Spec, split_condition};
+use super::points::{Condition, Kind, Point, Site};
 use verde_engine::{Addr, On, Owner, Tid, Trap};
 use verde_expr::{FrameScope, Node, compile};
 use verde_symbols::{FileAddr, Frame, LineSpan, Modules, Registers};
@@ -273,6 +273,41 @@ impl Debugger {
             self.remove_point(number)?;
         }
         Ok(())
+    }
+
+    /// Forgets the breakpoints at a place.
+    pub(super) fn clear(&mut self, args: &str) -> Result<()> {
+        let places = match args {
+            "" => {
+                let Some((file, line)) = self.current_line() else {
+                    return failure("No source file specified.");
+                };
+                self.sites(&format!("{}:{line}", file.name))?
+            }
+            text => self.sites(text)?,
+        };
+        let of_line = |at: u64| self.line_at(at).map(|s| (s.file.path.clone(), s.line));
+        let by_line = args.is_empty() || matches!(Spec::parse(args), Spec::Line(..));
+        let at: Vec<u64> = places.iter().filter_map(|s| self.address(s)).collect();
+        let there = |point: &Point| match &point.kind {
+            Kind::Code { sites, .. } => sites.iter().filter_map(|s| self.address(s)).any(|a| {
+                let same = |b: &u64| of_line(a).is_some() && of_line(a) == of_line(*b);
+                at.contains(&a) || (by_line && at.iter().any(same))
+            }),
+            Kind::Watch(_) | Kind::Catch(_) => false,
+        };
+        let all = self.points.list.iter();
+        let numbers: Vec<u32> = all.filter(|p| there(p)).map(|p| p.number).collect();
+        let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();
+        for number in &numbers {
+            self.remove_point(*number)?;
+        }
+        match texts.as_slice() {
+            [] if args.is_empty() => failure("No breakpoint at this line."),
+            [] => failure(format!("No breakpoint at {args}.")),
+            [one] => self.say(&format!("Deleted breakpoint {one}")),
+            several => self.say(&format!("Deleted breakpoints {}", several.join(" "))),
+        }
     }
 
     pub(super) fn disable(&mut self, args: &str) -> Result<()> {

@@ -51,6 +51,7 @@ const COMMANDS: &[Command] = commands! {
     ["tcatch"], Debugger::set_tcatch, No, "tcatch EVENT: catch it once";
     ["commands"], Debugger::set_commands, No, "commands [NUMBER]...: the lines that follow, up to end, run when the breakpoint stops the program; silent as the first one says nothing of the stop";
     ["delete", "d"], Debugger::delete, No, "delete [NUMBER]...: forget breakpoints, all without a number; delete checkpoint NUMBER";
+    ["clear"], Debugger::clear, No, "clear [LOCATION]: forget the breakpoints there; without one, of this line";
     ["disable"], Debugger::disable, No, "disable [NUMBER]...: keep breakpoints but do not stop";
     ["enable"], Debugger::enable, No, "enable [NUMBER]...: stop at them again";
     ["condition"], Debugger::condition, No, "condition NUMBER [CONDITION]: stop only if it holds; without one always";
@@ -66,8 +67,8 @@ const COMMANDS: &[Command] = commands! {
     ["jump", "j"], Debugger::jump, No, "jump LOCATION: go on there";
     ["return"], Debugger::return_now, No, "return [VALUE]: leave the selected function at once";
     ["signal"], Debugger::signal, No, "signal SIGNAL: go on with this signal; signal 0 with none";
-    ["backtrace", "bt", "where"], Debugger::backtrace, Same, "backtrace [N]: the calls that led here; the N innermost";
-    ["frame", "f"], Debugger::frame, Same, "frame [N]: select a call of the backtrace";
+    ["backtrace", "bt", "where"], Debugger::backtrace, Same, "backtrace [full] [N]: the calls that led here; the N innermost, the outermost if negative; full with their variables";
+    ["frame", "f"], Debugger::frame, Same, "frame [N]: select a call of the backtrace; frame function NAME the innermost of a function";
     ["up"], Debugger::up, Same, "up [N]: select the caller";
     ["down", "do"], Debugger::down, Same, "down [N]: select the called function again";
     ["thread", "t"], Debugger::thread, Same, "thread [N]: select a thread; thread apply all COMMAND";
@@ -79,18 +80,21 @@ const COMMANDS: &[Command] = commands! {
     ["whatis"], Debugger::whatis, Same, "whatis EXPRESSION: the name of its type";
     ["x"], Debugger::examine, Bare, "x/NFU ADDRESS: N units of size U (b, h, w, g) in format F; e.g. x/4i $pc, x/8xb p, x/s name";
     ["list", "l"], Debugger::list, Bare, "list [LINE or FUNCTION or FIRST,LAST]: source lines";
-    ["disassemble"], Debugger::disassemble, Same, "disassemble [FUNCTION]: its instructions";
-    ["info", "i", "inf"], Debugger::info, Same, "info breakpoints, checkpoints, locals, args, registers [NAME], threads, functions [TEXT], frame, line, program, sharedlibrary, source";
+    ["disassemble"], Debugger::disassemble, Same, "disassemble [/rs] [FUNCTION or FROM,TO or FROM,+BYTES]: its instructions; /s with the source, /r with their bytes";
+    ["info", "i", "inf"], Debugger::info, Same, "info breakpoints, checkpoints, locals, args, registers [NAME], threads, functions [REGEX], variables [REGEX], types [REGEX], symbol ADDRESS, frame, line [LOCATION], proc [mappings], program, sharedlibrary, signals, source";
     ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop";
     ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
     ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";
-    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS; set env NAME=VALUE; set cwd DIRECTORY; set follow-fork-mode parent, child";
+    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS; set env NAME=VALUE; set cwd DIRECTORY; set print pretty on, off; set print elements N; set follow-fork-mode parent, child";
     ["unset"], Debugger::unset, No, "unset env [NAME]: take a variable out of the program's environment";
-    ["show"], Debugger::show, No, "show args, env [NAME], cwd, follow-fork-mode";
+    ["show"], Debugger::show, No, "show args, env [NAME], cwd, print, follow-fork-mode";
     ["checkpoint"], Debugger::checkpoint, No, "checkpoint: save the program as it is now, for restart";
     ["restart"], Debugger::restart, No, "restart NUMBER: make the program what it was at a checkpoint; restart undo: back again";
     ["kill", "k"], Debugger::kill, No, "kill: end the program";
     ["detach"], Debugger::detach, No, "detach: let the program go on without debugger";
+    ["pwd"], Debugger::pwd, No, "pwd: the debugger's directory, where programs are started";
+    ["cd"], Debugger::cd, No, "cd [DIRECTORY]: change it";
+    ["shell"], Debugger::shell, No, "shell [COMMAND] or !COMMAND: run a command of the shell";
     ["echo"], Debugger::echo, No, "echo TEXT: print a text";
     ["verde"], Debugger::verde, No, "verde COMMAND: properties and their monitors; verde help lists the commands";
     ["help", "h"], Debugger::help, No, "help [TOPIC or COMMAND]: what there is, with examples";
@@ -183,6 +187,10 @@ impl Debugger {
         let (word, args) = split(line);
         if matches!(word, "q" | "quit" | "exit") {
             return Ok(Reply::Quit);
+        }
+        if let Some(command) = line.strip_prefix('!') {
+            self.shell(command.trim())?;
+            return Ok(Reply::Next(None));
         }
         if word.is_empty() {
             return failure(format!("\"{line}\" is not a command.  Try \"help\"."));

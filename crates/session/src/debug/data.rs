@@ -18,22 +18,22 @@ pub(super) fn split_format(args: &str) -> (&str, &str) {
     }
 }
 
-/// How `/FORMAT` prints a value.
-pub(super) fn print_options(letters: &str) -> Result<PrintOptions> {
-    let mut options = PrintOptions::default();
-    for letter in letters.chars() {
-        match Format::from_letter(letter) {
-            Some(Format::Raw) => options.pretty = false,
-            Some(Format::Instruction) | None => {
-                return failure(format!("Undefined output format \"{letter}\"."));
-            }
-            format => options.format = format,
-        }
-    }
-    Ok(options)
-}
-
 impl Debugger {
+    /// How `/FORMAT` prints a value.
+    pub(super) fn print_options(&self, letters: &str) -> Result<PrintOptions> {
+        let mut options = self.settings.print.clone();
+        for letter in letters.chars() {
+            match Format::from_letter(letter) {
+                Some(Format::Raw) => options.pretty = false,
+                Some(Format::Instruction) | None => {
+                    return failure(format!("Undefined output format \"{letter}\"."));
+                }
+                format => options.format = format,
+            }
+        }
+        Ok(options)
+    }
+
     pub(super) fn print(&mut self, args: &str) -> Result<()> {
         self.show_value(args, false)
     }
@@ -44,7 +44,7 @@ impl Debugger {
 
     fn show_value(&mut self, args: &str, silent_void: bool) -> Result<()> {
         let (letters, text) = split_format(args);
-        let options = print_options(letters)?;
+        let options = self.print_options(letters)?;
         let text = if text.is_empty() { "$" } else { text };
         let mut here = self.here();
         let value = verde_expr::evaluate(text, &mut here)?;
@@ -81,8 +81,7 @@ impl Debugger {
 
     pub(super) fn examine(&mut self, args: &str) -> Result<()> {
         let (letters, text) = split_format(args);
-        let bare = args.is_empty();
-        let what = match bare {
+        let what = match args.is_empty() {
             true => Examine {
                 count: 1,
                 ..self.examine
@@ -91,22 +90,10 @@ impl Debugger {
         };
         let start = match text {
             "" => self.examine_next,
-            text => {
-                let value = self.evaluate(text)?;
-                match value.ty.strip().kind() {
-                    Kind::Array(..) | Kind::Record(_) | Kind::Function(..) => value
-                        .address()
-                        .ok_or_else(|| super::Failure("Value is not in memory.".to_owned()))?,
-                    _ => value.to_address()?,
-                }
-            }
+            text => self.address_to_examine(text)?,
         };
         self.examine = what;
-        if what.format == Format::Instruction {
-            self.examine_next = self.instructions(start, what.count)?;
-            return Ok(());
-        }
-        let (lines, next) = examine(&self.here(), start, what, &PrintOptions::default());
+        let (lines, next) = self.examined(what, start)?;
         self.examine_next = next;
         for line in lines {
             // A value that cannot be read ends the command.
@@ -116,5 +103,26 @@ impl Debugger {
             self.say(&line)?;
         }
         Ok(())
+    }
+
+    /// Where `x` begins for an expression.
+    pub(super) fn address_to_examine(&mut self, text: &str) -> Result<u64> {
+        let value = self.evaluate(text)?;
+        match value.ty.strip().kind() {
+            Kind::Array(..) | Kind::Record(_) | Kind::Function(..) => match value.address() {
+                Some(address) => Ok(address),
+                None => failure("Value is not in memory."),
+            },
+            _ => Ok(value.to_address()?),
+        }
+    }
+
+    /// Memory as lines, and the address after it.
+    pub(super) fn examined(&mut self, what: Examine, start: u64) -> Result<(Vec<String>, u64)> {
+        if what.format == Format::Instruction {
+            return self.instructions(start, what.count);
+        }
+        let options = self.settings.print.clone();
+        Ok(examine(&self.here(), start, what, &options))
     }
 }

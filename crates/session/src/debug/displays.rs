@@ -1,9 +1,8 @@
 //! Expressions shown at every stop.
 
 use super::Debugger;
-use super::data::print_options;
 use super::failure::{Result, failure};
-use verde_expr::print_value;
+use verde_expr::{Examine, print_value};
 
 /// One of them.
 pub(super) struct Display {
@@ -18,13 +17,25 @@ pub(super) struct Displays {
     last: u32,
 }
 
+/// Formats that show memory, as `x` does: instructions, strings, a count or a size.
+fn memory_format(letters: &str) -> bool {
+    letters.contains(|c: char| c.is_ascii_digit() || "isbhwg".contains(c))
+}
+
 impl Debugger {
     pub(super) fn display(&mut self, args: &str) -> Result<()> {
         let (letters, text) = super::data::split_format(args);
         if text.is_empty() {
             return self.show_displays();
         }
-        print_options(letters)?;
+        match memory_format(letters) {
+            true => {
+                Examine::parse(letters, self.examine)?;
+            }
+            false => {
+                self.print_options(letters)?;
+            }
+        }
         if self.live.is_some() {
             self.evaluate(text)?;
         }
@@ -89,7 +100,17 @@ impl Debugger {
         if self.live.is_none() {
             return Ok(String::new());
         }
-        let options = print_options(&display.letters)?;
+        if memory_format(&display.letters) {
+            let what = Examine::parse(&display.letters, self.examine)?;
+            let start = self.address_to_examine(&display.text)?;
+            let (lines, _) = self.examined(what, start)?;
+            let lines = lines.join("\n");
+            return Ok(format!(
+                "{}: x/{} {}\n{lines}",
+                display.number, display.letters, display.text
+            ));
+        }
+        let options = self.print_options(&display.letters)?;
         let mut here = self.here();
         let value = verde_expr::evaluate(&display.text, &mut here)?;
         let shown = print_value(&value, &here, &options)?;

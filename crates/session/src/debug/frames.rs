@@ -63,7 +63,7 @@ impl Debugger {
     }
 
     /// A frame in two parts: the call, and where it stands.
-    fn frame_parts(&mut self, level: usize, numbered: bool) -> (String, String) {
+    pub(super) fn frame_parts(&mut self, level: usize, numbered: bool) -> (String, String) {
         let style = self.style;
         let number = match numbered {
             true => format!("{:<4}", format!("#{level}")),
@@ -150,7 +150,7 @@ impl Debugger {
         }
     }
 
-    fn all_frames(&mut self) -> Result<usize> {
+    pub(super) fn all_frames(&mut self) -> Result<usize> {
         match &mut self.live {
             Some(live) => {
                 live.look_at_all(&self.images)?;
@@ -158,32 +158,6 @@ impl Debugger {
             }
             None => failure(NO_STACK),
         }
-    }
-
-    pub(super) fn backtrace(&mut self, args: &str) -> Result<()> {
-        let count = self.all_frames()?;
-        let (first, last) = match args.trim().parse::<i64>() {
-            Ok(n) if n >= 0 => (0, count.min(n as usize)),
-            Ok(n) => (
-                count.saturating_sub(usize::try_from(n.unsigned_abs()).unwrap_or(count)),
-                count,
-            ),
-            Err(_) if args.is_empty() => (0, count),
-            Err(_) => {
-                let n = usize::try_from(self.number(args)?).unwrap_or(count);
-                (0, count.min(n))
-            }
-        };
-        let parts: Vec<_> = (first..last).map(|l| self.frame_parts(l, true)).collect();
-        let width = match self.style.is_on() {
-            true => common_width(&parts),
-            false => 0,
-        };
-        for (call, place) in parts {
-            let missing = width.saturating_sub(width_of(&call));
-            self.say(&format!("{call}{}{place}", " ".repeat(missing)))?;
-        }
-        Ok(())
     }
 
     fn select(&mut self, level: usize) -> Result<()> {
@@ -197,9 +171,12 @@ impl Debugger {
 
     pub(super) fn frame(&mut self, args: &str) -> Result<()> {
         let count = self.all_frames()?;
-        let level = match args {
-            "" => self.live.as_ref().map_or(0, |l| l.selected),
-            text => usize::try_from(self.number(text)?).unwrap_or(usize::MAX),
+        let (word, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+        let level = match (word, rest.trim()) {
+            ("", _) => self.live.as_ref().map_or(0, |l| l.selected),
+            ("function", name) => self.frame_of_function(name)?,
+            ("level", text) => usize::try_from(self.number(text)?).unwrap_or(usize::MAX),
+            _ => usize::try_from(self.number(args)?).unwrap_or(usize::MAX),
         };
         if level >= count {
             return failure(format!("No frame at level {args}."));
@@ -285,28 +262,4 @@ impl Debugger {
             Err(_) => format!("{number} (LWP {tid})"),
         }
     }
-}
-
-/// Characters that take room on a terminal.
-fn width_of(text: &str) -> usize {
-    let mut in_code = false;
-    let visible = text.chars().filter(|c| match (*c, in_code) {
-        ('\x1b', _) => {
-            in_code = true;
-            false
-        }
-        (c, true) => {
-            in_code = c != 'm';
-            false
-        }
-        _ => true,
-    });
-    visible.count()
-}
-
-/// Where the places of a backtrace begin; long calls stand out.
-fn common_width(parts: &[(String, String)]) -> usize {
-    const MOST: usize = 64;
-    let widths = parts.iter().map(|(call, _)| width_of(call));
-    widths.filter(|w| *w <= MOST).max().unwrap_or(0)
 }

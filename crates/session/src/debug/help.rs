@@ -51,6 +51,7 @@ const TOPICS: &[Topic] = &[
             "ignore",
             "commands",
             "delete",
+            "clear",
             "disable",
             "enable",
             "handle",
@@ -75,7 +76,10 @@ const TOPICS: &[Topic] = &[
         title: "See how the program came here",
         commands: &["backtrace", "frame", "up", "down", "thread", "info"],
         examples: &[
-            ("bt", "the calls that led here, innermost first"),
+            (
+                "bt",
+                "the calls that led here, innermost first; bt full with their variables",
+            ),
             (
                 "up",
                 "to the caller; print and info locals then mean its variables",
@@ -136,7 +140,9 @@ const TOPICS: &[Topic] = &[
     Topic {
         name: "settings",
         title: "How the program is started and followed; scripts",
-        commands: &["set", "unset", "show", "source", "echo", "help", "quit"],
+        commands: &[
+            "set", "unset", "show", "source", "cd", "pwd", "shell", "echo", "help", "quit",
+        ],
         examples: &[
             ("set args -v input.txt", "arguments of the next run"),
             (

@@ -3,6 +3,7 @@
 
 use super::images::Images;
 use super::registers::{place, with_vectors};
+use super::siginfo::siginfo;
 use std::collections::HashMap;
 use verde_engine::{Addr, Process, Tid};
 use verde_expr::{Call, EvalError, FrameScope, Loaded, Scope, Value};
@@ -18,6 +19,11 @@ pub(super) struct Memo {
 }
 
 impl Memo {
+    /// Sets a variable of the session.
+    pub fn set(&mut self, name: &str, value: Value) {
+        self.conveniences.insert(name.to_owned(), value);
+    }
+
     /// Keeps a value; its number.
     pub fn remember(&mut self, value: Value) -> usize {
         self.values.push(value);
@@ -150,11 +156,15 @@ impl Scope for Here<'_> {
     }
 
     fn convenience(&self, name: &str) -> Option<Value> {
+        if name == "_siginfo" {
+            let (process, tid) = self.process.as_ref()?;
+            return siginfo(process, *tid);
+        }
         self.memo.conveniences.get(name).cloned()
     }
 
     fn set_convenience(&mut self, name: &str, value: Value) {
-        self.memo.conveniences.insert(name.to_owned(), value);
+        self.memo.set(name, value);
     }
 
     fn history(&self, number: i64) -> Option<Value> {

@@ -3,9 +3,10 @@
 use super::Debugger;
 use super::catches::Exception;
 use super::failure::{NO_STACK, NOT_RUN, Result, failure};
+use super::location::Spec;
 use super::points::{Kind, Point};
 use super::registers::to_dwarf;
-use verde_expr::{PrintOptions, arguments, declare, locals, print_inner, symbol_text};
+use verde_expr::{arguments, symbol_text};
 use verde_symbols::{FileAddr, Modules, REGISTER_NAMES};
 
 type Topic = (&'static str, fn(&mut Debugger, &str) -> Result<()>);
@@ -26,18 +27,19 @@ const TOPICS: &[Topic] = &[
     ("line", Debugger::info_line),
     ("locals", Debugger::info_locals),
     ("monitors", Debugger::info_monitors),
+    ("proc", Debugger::info_proc),
     ("program", Debugger::info_program),
     ("registers", Debugger::info_registers),
     ("sharedlibrary", Debugger::info_libraries),
     ("signals", Debugger::info_signals),
     ("slices", Debugger::info_slices),
     ("source", Debugger::info_source),
+    ("symbol", Debugger::info_symbol),
     ("threads", Debugger::info_threads),
+    ("types", Debugger::info_types),
+    ("variables", Debugger::info_variables),
     ("watchpoints", Debugger::info_watchpoints),
 ];
-
-/// Functions shown at once; a program has a million.
-const MOST_FUNCTIONS: usize = 10_000;
 
 /// gdb's order of the general registers, by DWARF number.
 const ORDER: [u16; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
@@ -52,11 +54,21 @@ impl Debugger {
             "r" | "reg" => Some("registers"),
             "s" | "share" | "dll" => Some("sharedlibrary"),
             "l" => Some("locals"),
+            "lo" => Some("locals"),
+            "t" | "th" => Some("threads"),
+            "so" => Some("source"),
+            "sym" => Some("symbol"),
+            "sig" | "signal" => Some("signals"),
+            "va" | "var" => Some("variables"),
             _ => None,
         };
         let word = short.unwrap_or(word);
         let fit = |t: &&Topic| !word.is_empty() && t.0.starts_with(word);
-        let fitting: Vec<&Topic> = TOPICS.iter().filter(fit).collect();
+        let exact = TOPICS.iter().find(|t| t.0 == word);
+        let fitting: Vec<&Topic> = match exact {
+            Some(topic) => vec![topic],
+            None => TOPICS.iter().filter(fit).collect(),
+        };
         let names = |list: &[&Topic]| list.iter().map(|t| t.0).collect::<Vec<_>>().join(", ");
         match fitting.as_slice() {
             [(_, run)] => run(self, rest.trim()),
@@ -83,23 +95,14 @@ impl Debugger {
 
     fn info_args(&mut self, _: &str) -> Result<()> {
         self.need_frame()?;
-        let here = self.here();
-        let lines = arguments(&here).into_iter().map(|named| {
-            let text = print_inner(&named.value, &here, &PrintOptions::default());
-            format!("{} = {text}", named.name)
-        });
-        let lines: Vec<String> = lines.collect();
+        let all = arguments(&self.here());
+        let lines = self.named_lines(&all);
         self.say_all(lines, "No arguments.")
     }
 
     fn info_locals(&mut self, _: &str) -> Result<()> {
         self.need_frame()?;
-        let here = self.here();
-        let lines = locals(&here).into_iter().map(|named| {
-            let text = print_inner(&named.value, &here, &PrintOptions::default());
-            format!("{} = {text}", named.name)
-        });
-        let lines: Vec<String> = lines.collect();
+        let lines = self.local_lines();
         self.say_all(lines, "No locals.")
     }
 
@@ -236,76 +239,45 @@ impl Debugger {
         ))
     }
 
-    fn info_functions(&mut self, text: &str) -> Result<()> {
-        let mut described: Vec<(String, u32, String)> = Vec::new();
-        let mut others = Vec::new();
-        for loaded in self.images.loaded() {
-            for function in loaded.module.functions_containing(text, MOST_FUNCTIONS) {
-                let Some((file, line)) = &function.declared else {
-                    others.push((function.entry.at(loaded.bias), function.name));
-                    continue;
-                };
-                let declared = match loaded.module.function_type(&function) {
-                    Some(ty) => declare(&ty, &function.name),
-                    None => function.name.clone(),
-                };
-                let linkage = match loaded.module.is_external(&function) {
-                    true => "",
-                    false => "static ",
-                };
-                described.push((file.name.clone(), *line, format!("{linkage}{declared};")));
-            }
-        }
-        described.sort();
-        described.dedup();
-        others.sort();
-        self.say(&match text {
-            "" => "All defined functions:".to_owned(),
-            text => format!("All functions with \"{text}\" in their name:"),
-        })?;
-        let mut file = String::new();
-        for (name, line, text) in described {
-            if name != file {
-                self.say(&format!("\nFile {name}:"))?;
-                file = name;
-            }
-            self.say(&format!("{line}:\t{text}"))?;
-        }
-        if !others.is_empty() {
-            self.say("\nNon-debugging symbols:")?;
-        }
-        for (at, name) in others {
-            self.say(&format!("{at:#018x}  {name}"))?;
-        }
-        Ok(())
-    }
-
     fn info_line(&mut self, text: &str) -> Result<()> {
         let at = match text {
             "" => match &self.live {
                 Some(live) => live.frame(live.selected)?.lookup(),
                 None => return failure("No line here; name one."),
             },
-            text => {
-                let sites = self.sites(text)?;
-                let at = sites.first().and_then(|s| self.address(s));
-                at.unwrap_or(0)
-            }
+            text => self.start_of(text)?,
         };
         let Some(span) = self.line_at(at) else {
             return self.say(&format!("No line number information for address {at:#x}"));
         };
         let bias = at.wrapping_sub(self.file_address(at));
+        let mut place = |file: u64| {
+            let at = file.wrapping_add(bias);
+            match symbol_text(&self.here(), at, true) {
+                Some(symbol) => format!("{at:#x} {symbol}"),
+                None => format!("{at:#x}"),
+            }
+        };
+        let (begin, end) = (place(span.begin), place(span.end));
         self.say(&format!(
-            "Line {} of \"{}\" starts at address {:#x} and ends at {:#x}.",
-            span.line,
-            span.file.name,
-            span.begin.wrapping_add(bias),
-            span.end.wrapping_add(bias)
+            "Line {} of \"{}\" starts at address {begin} and ends at {end}.",
+            span.line, span.file.name,
         ))
     }
 
-    fn file_address(&self, at: u64) -> u64 {
+    /// The first instruction of a location: of a function its very entry.
+    fn start_of(&mut self, text: &str) -> Result<u64> {
+        if let Spec::Function(name) = Spec::parse(text)
+            && let Some((module, function)) = self.functions(name)?.into_iter().next()
+        {
+            return Ok(function.entry.at(self.images.bias(&module).unwrap_or(0)));
+        }
+        let sites = self.sites(text)?;
+        let at = sites.first().and_then(|s| self.address(s));
+        Ok(at.unwrap_or(0))
+    }
+
+    pub(super) fn file_address(&self, at: u64) -> u64 {
         let bias = self.images.module_at(at).map_or(0, |(_, bias)| bias);
         at.wrapping_sub(bias)
     }

@@ -6,6 +6,7 @@
 
 mod attach;
 mod attached;
+mod backtrace;
 mod breaks;
 mod catches;
 mod checkpoints;
@@ -32,6 +33,7 @@ mod irv;
 mod jumps;
 mod live;
 mod location;
+mod names;
 mod points;
 mod printf;
 mod registers;
@@ -39,6 +41,8 @@ mod remote;
 mod run;
 mod scripts;
 mod settings;
+mod shell;
+mod siginfo;
 mod source;
 mod stepping;
 mod stops;

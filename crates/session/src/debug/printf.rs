@@ -1,7 +1,7 @@
 //! `printf` and `output`: values in a text of the user's.
 
 use super::Debugger;
-use super::data::{print_options, split_format};
+use super::data::split_format;
 use super::failure::{Result, failure};
 use std::io::Write;
 use verde_expr::{PrintOptions, Value, print_value};
@@ -246,7 +246,7 @@ impl Debugger {
     /// `output[/FORMAT] EXPRESSION`: a value alone, without number and newline.
     pub(super) fn output(&mut self, args: &str) -> Result<()> {
         let (letters, text) = split_format(args);
-        let options = print_options(letters)?;
+        let options = self.print_options(letters)?;
         let mut here = self.here();
         let value = verde_expr::evaluate(text, &mut here)?;
         let shown = print_value(&value, &here, &options)?;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use verde_engine::Follow;
+use verde_expr::PrintOptions;
 
 /// What the next start of the program uses.
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub(super) struct Settings {
     pub namespace: bool,
     /// malloc on huge pages: checkpoints of much memory are faster.
     huge_pages: bool,
+    /// How values are shown.
+    pub print: PrintOptions,
 }
 
 impl Settings {
@@ -75,6 +78,19 @@ fn on_or_off(name: &str, text: &str) -> Result<bool> {
     }
 }
 
+/// How much is shown; 0 and `unlimited` for all that can be.
+fn limit(text: &str) -> Result<usize> {
+    /// A value is put together in memory before it is shown.
+    const MOST: usize = 1 << 20;
+    match text.trim() {
+        "0" | "unlimited" => Ok(MOST),
+        text => match text.parse::<usize>() {
+            Ok(number) => Ok(number.min(MOST)),
+            Err(_) => failure(format!("\"{text}\" is not a number.")),
+        },
+    }
+}
+
 /// Splits `NAME=VALUE` or `NAME VALUE`.
 fn assignment(text: &str) -> (&str, &str) {
     let end = text
@@ -120,6 +136,9 @@ impl Debugger {
                 self.settings.huge_pages = on_or_off(what, rest)?;
                 Ok(())
             }
+            "print" | "p" | "pr" => self.set_print(rest),
+            // What gdb's users have in their scripts, and what is so anyway.
+            "confirm" | "pagination" | "width" | "height" => Ok(()),
             "" => failure("Set what?  set var LEFT = VALUE, set args, set env, set cwd"),
             _ if whole.starts_with('$') || whole.contains('=') => {
                 self.evaluate(whole)?;
@@ -127,9 +146,27 @@ impl Debugger {
             }
             _ => failure(format!(
                 "\"set {what}\" is not a command.  Try \"set var\", \"set args\", \"set env\", \
-                 \"set cwd\", \"set follow-fork-mode\", \"set namespace\" or \"set huge-pages\"."
+                 \"set cwd\", \"set print\", \"set follow-fork-mode\", \"set namespace\" or \
+                 \"set huge-pages\"."
             )),
         }
+    }
+
+    fn set_print(&mut self, text: &str) -> Result<()> {
+        let (what, value) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let print = &mut self.settings.print;
+        match what {
+            "pretty" => print.lines = on_or_off("print pretty", value.trim())?,
+            "elements" => print.elements = limit(value)?,
+            "repeats" => print.repeats = limit(value)?,
+            "max-depth" => print.depth = limit(value)?,
+            _ => {
+                return failure(
+                    "set print pretty on, or off; set print elements, repeats or max-depth NUMBER",
+                );
+            }
+        }
+        Ok(())
     }
 
     fn set_environment(&mut self, text: &str) -> Result<()> {
@@ -194,8 +231,19 @@ impl Debugger {
                     "Debugger response to a program call of fork or vfork is \"{side}\"."
                 ))
             }
+            "print" => {
+                let print = &self.settings.print;
+                let pretty = if print.lines { "on" } else { "off" };
+                let text = format!(
+                    "pretty {pretty}, elements {}, repeats {}, max-depth {}",
+                    print.elements, print.repeats, print.depth
+                );
+                self.say(&text)
+            }
             "version" => self.say(concat!("Verde ", env!("CARGO_PKG_VERSION"))),
-            _ => failure("Show what?  show args, show env [NAME], show cwd, show follow-fork-mode"),
+            _ => failure(
+                "Show what?  show args, show env [NAME], show cwd, show print, show follow-fork-mode",
+            ),
         }
     }
 

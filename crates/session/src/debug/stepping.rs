@@ -6,7 +6,7 @@ use super::guide::SymbolGuide;
 use super::stops::Reason;
 use std::rc::Rc;
 use verde_engine::{Addr, StepKind};
-use verde_expr::{PrintOptions, Value, print_value, returned_value};
+use verde_expr::{Value, print_value, returned_value};
 
 impl Debugger {
     pub(super) fn step(&mut self, args: &str) -> Result<()> {
@@ -173,7 +173,8 @@ impl Debugger {
         if value.ty.size().unwrap_or(0) == 0 {
             return Ok(());
         }
-        let text = print_value(&value, &self.here(), &PrintOptions::default())?;
+        let options = self.settings.print.clone();
+        let text = print_value(&value, &self.here(), &options)?;
         let number = self.memo.remember(value);
         self.say(&format!("Value returned is ${number} = {text}"))
     }

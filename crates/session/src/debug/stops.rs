@@ -7,7 +7,8 @@ use super::irv::{Asked, Outside};
 use super::points::{Access, Kind};
 use std::io::Write;
 use verde_engine::{Cause, End, Error, FrameRef, Tid};
-use verde_expr::{Data, PrintOptions, Value, print_value};
+use verde_expr::{Data, Value, print_value};
+use verde_symbols::{Encoding, Type};
 
 /// Why the program is stopped.
 pub(super) enum Reason {
@@ -238,12 +239,13 @@ impl Debugger {
             return String::new();
         };
         let head = format!("\n{} {}: {}\n", watch.on.title(), point.number, watch.text);
+        let options = self.settings.print.clone();
         let mut show = |v: &Value| {
             if matches!(v.data, Data::Missing(_)) {
                 return "<unreadable>".to_owned();
             }
             let here = self.here();
-            print_value(v, &here, &PrintOptions::default()).unwrap_or_else(|e| format!("<{e}>"))
+            print_value(v, &here, &options).unwrap_or_else(|e| format!("<{e}>"))
         };
         let new = show(&change.new);
         match &change.old {
@@ -290,7 +292,11 @@ impl Debugger {
                 let name = verde_sys::signals::name(signal);
                 let text = description(signal);
                 let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
-                self.say(&format!("\n{who} received signal {name}, {text}."))?;
+                self.say("")?;
+                if let Some(fault) = self.fault_text() {
+                    self.say(&fault)?;
+                }
+                self.say(&format!("{who} received signal {name}, {text}."))?;
             }
             Reason::Monitor(lines) => {
                 // A person sees the source; a script reads what the monitors say.
@@ -323,6 +329,11 @@ impl Debugger {
     fn announce_end(&mut self, end: End) -> Result<()> {
         let pid = self.live.as_ref().map_or(0, |l| l.process.pid().0);
         self.forget_process();
+        if let End::Exited(code) = end {
+            let int = Type::base("int", Encoding::Signed, 4);
+            self.memo
+                .set("_exitcode", Value::integer(int, i128::from(code)));
+        }
         match end {
             End::Exited(0) => self.say(&format!("[Inferior 1 (process {pid}) exited normally]")),
             End::Exited(code) => self.say(&format!(

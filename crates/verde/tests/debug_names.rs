@@ -1,0 +1,277 @@
+//! What the program's names, places and signals are, and looking around them:
+//! `bt full`, `info symbol`, `variables`, `types`, `disassemble`, `$_siginfo`.
+
+mod lab;
+
+use lab::{Fallible, Lab, essentials, in_order};
+
+const SOURCE: &str = r#"#include <stdio.h>
+#include <stdlib.h>
+struct point { int x, y; };
+typedef struct node { int v; struct node *next; struct point at; char name[8]; } node_t;
+enum color { RED, GREEN = 5, BLUE };
+static int secret_counter = 3;
+double ratio_of_all = 2.5;
+node_t *head;
+static int sum(node_t *n) {
+    int s = 0;
+    while (n) {
+        s += n->v;
+        n = n->next;
+    }
+    return s;
+}
+static int crash(int *p, int k) {
+    int local = k * 2;
+    {
+        int inner = local + 1;
+        secret_counter += inner;
+    }
+    *p = local;
+    return local;
+}
+int main(int argc, char **argv) {
+    node_t b = {2, 0, {3, 4}, "bee"};
+    node_t a = {1, &b, {1, 2}, "ay"};
+    enum color c = GREEN;
+    head = &a;
+    printf("sum %d %d\n", sum(head), c);
+    if (argc > 1) exit(7);
+    crash((int *)8, argc);
+    return 3;
+}
+"#;
+
+fn lab() -> Result<Lab, Box<dyn std::error::Error>> {
+    Lab::c(SOURCE, &["-O0"])
+}
+
+/// Lines that both debuggers say, but for those of `ours` alone.
+fn same_but_for(lab: &Lab, commands: &[&str], ours: &[&str]) -> Fallible {
+    let said = essentials(&lab.text(commands)?);
+    let (extra, said): (Vec<_>, Vec<_>) = said
+        .into_iter()
+        .partition(|line| ours.iter().any(|o| line.starts_with(o)));
+    assert_eq!(extra.len(), ours.len(), "{extra:?}");
+    if let Some(theirs) = lab.gdb(commands)? {
+        assert_eq!(said, essentials(&theirs), "{commands:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_backtrace_shows_variables_when_asked() -> Fallible {
+    let commands = [
+        "break sum",
+        "run",
+        "backtrace full",
+        "bt -full 1",
+        "bt full -1",
+        "frame function main",
+        "frame level 0",
+        "up",
+    ];
+    lab()?.same_as_gdb(&commands)?;
+    let text = lab()?.verde(&["break sum", "run", "frame function nobody"], &[])?;
+    let errors = String::from_utf8_lossy(&text.stderr);
+    assert_eq!(errors, "No frame for function \"nobody\".\n");
+    Ok(())
+}
+
+#[test]
+fn a_fault_has_an_address() -> Fallible {
+    let commands = [
+        "run",
+        "print $_siginfo",
+        "print $_siginfo.si_signo",
+        "print $_siginfo.si_code",
+        "print $_siginfo._sifields._sigfault.si_addr",
+        "bt full",
+    ];
+    let fault = "Cannot access memory at address 0x8 (a null pointer)";
+    same_but_for(&lab()?, &commands, &[fault])?;
+    let text = lab()?.text(&["run"])?;
+    in_order(
+        &text,
+        &[
+            "\nCannot access memory at address 0x8",
+            "Program received signal",
+        ],
+    );
+    Ok(())
+}
+
+#[test]
+fn the_exit_code_is_kept() -> Fallible {
+    let text = lab()?.text(&["print $_exitcode", "run x", "print $_exitcode"])?;
+    in_order(
+        &text,
+        &["$1 = void\n", "exited with code 07]\n", "$2 = 7\n"],
+    );
+    Ok(())
+}
+
+#[test]
+fn instructions_come_with_source_and_bytes() -> Fallible {
+    let commands = [
+        "break crash",
+        "run",
+        "info line",
+        "disassemble /r",
+        "disassemble /s",
+        "disassemble /rs main,+20",
+        "disassemble sum",
+        "x/3i $pc",
+        "info line sum",
+        "info line 12",
+        "info symbol $pc",
+        "info symbol main",
+        "info symbol &secret_counter",
+        "info symbol 0",
+    ];
+    lab()?.same_as_gdb(&commands)
+}
+
+#[test]
+fn displays_follow_the_instructions() -> Fallible {
+    let commands = ["break crash", "run", "display/i $pc", "stepi"];
+    let text = lab()?.text(&commands)?;
+    in_order(
+        &text,
+        &[
+            "1: x/i $pc\n=> 0x",
+            "<crash+11>:\t",
+            "1: x/i $pc\n=> 0x",
+            "<crash+14>:\t",
+        ],
+    );
+    let text = lab()?.text(&["break crash", "run", "display/s head->name", "info display"])?;
+    in_order(
+        &text,
+        &[
+            "1: x/s head->name\n0x",
+            ":\t\"ay\"\n",
+            "1:   y  /s head->name\n",
+        ],
+    );
+    Ok(())
+}
+
+#[test]
+fn names_are_listed_by_kind() -> Fallible {
+    let lab = lab()?;
+    // Before it runs only the program's own names are known.
+    lab.same_as_gdb(&["info variables ^[sr].*_"])?;
+    lab.same_as_gdb(&["info functions ^[sc][ur].*[mh]$"])?;
+    lab.same_as_gdb(&["info types ^[pnc]o"])?;
+    // The program's come first, and there is an end.
+    let text = lab.text(&["break sum", "run", "info functions", "info variables count"])?;
+    in_order(
+        &text,
+        &[
+            "All defined functions:\n\nFile prog.c:\n26:\tint main(int, char **);\n",
+            "17:\tstatic int crash(int *, int);\n9:\tstatic int sum(node_t *);\n",
+            "All variables matching regular expression \"count\":\n\nFile prog.c:\n",
+            "6:\tstatic int secret_counter;\n",
+        ],
+    );
+    assert!(text.lines().count() < 10_000, "{}", text.lines().count());
+    let wrong = lab.verde(&["info functions ("], &[])?;
+    let errors = String::from_utf8_lossy(&wrong.stderr);
+    assert!(
+        errors.starts_with("\"(\" is not a regular expression: "),
+        "{errors}"
+    );
+    Ok(())
+}
+
+#[test]
+fn members_go_on_lines_of_their_own() -> Fallible {
+    let commands = [
+        "break prog.c:20",
+        "run",
+        "up",
+        "set print pretty on",
+        "print a",
+        "print *head",
+        "info locals",
+        "bt full",
+        "set print pretty off",
+        "print a.at",
+        "set print elements 2",
+        "print \"elements\"",
+    ];
+    lab()?.same_as_gdb(&commands)?;
+    let text = lab()?.text(&["set print pretty on", "show print"])?;
+    assert_eq!(text, "pretty on, elements 200, repeats 10, max-depth 20\n");
+    Ok(())
+}
+
+#[test]
+fn breakpoints_are_cleared_by_their_place() -> Fallible {
+    let commands = [
+        "break crash",
+        "break prog.c:18",
+        "break sum",
+        "tbreak main",
+        "clear crash",
+        "clear prog.c:10",
+        "info breakpoints",
+        "run",
+        "clear",
+    ];
+    let done = lab()?.verde(&commands, &[])?;
+    let text = String::from_utf8_lossy(&done.stdout);
+    in_order(
+        &text,
+        &[
+            "Deleted breakpoints 1 2\n",
+            "Deleted breakpoint 3\n",
+            "4       breakpoint     del  y ",
+            "Temporary breakpoint 4, main",
+        ],
+    );
+    let errors = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(errors, "No breakpoint at this line.\n");
+    Ok(())
+}
+
+#[test]
+fn the_surroundings_are_at_hand() -> Fallible {
+    let lab = lab()?;
+    let sub = lab.path("below");
+    std::fs::create_dir(&sub)?;
+    let cd = format!("cd {}", sub.display());
+    let run = [
+        "shell echo from''shell",
+        "!echo with''mark",
+        &cd,
+        "pwd",
+        "break sum",
+        "run",
+        "info proc",
+        "info proc mappings",
+    ];
+    let text = lab.text(&run)?;
+    let sub = sub.display();
+    in_order(
+        &text,
+        &[
+            "fromshell\n",
+            "withmark\n",
+            &format!("Working directory {sub}.\nWorking directory {sub}.\n"),
+            "Breakpoint 1, sum",
+            "process ",
+            "cmdline = '",
+            &format!("cwd = '{sub}'\nexe = '"),
+            "Mapped address spaces:",
+            "Start Addr",
+            "r-xp",
+            "[stack]\n",
+        ],
+    );
+    let wrong = lab.verde(&["cd /does/not/exist"], &[])?;
+    let errors = String::from_utf8_lossy(&wrong.stderr);
+    assert_eq!(errors, "/does/not/exist: No such file or directory.\n");
+    Ok(())
+}
