@@ -732,14 +732,8 @@ impl Debugger {
         found: Found,
         at: Option<&Moment>,
     ) {
-        let closer = at.is_some() && self.can_zoom(irv);
-        // What was to be seen closer has been seen.
-        if irv.zoom.take().is_some() {
-            irv.latch.reinstrument = true;
-        }
-        let one = &mut irv.ones[index];
+        let one = &irv.ones[index];
         let (id, stops) = (one.id, one.stops);
-        one.violations += u64::from(!closer);
         let Some(m) = &one.monitor else {
             return;
         };
@@ -754,12 +748,21 @@ impl Debugger {
         for event in &mut row.history {
             event.backtrace = irv.stacks.get(&event.n).map(|s| s.to_vec());
         }
-        if closer {
+        if irv.known.as_ref().is_some_and(|known| known(&row)) {
+            irv.ones[index].tally.suppressed += 1;
+            return;
+        }
+        // What was to be seen closer has been seen.
+        if irv.zoom.take().is_some() {
+            irv.latch.reinstrument = true;
+        }
+        if at.is_some() && self.can_zoom(irv) {
             irv.zoomed = true;
             irv.latch.zoom = Some(id);
             irv.put_off = Some((id, row));
             return;
         }
+        irv.ones[index].tally.violations += 1;
         irv.put_off = None;
         irv.latch.violated = true;
         if matches!(irv.output, super::Output::Prompt) {

@@ -47,7 +47,7 @@ impl Debugger {
             lines.push(format!(
                 "    states: {}; violations: {}",
                 current_states(slices).join(", "),
-                one.violations
+                one.tally.violations
             ));
         }
         self.irv = Some(irv);

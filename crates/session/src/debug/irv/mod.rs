@@ -108,12 +108,23 @@ struct One {
     stops: bool,
     switches: Switches,
     recorder: Recorder,
-    violations: u64,
+    tally: Tally,
     /// Of its slices, when the traps were last set for it.
     version: u64,
     /// A block of it raised where nobody can look at it: it is out.
     dropped: bool,
 }
+
+/// How many slices of a monitor broke their property.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    violations: u64,
+    /// Known to the user, who does not want to hear of them.
+    suppressed: u64,
+}
+
+/// Tells violations that the user knows.
+pub type Known = Box<dyn Fn(&crate::report::ViolationRow) -> bool>;
 
 /// A change of a slice that code asked for while an event was on its way.
 struct Write {
@@ -168,6 +179,7 @@ pub struct Irv {
     saved: FxHashMap<CallId, Saved>,
     scenario: Option<Running>,
     pub output: Output,
+    known: Option<Known>,
     pub choices: Choices,
     pub trace: Option<TraceFile>,
     /// Number of the last event.
@@ -228,6 +240,7 @@ impl Irv {
             saved: FxHashMap::default(),
             scenario: None,
             output,
+            known: None,
             choices,
             trace: None,
             n: 0,

@@ -186,21 +186,29 @@ impl Debugger {
                 continue;
             };
             one.recorder.clear();
-            let verdict = monitor.finish(complete && !one.dropped, &mut one.recorder);
-            let verdict = match verdict {
-                // What was reported stays so, also when the program was taken back before it.
-                _ if one.violations > 0 => FinalVerdict::False,
-                FinalVerdict::True if !found_all => FinalVerdict::Inconclusive,
-                other => other,
-            };
+            let known = complete && !one.dropped;
+            let verdict = monitor.finish(known, &mut one.recorder);
             let leaks = std::mem::take(&mut one.recorder.violations);
             for leak in leaks {
                 self.violated(irv, index, leak, None);
             }
             let one = &irv.ones[index];
-            violated |= verdict == FinalVerdict::False || one.violations > 0;
+            let verdict = match verdict {
+                // What was reported stays so, also when the program was taken back before it.
+                _ if one.tally.violations > 0 => FinalVerdict::False,
+                // All that speaks against it is suppressed.
+                FinalVerdict::False if one.tally.suppressed > 0 => match known && found_all {
+                    true => FinalVerdict::True,
+                    false => FinalVerdict::Inconclusive,
+                },
+                FinalVerdict::True if !found_all => FinalVerdict::Inconclusive,
+                other => other,
+            };
+            violated |= verdict == FinalVerdict::False;
             if let Some(monitor) = &one.monitor {
-                properties.push(final_property(monitor, verdict, one.violations));
+                let mut row = final_property(monitor, verdict, one.tally.violations);
+                row.suppressed = one.tally.suppressed;
+                properties.push(row);
             }
         }
         let program = match ending {

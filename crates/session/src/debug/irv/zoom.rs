@@ -29,7 +29,7 @@ impl Debugger {
         let text = "the violation did not come again; it is reported as it was seen first";
         irv.output.remark(&mut self.out, text);
         if let Some(index) = irv.position(id) {
-            irv.ones[index].violations += 1;
+            irv.ones[index].tally.violations += 1;
         }
         irv.violated = true;
         if matches!(irv.output, super::Output::Prompt) {
