@@ -185,7 +185,7 @@ pub(crate) fn complain(text: &str) -> Exit {
 fn say_missing(outcome: &RunOutcome) {
     for name in &outcome.never_found {
         complain(&format!(
-            "event {name}: its function was never found: the verdict is inconclusive"
+            "event {name} was never found in the program or a library: the verdict is inconclusive"
         ));
     }
 }

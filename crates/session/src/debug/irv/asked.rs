@@ -56,6 +56,7 @@ impl Debugger {
         }
         let prompt = matches!(irv.output, Output::Prompt);
         irv.violated |= latch.violated;
+        let refused = irv.refused;
         irv.errors += u64::from(latch.raised);
         self.irv = Some(irv);
         if let Some(monitor) = latch.zoom {
@@ -84,7 +85,7 @@ impl Debugger {
         let stop = match prompt {
             true => latch.stop || latch.raised,
             // Unattended, a violation is a stop for whoever wants to end there.
-            false => latch.violated,
+            false => latch.violated || refused,
         };
         if stop {
             let mut lines: Vec<String> = latch

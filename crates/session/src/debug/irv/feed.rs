@@ -405,7 +405,7 @@ impl Debugger {
             super::bind::inner_scope(&module, bias, at)
         });
         let home = irv.datum_frame(source).cloned();
-        let mut chosen = None;
+        let (mut chosen, mut wrong) = (None, None);
         for scope in [here, home].into_iter().flatten() {
             let mut whole = true;
             let params = &irv.alphabet.sources[source].params;
@@ -422,20 +422,25 @@ impl Debugger {
             let reads: Vec<Read> = params
                 .iter()
                 .map(|p| {
-                    super::reads::of_place(p, &mut bind).unwrap_or_else(|_| {
+                    super::reads::of_place(p, &mut bind).unwrap_or_else(|e| {
                         whole = false;
+                        wrong = Some(e);
                         super::reads::without_place(&p.operand)
                     })
                 })
                 .collect();
             let plan: Plan = (reads.into(), Some(Arc::new(scope)));
             if whole {
-                chosen = Some(plan);
+                (chosen, wrong) = (Some(plan), None);
                 break;
             }
             chosen.get_or_insert(plan);
         }
         let plan = chosen.unwrap_or_else(|| (Arc::from([]), None));
+        if let Some(e) = wrong {
+            let title = irv.alphabet.sources[source].title();
+            irv.warnings.push(format!("event {title}: {e}"));
+        }
         // A frame's own plan holds as long as the frame.
         if plan.1.as_ref().is_none_or(|s| s.frame.cfa.is_none()) {
             irv.plans.insert((source, pc), plan.clone());

@@ -217,6 +217,10 @@ pub struct Irv {
     violated: bool,
     /// What went wrong and was said.
     errors: u64,
+    /// An event names what the program does not have.
+    unfit: bool,
+    /// That was known before the program began, which is not to begin.
+    refused: bool,
     /// Warnings that wait to be said.
     warnings: Vec<String>,
     /// Complaints that wait to be said.
@@ -263,6 +267,8 @@ impl Irv {
             put_off: None,
             violated: false,
             errors: 0,
+            unfit: false,
+            refused: false,
             warnings: Vec::new(),
             complaints: Vec::new(),
             group: None,
