@@ -32,6 +32,7 @@ impl Debugger {
         let Some(irv) = &mut self.irv else {
             return Asked::Nothing;
         };
+        irv.fallen.clear();
         if !user_stops {
             self.feed(tid, causes);
             return self.what_was_asked();
@@ -128,6 +129,7 @@ impl Debugger {
         let Some(irv) = &mut self.irv else {
             return Ok(None);
         };
+        irv.fallen.clear();
         for (tid, cause) in std::mem::take(&mut irv.deferred) {
             if self.is_still_there(tid, &cause) {
                 self.feed(tid, &[cause]);

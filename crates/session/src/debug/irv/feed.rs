@@ -7,7 +7,7 @@ use super::data::Meaning;
 use super::host::{Context, Desk, Host, Watcher};
 use super::reads::{How, Phase, Read};
 use super::values::Owned;
-use super::{Irv, Latch};
+use super::{Fallen, Irv, Latch, Moved};
 use crate::recorder::Found;
 use crate::report::Row;
 use crate::rows::{event_row, violation_row};
@@ -635,6 +635,7 @@ impl Debugger {
             alphabet,
             n,
             moved,
+            fallen,
             ..
         } = irv;
         let user = &alphabet.sources[source].users[user];
@@ -688,11 +689,19 @@ impl Debugger {
         for write in writes {
             write.carry_out(monitor, python);
         }
-        if let Some(slice) = latch.moved.take()
-            && monitor.slices().is_live(slice)
-        {
-            *moved = Some((one.id, slice, monitor.slices().created(slice)));
+        let gone = latch.gone.take();
+        if let Some(slice) = latch.moved.take() {
+            let now = match gone {
+                Some((ended, history)) if ended == slice => Moved::Ended(history),
+                _ => Moved::Live(slice, monitor.slices().created(slice)),
+            };
+            *moved = Some((one.id, now));
         }
+        fallen.extend(latch.fallen.drain(..).map(|(past, history)| Fallen {
+            monitor: one.id,
+            past,
+            history,
+        }));
         relevant
     }
 

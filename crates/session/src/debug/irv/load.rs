@@ -297,6 +297,8 @@ impl Debugger {
             irv.n = 0;
             irv.relevant = 0;
             irv.stacks.clear();
+            irv.moved = None;
+            irv.fallen.clear();
         }
         irv.used = true;
         irv.started = std::time::Instant::now();

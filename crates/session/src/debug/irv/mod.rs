@@ -45,6 +45,7 @@ pub(super) use then::Then;
 pub use trace::TraceFile;
 
 use super::live::Live;
+use crate::board::Past;
 use crate::recorder::Recorder;
 use alphabet::{Alphabet, MonitorId};
 use feed::{Moment, Saved, Target};
@@ -139,6 +140,21 @@ enum Change {
     State(StateId),
 }
 
+/// The slice that moved last.
+enum Moved {
+    /// Its place and creation.
+    Live(SlotRef, u64),
+    /// It ended with that: where its history is.
+    Ended(u64),
+}
+
+/// A slice that broke its property and ended with that. It is shown until the program goes on.
+struct Fallen {
+    monitor: MonitorId,
+    past: Past,
+    history: u64,
+}
+
 /// What was asked for while an event was applied, and is obeyed after it.
 #[derive(Default)]
 struct Latch {
@@ -160,6 +176,10 @@ struct Latch {
     changed: bool,
     /// The slice that took a transition last.
     moved: Option<SlotRef>,
+    /// The slice that ended last, and where its history is.
+    gone: Option<(SlotRef, u64)>,
+    /// Slices that broke their property and ended with that.
+    fallen: Vec<(Past, u64)>,
     /// A violation is to be looked at again, closer.
     zoom: Option<MonitorId>,
     /// A checkpoint to go back to; nothing of this event counts any more.
@@ -206,8 +226,9 @@ pub struct Irv {
     start: Option<TrapId>,
     /// Backtraces of events, by their numbers.
     stacks: FxHashMap<u64, Arc<[String]>>,
-    /// The slice that moved last: its monitor, place and creation.
-    moved: Option<(MonitorId, SlotRef, u64)>,
+    /// The slice that moved last, and its monitor.
+    moved: Option<(MonitorId, Moved)>,
+    fallen: Vec<Fallen>,
     zoom: Option<zoom::Zoom>,
     /// It was looked closer once.
     zoomed: bool,
@@ -262,6 +283,7 @@ impl Irv {
             start: None,
             stacks: FxHashMap::default(),
             moved: None,
+            fallen: Vec::new(),
             zoom: None,
             zoomed: false,
             put_off: None,

@@ -2,7 +2,7 @@
 
 use super::super::Debugger;
 use super::feed::Saved;
-use super::{Irv, MonitorId, Tally};
+use super::{Irv, MonitorId, Moved, Tally};
 use rustc_hash::FxHashMap;
 use verde_engine::{CallId, Cause, Tid};
 use verde_monitor::Monitor;
@@ -110,6 +110,11 @@ impl Irv {
             one.tally = *tally;
             one.version = u64::MAX;
             one.recorder.clear();
+        }
+        // What they tell of has not happened yet.
+        self.fallen.clear();
+        if let Some((_, Moved::Ended(_))) = self.moved {
+            self.moved = None;
         }
         self.saved.clone_from(&then.saved);
         self.deferred = then
