@@ -3,7 +3,6 @@
 use crate::diagnostics::Format;
 use crate::monitors::MonitorSetup;
 use crate::paint::Paint;
-use crate::suppress::Suppressions;
 use crate::{Exit, Web, human, junit, sarif};
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -26,7 +25,6 @@ pub struct CheckCommand {
     pub output: Option<PathBuf>,
     pub junit: Option<PathBuf>,
     pub sarif: Option<PathBuf>,
-    pub suppress: Vec<PathBuf>,
     pub timeout: Option<Duration>,
     pub stop_on_violation: bool,
     /// The program gets ids of its own, which a restore can keep without privileges.
@@ -52,20 +50,14 @@ struct Report {
     out: Box<dyn Write>,
     format: Format,
     paint: Paint,
-    suppressions: Suppressions,
     error: Option<io::Error>,
     violations: Vec<ViolationRow>,
-    suppressed: u64,
     last: Option<verde_session::report::FinalRow>,
 }
 
 impl Report {
     fn row(&mut self, row: Row) {
         if let Row::Violation(v) = &row {
-            if self.suppressions.cover(v) {
-                self.suppressed += 1;
-                return;
-            }
             self.violations.push(v.clone());
         }
         if let Row::Final(f) = &row {
@@ -89,12 +81,6 @@ impl Report {
 pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
     let web = std::mem::take(&mut c.web);
     let c = &c;
-    let mut suppressions = Suppressions::default();
-    for path in &c.suppress {
-        if let Err(e) = suppressions.read(path) {
-            return complain(&format!("cannot read {}: {e}", path.display()));
-        }
-    }
     let (out, paint): (Box<dyn Write>, Paint) = match &c.output {
         Some(path) => match File::create(path) {
             Ok(file) => (Box::new(BufWriter::new(file)), Paint::off()),
@@ -106,10 +92,8 @@ pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
         out,
         format: c.format,
         paint,
-        suppressions,
         error: None,
         violations: Vec::new(),
-        suppressed: 0,
         last: None,
     }));
     let rows = report.clone();
@@ -193,7 +177,7 @@ fn open(program: &Path, args: &[OsString]) -> Result<Debugger, Exit> {
     Debugger::open(program.to_owned(), args.to_vec(), out).map_err(|e| complain(&e.to_string()))
 }
 
-fn complain(text: &str) -> Exit {
+pub(crate) fn complain(text: &str) -> Exit {
     let _ = writeln!(io::stderr(), "verde: {text}");
     Exit::ERROR
 }
@@ -201,7 +185,7 @@ fn complain(text: &str) -> Exit {
 fn say_missing(outcome: &RunOutcome) {
     for name in &outcome.never_found {
         complain(&format!(
-            "event {name}: its function was never found: the verdict is inconclusive"
+            "event {name} was never found in the program or a library: the verdict is inconclusive"
         ));
     }
 }
@@ -210,12 +194,6 @@ fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &Report) -> Exit {
     say_missing(outcome);
     if outcome.timed_out {
         complain("the time is up: the program was ended");
-    }
-    if report.suppressed > 0 {
-        complain(&format!(
-            "{} suppressed",
-            human::plural(report.suppressed, "violation")
-        ));
     }
     if let Some(e) = &report.error {
         return complain(&format!("cannot write the report: {e}"));
@@ -238,11 +216,7 @@ fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &Report) -> Exit {
             outcome.errors += 1;
         }
     }
-    let violated = match report.suppressed {
-        0 => outcome.violated,
-        _ => !report.violations.is_empty(),
-    };
-    exit_of(&outcome, violated, c.error_exitcode)
+    exit_of(&outcome, outcome.violated, c.error_exitcode)
 }
 
 /// The first that applies, as the help says.

@@ -186,6 +186,9 @@ fn last(f: &FinalRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
         if p.violations > 0 {
             parts.push(plural(p.violations, "violation"));
         }
+        if p.suppressed > 0 {
+            parts.push(format!("{} suppressed", plural(p.suppressed, "violation")));
+        }
         parts.push(plural(p.slices.total, "slice"));
         let mut line = parts.join(", ");
         if !states.is_empty() {

@@ -1,5 +1,6 @@
 //! A report as JUnit XML: one test case for each property.
 
+use crate::human::plural;
 use verde_session::report::{FinalRow, ViolationRow};
 
 pub fn text(last: &FinalRow, violations: &[ViolationRow]) -> String {
@@ -34,6 +35,10 @@ pub fn text(last: &FinalRow, violations: &[ViolationRow]) -> String {
         }
         if p.verdict == "inconclusive" {
             out += "      <skipped message=\"inconclusive\"/>\n";
+        }
+        if p.suppressed > 0 {
+            let count = plural(p.suppressed, "violation");
+            out += &format!("      <system-out>{count} suppressed</system-out>\n");
         }
         out += "    </testcase>\n";
     }

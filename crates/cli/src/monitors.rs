@@ -1,6 +1,8 @@
 //! Properties, functions files and scenario of a session with a program.
 
+use crate::check::complain;
 use crate::replay::load_failed;
+use crate::suppress::Suppressions;
 use crate::{Exit, paint::Paint};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +15,8 @@ pub struct MonitorSetup {
     pub properties: Vec<PathBuf>,
     pub functions: Vec<PathBuf>,
     pub scenario: Option<PathBuf>,
+    /// Files with violations that are known.
+    pub suppress: Vec<PathBuf>,
     pub all_events: bool,
     pub history: usize,
     pub history_stacks: bool,
@@ -34,6 +38,14 @@ impl MonitorSetup {
     pub(crate) fn load(&self, debugger: &mut Debugger, output: Output) -> Result<(), Exit> {
         debugger.set_up_monitors(self.choices(), output);
         debugger.automate(self.automation);
+        if !self.suppress.is_empty() {
+            let mut known = Suppressions::default();
+            for path in &self.suppress {
+                let read = known.read(path);
+                read.map_err(|e| complain(&format!("cannot read {}: {e}", path.display())))?;
+            }
+            debugger.suppress(Box::new(move |violation| known.cover(violation)));
+        }
         for path in &self.functions {
             debugger.load_functions(path).map_err(|e| load_failed(&e))?;
         }

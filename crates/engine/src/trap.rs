@@ -79,6 +79,9 @@ pub struct Trap {
     pub owner: Owner,
     /// Only in this thread.
     pub thread: Option<Tid>,
+    /// For data bound to a frame: accesses of every thread count, and `thread`
+    /// is the one whose frame it is.
+    pub by_all: bool,
     /// For `Exec`: only after this frame returned. For data: only until this
     /// frame returns, which is reported once.
     pub frame: Option<FrameRef>,
@@ -91,6 +94,7 @@ impl Trap {
             on,
             owner,
             thread: None,
+            by_all: false,
             frame: None,
         }
     }
@@ -100,6 +104,14 @@ impl Trap {
         Trap {
             thread: Some(tid),
             ..self
+        }
+    }
+
+    /// The same for data of a thread's frame, whichever thread accesses them.
+    pub fn in_frame_of(self, tid: Tid, frame: FrameRef) -> Trap {
+        Trap {
+            by_all: true,
+            ..self.in_thread(tid).in_frame(frame)
         }
     }
 

@@ -148,12 +148,21 @@ impl Process {
         if (write && !want.write) || (!write && !want.read) {
             return Ok(());
         }
-        if trap.thread.is_some_and(|t| t != tid) {
+        let is_own = trap.thread.is_none_or(|t| t == tid);
+        if !is_own && !trap.by_all {
             return Ok(());
         }
-        if let (Some(frame), Ok(regs)) = (trap.frame, self.regs(tid)) {
+        // Another thread's stack pointer says nothing about the frame.
+        if let (true, Some(frame), Ok(regs)) = (is_own, trap.frame, self.regs(tid)) {
             let above = regs.rsp.wrapping_sub(frame.cfa.0);
-            if above < SAME_STACK && (trap.thread.is_some() || above > 0) {
+            let popped = above < SAME_STACK && (trap.thread.is_some() || above > 0);
+            // A call from further out puts its own return address there.
+            let slot = Addr(frame.cfa.0.wrapping_sub(8));
+            let replaced = self
+                .memory
+                .read_u64(slot)
+                .is_ok_and(|ret| ret != frame.return_to.0);
+            if popped || replaced {
                 // The frame was left by a longjmp or an exception.
                 return self.end_watch(id, frame, causes);
             }
@@ -173,6 +182,20 @@ impl Process {
             Some(_) => self.tear_down_watch(id),
             None => Ok(()),
         }
+    }
+
+    /// A thread ends, and with it its frames whose locals are watched in all threads.
+    pub(crate) fn frames_ended_with(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
+        let ended: SmallVec<[(TrapId, FrameRef); 2]> = self
+            .traps
+            .iter()
+            .filter(|(_, e)| e.trap.thread == Some(tid) && e.trap.by_all)
+            .filter_map(|(id, e)| Some((id, e.trap.frame?)))
+            .collect();
+        for (id, frame) in ended {
+            self.end_watch(id, frame, causes)?;
+        }
+        Ok(())
     }
 
     /// A frame with watched locals may have returned.

@@ -29,3 +29,4 @@ pub use load::{Functions, Loaded, load_property, load_scenario};
 pub use model::*;
 pub use scenario::{Moment, Reaction, Scenario, StateFilter, Trigger};
 pub use source::{Source, Span};
+pub use types::declared as declared_types;

@@ -126,7 +126,14 @@ pub struct FinalProperty {
     pub property: String,
     pub verdict: &'static str,
     pub violations: u64,
+    /// Violations that are known, and not among the others.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub suppressed: u64,
     pub slices: FinalSlices,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 #[derive(Clone, Debug, Serialize)]

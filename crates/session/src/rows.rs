@@ -107,6 +107,7 @@ pub fn final_property(m: &Monitor, verdict: FinalVerdict, violations: u64) -> Fi
             FinalVerdict::Inconclusive => "inconclusive",
         },
         violations,
+        suppressed: 0,
         slices: FinalSlices::count(by_state, total, slices.ended()),
     }
 }

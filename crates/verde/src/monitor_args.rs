@@ -20,6 +20,9 @@ pub struct MonitorArgs {
     /// A scenario: what to do when states change
     #[arg(short, long, value_name = "SCENARIO")]
     scenario: Option<PathBuf>,
+    /// Known violations, one `property:function:file` a line, with `*`; may be repeated
+    #[arg(long, value_name = "FILE")]
+    suppress: Vec<PathBuf>,
     /// Observe every event of the properties, not only those that matter now
     #[arg(long)]
     all_events: bool,
@@ -55,6 +58,7 @@ impl From<MonitorArgs> for MonitorSetup {
             properties: a.property,
             functions: a.functions,
             scenario: a.scenario,
+            suppress: a.suppress,
             all_events: a.all_events,
             history: a.history,
             history_stacks: a.history_stacks,
@@ -101,9 +105,6 @@ pub struct CheckArgs {
     /// Write a SARIF report, too
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
-    /// Known violations, one `property:function:file` a line, with `*`; may be repeated
-    #[arg(long, value_name = "FILE")]
-    suppress: Vec<PathBuf>,
     /// End the program after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<f64>,
@@ -146,7 +147,6 @@ impl From<CheckArgs> for CheckCommand {
             output: a.output,
             junit: a.junit,
             sarif: a.sarif,
-            suppress: a.suppress,
             timeout: a.timeout.map(Duration::from_secs_f64),
             stop_on_violation: a.stop_on_violation,
             namespace: a.namespace,

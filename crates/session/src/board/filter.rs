@@ -9,6 +9,31 @@ use std::fmt::Write as _;
 use verde_monitor::{Cell, Host, Slices, SlotRef, Tag};
 use verde_property::{Property, StateId};
 
+/// A slice that is no longer there, as it was.
+pub struct Past {
+    pub state: StateId,
+    /// By the places of the names; nothing for one that has no value.
+    pub keys: Vec<Option<Json>>,
+    pub env: Vec<Option<Json>>,
+}
+
+impl Past {
+    pub fn of(slices: &Slices, r: SlotRef, host: &mut dyn Host) -> Past {
+        let property = slices.property();
+        let key = slices.key(r);
+        let mut keys = vec![None; property.slice_on.len()];
+        for i in slices.mask(r).iter() {
+            keys[i] = Some(Json::of_arg(slices.value(key.cell(i))));
+        }
+        let env = (0..property.env.len()).map(|i| Json::of_cell(slices.env(r, i), host));
+        Past {
+            state: slices.state(r),
+            keys,
+            env: env.collect(),
+        }
+    }
+}
+
 pub struct Filter {
     terms: Vec<(bool, Term)>,
 }
@@ -82,6 +107,13 @@ impl Filter {
         self.terms
             .iter()
             .all(|(negated, term)| term.passes(slices, r, host, text) != *negated)
+    }
+
+    /// Whether a slice passes that is no longer there.
+    pub fn passes_past(&self, past: &Past) -> bool {
+        let mut text = String::new();
+        let mut all = self.terms.iter();
+        all.all(|(negated, term)| term.passes_past(past, &mut text) != *negated)
     }
 }
 
@@ -165,6 +197,45 @@ impl Term {
     }
 }
 
+impl Term {
+    fn passes_past(&self, past: &Past, text: &mut String) -> bool {
+        match self {
+            Term::State(fits) => fits[past.state.index()],
+            Term::Compare(field, op, wanted) => {
+                let value = match field {
+                    Field::Key(i) => &past.keys[*i],
+                    Field::Env(i) => &past.env[*i],
+                };
+                let Some(value) = value else {
+                    return *op == Op::Different;
+                };
+                let int = match value {
+                    Json::Int(i) => Some(i128::from(*i)),
+                    Json::UInt(u) => Some(i128::from(*u)),
+                    Json::Bool(b) => Some(i128::from(*b)),
+                    _ => None,
+                };
+                let float = match value {
+                    Json::Float(f) => Some(*f),
+                    _ => int.map(|i| i as f64),
+                };
+                judge((int, float), *op, wanted, text, |text| {
+                    write_value(value, text)
+                })
+            }
+            Term::Word(word, states) => {
+                let mut values = past.keys.iter().chain(&past.env).flatten();
+                states[past.state.index()]
+                    || values.any(|value| {
+                        write_value(value, text);
+                        text.make_ascii_lowercase();
+                        text.contains(word.as_str())
+                    })
+            }
+        }
+    }
+}
+
 fn by_state(name: &str, property: &Property) -> Result<Term, String> {
     let fits: Vec<bool> = match name.strip_suffix("..") {
         Some(prefix) => {
@@ -220,7 +291,6 @@ fn compare(
     host: &mut dyn Host,
     text: &mut String,
 ) -> bool {
-    use std::cmp::Ordering::*;
     if cell.tag == Tag::Unset {
         return op == Op::Different;
     }
@@ -233,12 +303,26 @@ fn compare(
         Tag::Float => Some(f64::from_bits(cell.bits)),
         _ => int.map(|i| i as f64),
     };
+    judge((int, float), op, wanted, text, |text| {
+        show(slices, cell, host, text);
+    })
+}
+
+/// Compares a value, as a number if it is one, with what is wanted. `show` writes it.
+fn judge(
+    (int, float): (Option<i128>, Option<f64>),
+    op: Op,
+    wanted: &Wanted,
+    text: &mut String,
+    mut show: impl FnMut(&mut String),
+) -> bool {
+    use std::cmp::Ordering::*;
     let order = match (wanted, int, float) {
         (Wanted::Int(w), Some(i), _) => Some(i.cmp(w)),
         (Wanted::Int(w), None, Some(f)) => f.partial_cmp(&(*w as f64)),
         (Wanted::Float(w), _, Some(f)) => f.partial_cmp(w),
         (Wanted::Prefix(prefix), ..) => {
-            show(slices, cell, host, text);
+            show(text);
             let mut begins = text.trim_matches('"').starts_with(prefix.as_str());
             if let (false, Some(i)) = (begins, int) {
                 text.clear();
@@ -253,7 +337,7 @@ fn compare(
             };
         }
         (Wanted::Text(w), ..) => {
-            show(slices, cell, host, text);
+            show(text);
             Some(text.trim_matches('"').cmp(w.as_str()))
         }
         _ => None,
@@ -272,14 +356,20 @@ fn compare(
 
 /// A value as people write it.
 pub fn show(slices: &Slices, cell: Cell, host: &mut dyn Host, text: &mut String) {
-    text.clear();
     let value = match cell.tag {
         Tag::Text | Tag::Json => Some(Json::of_arg(slices.value(cell))),
         _ => Json::of_cell(cell, host),
     };
-    if let Some(value) = value {
-        let _ = write!(text, "{value}");
+    match value {
+        Some(value) => write_value(&value, text),
+        None => text.clear(),
     }
+}
+
+fn write_value(value: &Json, text: &mut String) {
+    text.clear();
+    // Writing to a string does not fail.
+    let _ = write!(text, "{value}");
 }
 
 /// A state by its name.

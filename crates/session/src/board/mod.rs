@@ -11,7 +11,7 @@ mod keeper;
 mod request;
 mod slices;
 
-pub(crate) use filter::{Filter, state_named};
+pub(crate) use filter::{Filter, Past, state_named};
 pub use frame::{
     CheckpointView, EventView, Frame, FrameView, LastStep, ProgramState, ProgramView, PropertyView,
     SliceId, SourceView, ThreadView,

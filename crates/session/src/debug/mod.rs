@@ -58,8 +58,8 @@ pub use failure::{Failure, Result};
 pub use going_back::{Automation, Often};
 pub use interrupts::Interrupts;
 pub use irv::{
-    Choices, Ending, Interruption, Irv, Limits, LoadFailure, Order, Output, PageOpener, RunOutcome,
-    TraceFile, Turn, Warnings, lint_against,
+    Choices, Ending, Interruption, Irv, Known, Limits, LoadFailure, Order, Output, PageOpener,
+    RunOutcome, TraceFile, Turn, Warnings, lint_against,
 };
 pub use remote::{Remote, RemoteInterrupt, attach};
 

@@ -46,9 +46,54 @@ fn known_violations_are_suppressed() {
     let ran = bench.check(&["-p", "p.prop", "--suppress", "known"], &[]);
     assert_eq!(ran.code, 100);
     assert_eq!(ran.of_type("violation").len(), 2);
+    let property = &ran.last()["properties"][0];
+    assert_eq!(property["violations"], 2);
+    assert_eq!(property["suppressed"], 3);
+}
+
+#[test]
+fn what_is_suppressed_fails_nothing() {
+    let bench = Bench::c(BAD, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
     bench.write("all", "p:*:prog.c\n");
-    let ran = bench.check(&["-p", "p.prop", "--suppress", "all"], &[]);
+    let options = [
+        "-p",
+        "p.prop",
+        "--suppress",
+        "all",
+        "--junit",
+        "j.xml",
+        "--sarif",
+        "s.sarif",
+        "--stop-on-violation",
+    ];
+    let ran = bench.check(&options, &[]);
     assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(ran.last()["events"], 8, "the program runs to its end");
+    assert_eq!(ran.last()["properties"][0]["verdict"], "true");
+    let read = |name| std::fs::read_to_string(bench.path(name)).expect("a report");
+    let junit = read("j.xml");
+    assert!(junit.contains("failures=\"0\""), "{junit}");
+    assert!(!junit.contains("<failure"), "{junit}");
+    assert!(junit.contains("5 violations suppressed"), "{junit}");
+    let sarif: Value = serde_json::from_str(&read("s.sarif")).expect("SARIF is JSON");
+    assert_eq!(sarif["runs"][0]["results"], serde_json::json!([]));
+
+    let done = bench
+        .command("check")
+        .args(["-p", "p.prop", "--suppress", "all", "./prog"])
+        .output()
+        .expect("verde runs");
+    let report = String::from_utf8_lossy(&done.stderr);
+    let wanted = "p: holds; 5 violations suppressed";
+    assert!(report.contains(wanted), "{report}");
+
+    let text = bench.debug(&["-p", "p.prop", "--suppress", "all"], &["run"]);
+    assert!(text.contains("exited normally"), "{text}");
+    assert!(text.contains("p: holds, 5 violations suppressed"), "{text}");
+    let none = bench.check(&["-p", "p.prop", "--suppress", "missing"], &[]);
+    assert_eq!(none.code, 1);
+    assert!(none.err.contains("cannot read missing"), "{}", none.err);
 }
 
 #[test]

@@ -135,3 +135,65 @@ fn more_data_than_the_processor_can_watch() {
         .collect();
     assert_eq!(seen, wanted);
 }
+
+/// A thread with a small stack runs `work`, and one with a stack just above it is handed the
+/// address of a local there.
+const SHARED_LOCAL: &str = r#"
+#include <pthread.h>
+static char stacks[2][1 << 16] __attribute__((aligned(4096)));
+static void start(pthread_t *t, int stack, void *(*f)(void *), void *arg) {
+    pthread_attr_t a;
+    pthread_attr_init(&a);
+    pthread_attr_setstack(&a, stacks[stack], sizeof stacks[stack]);
+    pthread_create(t, &a, f, arg);
+}
+static void *writer(void *p) { *(volatile int *)p = 5; return 0; }
+static void *work(void *leave) {
+    volatile int loc = 1, many[40];
+    pthread_t t;
+    many[0] = 1;
+    start(&t, 1, writer, (void *)&loc);
+    pthread_join(t, 0);
+    start(&t, 1, writer, (void *)&many[7]);
+    pthread_join(t, 0);
+    loc = 9;
+    if (leave) pthread_exit(0);
+    return 0;
+}
+static void *above(void *p) { volatile int own[200]; for (int i = 0; i < 200; i++) own[i] = i; return 0; }
+int main(void) {
+    for (long i = 1; i >= 0; i--) {
+        pthread_t t;
+        start(&t, 0, work, (void *)i);
+        pthread_join(t, 0);
+        start(&t, 0, above, 0);
+        pthread_join(t, 0);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn a_local_that_another_thread_writes() {
+    let bench = Bench::c(SHARED_LOCAL, &["-O0", "-pthread"]);
+    let each = [
+        r#"write after loc {"ret":1}"#,
+        r#"write after loc {"ret":5}"#,
+        r#"write after loc {"ret":9}"#,
+    ];
+    assert_eq!(
+        bench.seen(&["event write loc (ret)"]),
+        [each, each].concat()
+    );
+    // Too much for the hardware: protected pages.
+    let seen = bench.seen(&["event write many"]);
+    assert_eq!(seen, ["write after many {}"; 4]);
+    let writers = |e: &serde_json::Value| (e["args"]["ret"].clone(), e["tid"].clone());
+    let events = bench.events(&["event write loc (ret)"]);
+    let writers: Vec<_> = events.iter().map(writers).collect();
+    assert_ne!(
+        writers[0].1, writers[1].1,
+        "the thread is the one that wrote"
+    );
+    assert_eq!(writers[0].1, writers[2].1);
+}

@@ -114,9 +114,11 @@ fn functions_that_are_never_found() {
 
 #[test]
 fn parameters_that_do_not_exist() {
-    let bench = program("f(1); return 0;");
+    let bench = program("puts(\"ran\"); f(1); return 0;");
     for (event, complaint) in [
         ("event f(nothing)", "nothing"),
+        ("event f(x : str)", "`x` is of type `int`"),
+        ("event line prog.c:5(nothing)", "nothing"),
         ("event f(arg 3)", "f has 1 argument"),
         ("after event f(ret)", "f returns nothing"),
         ("event signal SIGNONE", "no such signal"),
@@ -128,8 +130,54 @@ fn parameters_that_do_not_exist() {
         );
         let ran = bench.check_property(&text, &[]);
         assert!(ran.err.contains(complaint), "{event}: {}", ran.err);
-        assert!(ran.code == 1 || ran.code == 100, "{event}: {}", ran.code);
+        assert_eq!(ran.code, 1, "{event}: {}", ran.err);
+        assert_eq!(ran.out, "", "{event}: the program does not run");
     }
+}
+
+#[test]
+fn parameters_that_a_library_does_not_have() {
+    let bench = Bench::new();
+    let library = "#include <stdio.h>\n\
+        __attribute__((constructor)) static void first(void) { puts(\"ran\"); }\n\
+        void g(double d) { asm volatile(\"\" :: \"x\"(d)); }";
+    bench.compile("gcc", "g.c", library, "libg.so", &["-shared", "-fPIC"]);
+    let main = "void g(double); int main(void) { g(1); return 0; }";
+    let options = ["-L.", "-lg", "-Wl,-rpath,$ORIGIN"];
+    bench.compile("gcc", "prog.c", main, "prog", &options);
+    for parameter in ["nothing", "d : int"] {
+        let ran = bench.check_property(
+            &format!(
+                "state init accepting {{ transition {{ event g({parameter}) success bad }} }}
+             state bad non-accepting"
+            ),
+            &[],
+        );
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        assert!(ran.err.contains("does not fit"), "{}", ran.err);
+        assert_eq!(ran.out, "", "nothing of the program runs");
+    }
+    let ran = bench.check_property(
+        "state init accepting { transition { event g(d : double) success init } }",
+        &[],
+    );
+    assert_eq!((ran.code, &*ran.out), (0, "ran\n"), "{}", ran.err);
+}
+
+#[test]
+fn variables_that_are_never_found() {
+    let bench = program("f(1); return 0;");
+    let ran = bench.check_property(
+        "state init accepting { transition { event write nowhere success bad } }
+         state bad non-accepting",
+        &[],
+    );
+    assert_eq!(ran.code, 101, "{}", ran.err);
+    assert!(
+        ran.err.contains("variable nowhere is not in the program"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

@@ -199,3 +199,49 @@ fn two_runs_begin_anew() {
     assert_eq!(text.matches("[Execution stopped.]").count(), 2, "{text}");
     assert!(text.contains("{'N': 4}"), "{text}");
 }
+
+#[test]
+fn a_slice_that_ended_badly_is_still_shown() {
+    let bench = Bench::c(
+        "__attribute__((noinline)) void use(int q, int x) { asm volatile(\"\" :: \"r\"(q), \"r\"(x)); }\n\
+         int main(void) { use(1, 0); use(2, 0); use(2, 4); use(2, 9); use(1, 0); return 0; }",
+        &["-O1"],
+    );
+    bench.write(
+        "p.prop",
+        "slice on q
+initialization { last = 0 }
+state init accepting { transition { event use(q, x) success { last = x } open } }
+state open accepting { transition { event use(q, x) { return x < 9 } success { last = x } open failure { last = x } broken } }
+state broken non-accepting final",
+    );
+    let text = bench.debug(
+        &["-p", "p.prop", "--auto-checkpoint", "states"],
+        &[
+            "run",
+            "info slices",
+            "info events q=2 state:broken last>8",
+            "info events q=1 state:broken",
+            "verde back",
+            "info slices q=2",
+            "info slices state:broken",
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "violation: p [q = 2] reached broken at event 4",
+            "p [q = 1]  open",
+            "p [q = 2]  broken  false  (last = 9)  ended",
+            "p [q = 2] (ended):",
+            "use(q = 2, x = 0)  init -> open",
+            "use(q = 2, x = 9)  open -> broken",
+            "None.",
+            "Back before event 4",
+            "p [q = 2]  open",
+            "None.",
+        ],
+    );
+    let text = bench.debug(&["-p", "p.prop"], &["run", "continue", "info slices"]);
+    assert!(!text.contains("ended"), "{text}");
+}

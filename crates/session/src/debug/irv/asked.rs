@@ -32,6 +32,7 @@ impl Debugger {
         let Some(irv) = &mut self.irv else {
             return Asked::Nothing;
         };
+        irv.fallen.clear();
         if !user_stops {
             self.feed(tid, causes);
             return self.what_was_asked();
@@ -56,6 +57,7 @@ impl Debugger {
         }
         let prompt = matches!(irv.output, Output::Prompt);
         irv.violated |= latch.violated;
+        let refused = irv.refused;
         irv.errors += u64::from(latch.raised);
         self.irv = Some(irv);
         if let Some(monitor) = latch.zoom {
@@ -84,7 +86,7 @@ impl Debugger {
         let stop = match prompt {
             true => latch.stop || latch.raised,
             // Unattended, a violation is a stop for whoever wants to end there.
-            false => latch.violated,
+            false => latch.violated || refused,
         };
         if stop {
             let mut lines: Vec<String> = latch
@@ -127,6 +129,7 @@ impl Debugger {
         let Some(irv) = &mut self.irv else {
             return Ok(None);
         };
+        irv.fallen.clear();
         for (tid, cause) in std::mem::take(&mut irv.deferred) {
             if self.is_still_there(tid, &cause) {
                 self.feed(tid, &[cause]);

@@ -386,7 +386,7 @@ impl Debugger {
                 let m = one.monitor.as_ref()?;
                 Some(PropertyView {
                     name: one.name.clone(),
-                    violations: one.violations,
+                    violations: one.tally.violations,
                     listens: one.listens(),
                     ..board::property_view(i, m, one.recorder.last.as_ref())
                 })

@@ -232,7 +232,7 @@ impl Debugger {
             };
             let mut trap = Trap::new(on, Owner::Monitor);
             if let Some((tid, frame)) = bound.home {
-                trap = trap.in_thread(tid).in_frame(frame);
+                trap = trap.in_frame_of(tid, frame);
             }
             let id = live.process.insert(trap).map_err(|e| e.to_string())?;
             irv.targets.entry(id).or_default().push(Target::Datum {

@@ -7,7 +7,7 @@ use super::data::Meaning;
 use super::host::{Context, Desk, Host, Watcher};
 use super::reads::{How, Phase, Read};
 use super::values::Owned;
-use super::{Irv, Latch};
+use super::{Fallen, Irv, Latch, Moved};
 use crate::recorder::Found;
 use crate::report::Row;
 use crate::rows::{event_row, violation_row};
@@ -405,7 +405,7 @@ impl Debugger {
             super::bind::inner_scope(&module, bias, at)
         });
         let home = irv.datum_frame(source).cloned();
-        let mut chosen = None;
+        let (mut chosen, mut wrong) = (None, None);
         for scope in [here, home].into_iter().flatten() {
             let mut whole = true;
             let params = &irv.alphabet.sources[source].params;
@@ -422,20 +422,25 @@ impl Debugger {
             let reads: Vec<Read> = params
                 .iter()
                 .map(|p| {
-                    super::reads::of_place(p, &mut bind).unwrap_or_else(|_| {
+                    super::reads::of_place(p, &mut bind).unwrap_or_else(|e| {
                         whole = false;
+                        wrong = Some(e);
                         super::reads::without_place(&p.operand)
                     })
                 })
                 .collect();
             let plan: Plan = (reads.into(), Some(Arc::new(scope)));
             if whole {
-                chosen = Some(plan);
+                (chosen, wrong) = (Some(plan), None);
                 break;
             }
             chosen.get_or_insert(plan);
         }
         let plan = chosen.unwrap_or_else(|| (Arc::from([]), None));
+        if let Some(e) = wrong {
+            let title = irv.alphabet.sources[source].title();
+            irv.warnings.push(format!("event {title}: {e}"));
+        }
         // A frame's own plan holds as long as the frame.
         if plan.1.as_ref().is_none_or(|s| s.frame.cfa.is_none()) {
             irv.plans.insert((source, pc), plan.clone());
@@ -630,6 +635,7 @@ impl Debugger {
             alphabet,
             n,
             moved,
+            fallen,
             ..
         } = irv;
         let user = &alphabet.sources[source].users[user];
@@ -683,11 +689,19 @@ impl Debugger {
         for write in writes {
             write.carry_out(monitor, python);
         }
-        if let Some(slice) = latch.moved.take()
-            && monitor.slices().is_live(slice)
-        {
-            *moved = Some((one.id, slice, monitor.slices().created(slice)));
+        let gone = latch.gone.take();
+        if let Some(slice) = latch.moved.take() {
+            let now = match gone {
+                Some((ended, history)) if ended == slice => Moved::Ended(history),
+                _ => Moved::Live(slice, monitor.slices().created(slice)),
+            };
+            *moved = Some((one.id, now));
         }
+        fallen.extend(latch.fallen.drain(..).map(|(past, history)| Fallen {
+            monitor: one.id,
+            past,
+            history,
+        }));
         relevant
     }
 
@@ -732,14 +746,8 @@ impl Debugger {
         found: Found,
         at: Option<&Moment>,
     ) {
-        let closer = at.is_some() && self.can_zoom(irv);
-        // What was to be seen closer has been seen.
-        if irv.zoom.take().is_some() {
-            irv.latch.reinstrument = true;
-        }
-        let one = &mut irv.ones[index];
+        let one = &irv.ones[index];
         let (id, stops) = (one.id, one.stops);
-        one.violations += u64::from(!closer);
         let Some(m) = &one.monitor else {
             return;
         };
@@ -754,12 +762,21 @@ impl Debugger {
         for event in &mut row.history {
             event.backtrace = irv.stacks.get(&event.n).map(|s| s.to_vec());
         }
-        if closer {
+        if irv.known.as_ref().is_some_and(|known| known(&row)) {
+            irv.ones[index].tally.suppressed += 1;
+            return;
+        }
+        // What was to be seen closer has been seen.
+        if irv.zoom.take().is_some() {
+            irv.latch.reinstrument = true;
+        }
+        if at.is_some() && self.can_zoom(irv) {
             irv.zoomed = true;
             irv.latch.zoom = Some(id);
             irv.put_off = Some((id, row));
             return;
         }
+        irv.ones[index].tally.violations += 1;
         irv.put_off = None;
         irv.latch.violated = true;
         if matches!(irv.output, super::Output::Prompt) {

@@ -4,6 +4,7 @@
 use super::super::Debugger;
 use super::react::Running;
 use super::{Change, Irv, Latch, Output, Switches, Write};
+use crate::board::Past;
 use crate::json::{Json, Object};
 use crate::recorder::Recorder;
 use std::cell::RefCell;
@@ -14,6 +15,9 @@ use verde_monitor::{
 };
 use verde_property::{BlockId, Moment, Verdict};
 use verde_pyhost::{Asking, Cells, PythonHost, Unit};
+
+/// Slices of one event that are kept for the prompt when they end badly.
+const MOST_FALLEN: usize = 100;
 
 /// Whoever code of monitors can ask and tell.
 pub(super) struct Desk<'a> {
@@ -158,7 +162,18 @@ impl Observer for Watcher<'_, '_> {
     }
 
     fn ended(&mut self, slices: &Slices, slice: SlotRef, verdict: Verdict) {
-        self.0.borrow_mut().recorder.ended(slices, slice, verdict);
+        let context = &mut *self.0.borrow_mut();
+        context.recorder.ended(slices, slice, verdict);
+        let latch = &mut context.desk.latch;
+        let history = slices.history(slice);
+        latch.gone = Some((slice, history));
+        let is_shown = matches!(context.desk.output, Output::Prompt)
+            && verdict == Verdict::False
+            && latch.fallen.len() < MOST_FALLEN;
+        if is_shown && slices.counts(slice) {
+            let past = Past::of(slices, slice, context.python);
+            latch.fallen.push((past, history));
+        }
     }
 
     fn violation(&mut self, slices: &Slices, slice: SlotRef, how: Violation, n: Option<u64>) {

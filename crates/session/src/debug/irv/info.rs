@@ -2,13 +2,14 @@
 
 use super::super::Debugger;
 use super::super::failure::{Result, failure};
-use super::Irv;
 use super::host::{current_states, env_object};
+use super::{Fallen, Irv};
 use crate::board::Filter;
-use crate::json::Object;
+use crate::json::{Json, Object};
 use crate::rows::history_rows;
-use verde_monitor::{Monitor, SlotRef};
-use verde_property::StateId;
+use verde_monitor::{Monitor, Slices, SlotRef};
+use verde_property::{Property, StateId};
+use verde_pyhost::PythonHost;
 
 /// Slices shown at once.
 const MOST: usize = 1000;
@@ -47,7 +48,7 @@ impl Debugger {
             lines.push(format!(
                 "    states: {}; violations: {}",
                 current_states(slices).join(", "),
-                one.violations
+                one.tally.violations
             ));
         }
         self.irv = Some(irv);
@@ -61,20 +62,21 @@ impl Debugger {
     }
 
     pub(in super::super) fn info_slices(&mut self, args: &str) -> Result<()> {
-        let lines = self.chosen(args, |irv, index, slice| {
+        let lines = self.chosen(args, |irv, index, shown| {
             let one = &irv.ones[index];
-            let m = one.monitor.as_ref()?;
-            let slices = m.slices();
-            let bound = Object::of(&slices.bindings(slice));
-            let who = match bound.is_empty() {
+            let state = one.monitor.as_ref()?.property().state(shown.state);
+            let who = match shown.bindings.is_empty() {
                 true => "(root)".to_owned(),
-                false => format!("[{bound}]"),
+                false => format!("[{}]", shown.bindings),
             };
-            let state = m.property().state(slices.state(slice));
-            let (name, verdict) = (state.name.clone(), state.verdict.word());
-            let monitor = one.name.clone();
-            let env = env_object(m.slices(), slice, &mut irv.python);
-            Some(vec![format!("{monitor} {who}  {name}  {verdict}  ({env})")])
+            let ended = if shown.ended { "  ended" } else { "" };
+            Some(vec![format!(
+                "{} {who}  {}  {}  ({}){ended}",
+                one.name,
+                state.name,
+                state.verdict.word(),
+                shown.env
+            )])
         })?;
         self.say_list(lines)
     }
@@ -84,20 +86,19 @@ impl Debugger {
             Some(rest) => (true, rest.trim()),
             None => (false, args),
         };
-        let lines = self.chosen(args, |irv, index, slice| {
+        let lines = self.chosen(args, |irv, index, shown| {
             let one = &irv.ones[index];
             let m = one.monitor.as_ref()?;
-            let slices = m.slices();
-            let rows = history_rows(m, slices.history(slice), irv.choices.history);
+            let rows = history_rows(m, shown.history, irv.choices.history);
             if rows.is_empty() {
                 return None;
             }
-            let bound = Object::of(&slices.bindings(slice));
-            let who = match bound.is_empty() {
+            let who = match shown.bindings.is_empty() {
                 true => String::new(),
-                false => format!(" [{bound}]"),
+                false => format!(" [{}]", shown.bindings),
             };
-            let mut lines = vec![format!("{}{who}:", one.name)];
+            let ended = if shown.ended { " (ended)" } else { "" };
+            let mut lines = vec![format!("{}{who}{ended}:", one.name)];
             for row in rows {
                 let loc = row.loc.map(|l| format!("  {l}")).unwrap_or_default();
                 let tid = row.tid.map(|t| format!("  thread {t}")).unwrap_or_default();
@@ -121,11 +122,12 @@ impl Debugger {
         self.say_list(lines)
     }
 
-    /// Runs something for each slice that a filter chooses, in the order of their creation.
+    /// Runs something for each slice that a filter chooses, in the order of their creation; those
+    /// that this stop's events ended badly come last.
     fn chosen(
         &mut self,
         filter: &str,
-        mut f: impl FnMut(&mut Irv, usize, SlotRef) -> Option<Vec<String>>,
+        f: impl Fn(&Irv, usize, Shown) -> Option<Vec<String>>,
     ) -> Result<Vec<String>> {
         let Some(mut irv) = self.irv.take() else {
             return failure("No monitors.");
@@ -134,8 +136,14 @@ impl Debugger {
         // Another property may have the names that one lacks.
         let (mut wrong, mut right) = (None, false);
         for index in 0..irv.ones.len() {
-            let Irv { ones, python, .. } = &mut *irv;
-            let Some(m) = &ones[index].monitor else {
+            let Irv {
+                ones,
+                python,
+                fallen,
+                ..
+            } = &mut *irv;
+            let one = &ones[index];
+            let Some(m) = &one.monitor else {
                 continue;
             };
             let filter = match Filter::parse(filter, m.property()) {
@@ -154,8 +162,13 @@ impl Debugger {
                 .collect();
             found.sort_by_key(|r| slices.created(*r));
             let total = found.len();
-            for slice in found.into_iter().take(MOST) {
-                lines.extend(f(&mut irv, index, slice).unwrap_or_default());
+            let live = found.into_iter().take(MOST);
+            let mut shown: Vec<Shown> = live.map(|r| Shown::of(slices, r, python)).collect();
+            let own = fallen.iter().filter(|x| x.monitor == one.id);
+            let own = own.filter(|x| filter.passes_past(&x.past));
+            shown.extend(own.map(|x| Shown::of_fallen(x, m.property())));
+            for it in shown {
+                lines.extend(f(&irv, index, it).unwrap_or_default());
             }
             if total > MOST {
                 lines.push(format!("... and {} more; a filter helps", total - MOST));
@@ -216,6 +229,42 @@ impl Debugger {
         match states.iter().position(|s| s.name == state) {
             Some(index) => Ok(m.slices().in_state(StateId(index as u16)) > 0),
             None => failure(format!("Property {property} has no state {state}.")),
+        }
+    }
+}
+
+/// A slice that is shown.
+struct Shown {
+    bindings: Object,
+    state: StateId,
+    env: Object,
+    history: u64,
+    ended: bool,
+}
+
+impl Shown {
+    fn of(slices: &Slices, slice: SlotRef, python: &mut PythonHost) -> Shown {
+        Shown {
+            bindings: Object::of(&slices.bindings(slice)),
+            state: slices.state(slice),
+            env: env_object(slices, slice, python),
+            history: slices.history(slice),
+            ended: false,
+        }
+    }
+
+    fn of_fallen(fallen: &Fallen, property: &Property) -> Shown {
+        let named = |names: &[String], values: &[Option<Json>]| {
+            let both = names.iter().zip(values);
+            let known = both.filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
+            Object(known.collect())
+        };
+        Shown {
+            bindings: named(&property.slice_on, &fallen.past.keys),
+            state: fallen.past.state,
+            env: named(&property.env, &fallen.past.env),
+            history: fallen.history,
+            ended: true,
         }
     }
 }

@@ -158,6 +158,7 @@ impl Debugger {
         irv.indirect = false;
         self.tell(irv, notes);
         self.say_complaints(irv);
+        irv.refused |= irv.unfit;
     }
 
     /// Binds every event to what is loaded now and sets the wanted traps.
@@ -178,6 +179,8 @@ impl Debugger {
             }
         }
         self.tell(&mut irv, notes);
+        // Unattended, a program is not begun that its properties cannot judge.
+        irv.refused |= irv.unfit && irv.loading;
         self.instrument(&mut irv, None);
         self.say_complaints(&mut irv);
         self.irv = Some(irv);
@@ -192,6 +195,7 @@ impl Debugger {
             }
             if note.is_error {
                 irv.errors += 1;
+                irv.unfit = true;
             }
             let word = if note.is_error { "error" } else { "warning" };
             irv.output
@@ -217,30 +221,38 @@ impl Debugger {
         }
     }
 
-    /// Warns of functions that the program does not have and does not import.
+    /// Warns of functions and variables that the program does not have and does not import.
     pub(in super::super) fn warn_of_missing(&mut self) {
         let Some(mut irv) = self.irv.take() else {
             return;
         };
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
-            let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
+            let what = match source.kind {
+                Kind::Call | Kind::Unwound => "function",
+                Kind::Write | Kind::Read | Kind::Update => "variable",
+                Kind::Line => "line",
+                _ => continue,
+            };
             let asks =
                 |u: &super::alphabet::User| irv.one(u.monitor).is_some_and(|one| !one.is_shipped);
-            if source.found || !by_name || !source.users.iter().any(asks) {
+            if source.found || !source.users.iter().any(asks) {
                 continue;
             }
             let name = source.name.rsplit(['!', ':']).next().unwrap_or_default();
             if self.is_imported(name) {
                 continue;
             }
-            let near = self.images.program().nearest_names(&source.name, 3);
+            let near = match what {
+                "function" => self.images.program().nearest_names(&source.name, 3),
+                _ => Vec::new(),
+            };
             let near = match near.is_empty() {
                 true => String::new(),
                 false => format!("; near it: {}", near.join(", ")),
             };
             let text = format!(
-                "function {} is not in the program{near} (it is awaited from a library)",
+                "{what} {} is not in the program{near} (it is awaited from a library)",
                 source.name
             );
             if irv.once(&text) {

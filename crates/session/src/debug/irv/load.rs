@@ -3,7 +3,7 @@
 use super::super::Debugger;
 use super::host::{Context, Desk, Host, Watcher, env_object, state_text};
 use super::react::Running;
-use super::{Choices, Irv, MonitorId, One, Output, Switches};
+use super::{Choices, Irv, Known, MonitorId, One, Output, Switches, Tally};
 use crate::properties::{Failed, read, unique_name};
 use crate::recorder::Recorder;
 use std::cell::RefCell;
@@ -35,6 +35,13 @@ impl Debugger {
     /// How monitors are to behave and where they speak; before any is loaded.
     pub fn set_up_monitors(&mut self, choices: Choices, output: Output) {
         self.put_irv(Irv::new(choices, output));
+    }
+
+    /// Violations that are counted, and neither reported nor held against the program.
+    pub fn suppress(&mut self, known: Known) {
+        let mut irv = self.take_irv();
+        irv.known = Some(known);
+        self.put_irv(irv);
     }
 
     /// Whether and when checkpoints are taken by themselves.
@@ -204,7 +211,7 @@ impl Debugger {
             rows,
             ..Recorder::default()
         };
-        one.violations = 0;
+        one.tally = Tally::default();
         one.dropped = false;
         one.switches = Switches::default();
         let mut writes = Vec::new();
@@ -290,6 +297,8 @@ impl Debugger {
             irv.n = 0;
             irv.relevant = 0;
             irv.stacks.clear();
+            irv.moved = None;
+            irv.fallen.clear();
         }
         irv.used = true;
         irv.started = std::time::Instant::now();
@@ -328,7 +337,7 @@ impl Irv {
             stops: false,
             switches: Switches::default(),
             recorder: Recorder::default(),
-            violations: 0,
+            tally: Tally::default(),
             version: u64::MAX,
             dropped: false,
         });

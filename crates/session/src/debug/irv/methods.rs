@@ -32,11 +32,15 @@ pub(super) fn final_line(p: &FinalProperty) -> String {
         "false" => "violated",
         other => other,
     };
-    match p.violations {
-        0 => format!("{}: {verdict}", p.property),
-        1 => format!("{}: {verdict}, 1 violation", p.property),
-        n => format!("{}: {verdict}, {n} violations", p.property),
+    let mut line = format!("{}: {verdict}", p.property);
+    for (count, after) in [(p.violations, ""), (p.suppressed, " suppressed")] {
+        match count {
+            0 => {}
+            1 => line += &format!(", 1 violation{after}"),
+            n => line += &format!(", {n} violations{after}"),
+        }
     }
+    line
 }
 
 impl Debugger {

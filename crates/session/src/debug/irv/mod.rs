@@ -45,6 +45,7 @@ pub(super) use then::Then;
 pub use trace::TraceFile;
 
 use super::live::Live;
+use crate::board::Past;
 use crate::recorder::Recorder;
 use alphabet::{Alphabet, MonitorId};
 use feed::{Moment, Saved, Target};
@@ -108,12 +109,23 @@ struct One {
     stops: bool,
     switches: Switches,
     recorder: Recorder,
-    violations: u64,
+    tally: Tally,
     /// Of its slices, when the traps were last set for it.
     version: u64,
     /// A block of it raised where nobody can look at it: it is out.
     dropped: bool,
 }
+
+/// How many slices of a monitor broke their property.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    violations: u64,
+    /// Known to the user, who does not want to hear of them.
+    suppressed: u64,
+}
+
+/// Tells violations that the user knows.
+pub type Known = Box<dyn Fn(&crate::report::ViolationRow) -> bool>;
 
 /// A change of a slice that code asked for while an event was on its way.
 struct Write {
@@ -126,6 +138,21 @@ struct Write {
 enum Change {
     Env(usize, Cell),
     State(StateId),
+}
+
+/// The slice that moved last.
+enum Moved {
+    /// Its place and creation.
+    Live(SlotRef, u64),
+    /// It ended with that: where its history is.
+    Ended(u64),
+}
+
+/// A slice that broke its property and ended with that. It is shown until the program goes on.
+struct Fallen {
+    monitor: MonitorId,
+    past: Past,
+    history: u64,
 }
 
 /// What was asked for while an event was applied, and is obeyed after it.
@@ -149,6 +176,10 @@ struct Latch {
     changed: bool,
     /// The slice that took a transition last.
     moved: Option<SlotRef>,
+    /// The slice that ended last, and where its history is.
+    gone: Option<(SlotRef, u64)>,
+    /// Slices that broke their property and ended with that.
+    fallen: Vec<(Past, u64)>,
     /// A violation is to be looked at again, closer.
     zoom: Option<MonitorId>,
     /// A checkpoint to go back to; nothing of this event counts any more.
@@ -168,6 +199,7 @@ pub struct Irv {
     saved: FxHashMap<CallId, Saved>,
     scenario: Option<Running>,
     pub output: Output,
+    known: Option<Known>,
     pub choices: Choices,
     pub trace: Option<TraceFile>,
     /// Number of the last event.
@@ -194,8 +226,9 @@ pub struct Irv {
     start: Option<TrapId>,
     /// Backtraces of events, by their numbers.
     stacks: FxHashMap<u64, Arc<[String]>>,
-    /// The slice that moved last: its monitor, place and creation.
-    moved: Option<(MonitorId, SlotRef, u64)>,
+    /// The slice that moved last, and its monitor.
+    moved: Option<(MonitorId, Moved)>,
+    fallen: Vec<Fallen>,
     zoom: Option<zoom::Zoom>,
     /// It was looked closer once.
     zoomed: bool,
@@ -205,6 +238,10 @@ pub struct Irv {
     violated: bool,
     /// What went wrong and was said.
     errors: u64,
+    /// An event names what the program does not have.
+    unfit: bool,
+    /// That was known before the program began, which is not to begin.
+    refused: bool,
     /// Warnings that wait to be said.
     warnings: Vec<String>,
     /// Complaints that wait to be said.
@@ -228,6 +265,7 @@ impl Irv {
             saved: FxHashMap::default(),
             scenario: None,
             output,
+            known: None,
             choices,
             trace: None,
             n: 0,
@@ -245,11 +283,14 @@ impl Irv {
             start: None,
             stacks: FxHashMap::default(),
             moved: None,
+            fallen: Vec::new(),
             zoom: None,
             zoomed: false,
             put_off: None,
             violated: false,
             errors: 0,
+            unfit: false,
+            refused: false,
             warnings: Vec::new(),
             complaints: Vec::new(),
             group: None,

@@ -3,7 +3,7 @@
 
 use super::super::here::{Here, Memo};
 use super::super::images::Images;
-use super::values::Form;
+use super::values::{Form, converts};
 use std::sync::Arc;
 use verde_expr::{FrameScope, Node, compile};
 use verde_property::ParamSpec;
@@ -135,6 +135,9 @@ pub fn of_call(
         f if callee.is_described() => format!("{e} (in {f})"),
         f => format!("{e} ({f} has no debug information: use `arg 0`, `arg 1`, ...)"),
     })?;
+    if callee.is_described() {
+        converts(param, &node.ty)?;
+    }
     Ok(Read {
         how: How::Node(Box::new(node), form),
         phase,
@@ -157,6 +160,7 @@ pub fn of_place(
         other => other.text(),
     };
     let node = bind(&text)?;
+    converts(param, &node.ty)?;
     Ok(Read::now(How::Node(
         Box::new(node),
         Form::of(param.ty.as_deref()),
@@ -274,6 +278,7 @@ fn returned(
         let Some(ty) = callee.module.return_type(callee.function) else {
             return Err(format!("{} returns nothing", callee.function.name));
         };
+        converts(param, &ty)?;
         return Ok(How::Returned(ty, callee.function.language, form));
     }
     if let Some(how) = vector(0, param.ty.as_deref()) {

@@ -1,7 +1,7 @@
 //! Running a program unattended, and the end of a run.
 
 use super::super::Debugger;
-use super::super::failure::Result;
+use super::super::failure::{Result, failure};
 use super::super::stops::Reason;
 use super::Irv;
 use crate::report::{FinalRow, ProgramEnd, Row};
@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use verde_engine::{End, Interrupter, SignalPolicy};
 use verde_monitor::FinalVerdict;
+
+const UNFIT: &str = "the program was not run: an event does not fit it";
 
 /// How long and how far an unattended run may go.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,6 +78,9 @@ pub struct RunOutcome {
 impl Debugger {
     /// Runs the program to its end under its monitors, or until somebody interrupts it.
     pub fn check(&mut self, limits: Limits, interruption: &Interruption) -> Result<RunOutcome> {
+        if self.irv.as_ref().is_some_and(|irv| irv.unfit) {
+            return failure(UNFIT);
+        }
         self.signals = SignalPolicy::transparent();
         self.launch()?;
         if let Some(live) = &self.live {
@@ -85,10 +90,10 @@ impl Debugger {
         let timer = self.start_timer(limits.timeout, &timed_out);
         let ending = self.run_unattended(limits, interruption, &timed_out);
         drop(timer);
+        self.end_process()?;
         let ending = ending?;
         let timed_out = timed_out.load(Ordering::Relaxed) && ending == Ending::Cut;
         let interrupted = interruption.is_wanted() && ending == Ending::Cut;
-        self.end_process()?;
         Ok(self.conclude(ending, interrupted, timed_out))
     }
 
@@ -109,6 +114,7 @@ impl Debugger {
                 Reason::Ended(End::Exited(status)) => return Ok(Ending::Exited(status)),
                 Reason::Ended(End::Killed(signal)) => return Ok(Ending::Killed(signal)),
                 Reason::Ended(End::Detached) => return Ok(Ending::Cut),
+                Reason::Monitor(_) if self.is_refused() => return failure(UNFIT),
                 Reason::Monitor(_) if limits.stop_on_violation => return Ok(Ending::Cut),
                 Reason::Interrupted
                     if interruption.is_wanted() || timed_out.load(Ordering::Relaxed) =>
@@ -127,6 +133,10 @@ impl Debugger {
                 _ => while self.let_go()?.is_some() {},
             }
         }
+    }
+
+    fn is_refused(&self) -> bool {
+        self.irv.as_ref().is_some_and(|irv| irv.refused)
     }
 
     /// A thread that interrupts the program when its time is up; it ends when the sender is
@@ -186,21 +196,29 @@ impl Debugger {
                 continue;
             };
             one.recorder.clear();
-            let verdict = monitor.finish(complete && !one.dropped, &mut one.recorder);
-            let verdict = match verdict {
-                // What was reported stays so, also when the program was taken back before it.
-                _ if one.violations > 0 => FinalVerdict::False,
-                FinalVerdict::True if !found_all => FinalVerdict::Inconclusive,
-                other => other,
-            };
+            let known = complete && !one.dropped;
+            let verdict = monitor.finish(known, &mut one.recorder);
             let leaks = std::mem::take(&mut one.recorder.violations);
             for leak in leaks {
                 self.violated(irv, index, leak, None);
             }
             let one = &irv.ones[index];
-            violated |= verdict == FinalVerdict::False || one.violations > 0;
+            let verdict = match verdict {
+                // What was reported stays so, also when the program was taken back before it.
+                _ if one.tally.violations > 0 => FinalVerdict::False,
+                // All that speaks against it is suppressed.
+                FinalVerdict::False if one.tally.suppressed > 0 => match known && found_all {
+                    true => FinalVerdict::True,
+                    false => FinalVerdict::Inconclusive,
+                },
+                FinalVerdict::True if !found_all => FinalVerdict::Inconclusive,
+                other => other,
+            };
+            violated |= verdict == FinalVerdict::False;
             if let Some(monitor) = &one.monitor {
-                properties.push(final_property(monitor, verdict, one.violations));
+                let mut row = final_property(monitor, verdict, one.tally.violations);
+                row.suppressed = one.tally.suppressed;
+                properties.push(row);
             }
         }
         let program = match ending {

@@ -2,7 +2,7 @@
 
 use super::super::Debugger;
 use super::feed::Saved;
-use super::{Irv, MonitorId};
+use super::{Irv, MonitorId, Moved, Tally};
 use rustc_hash::FxHashMap;
 use verde_engine::{CallId, Cause, Tid};
 use verde_monitor::Monitor;
@@ -11,7 +11,7 @@ use verde_pyhost::PythonHost;
 /// The monitors as they were at a checkpoint. The scenario's memory is not among it: it must
 /// remember that it went back.
 pub(in super::super) struct Then {
-    monitors: Vec<(MonitorId, Monitor, u64)>,
+    monitors: Vec<(MonitorId, Monitor, Tally)>,
     saved: FxHashMap<CallId, Saved>,
     deferred: Vec<(Tid, Cause)>,
     n: u64,
@@ -28,7 +28,7 @@ impl Debugger {
         for one in &irv.ones {
             if let Some(m) = &one.monitor {
                 let copy = m.snapshot(&mut irv.python).map_err(|r| r.error)?;
-                monitors.push((one.id, copy, one.violations));
+                monitors.push((one.id, copy, one.tally));
             }
         }
         Ok(Some(Then {
@@ -90,7 +90,7 @@ impl Then {
 
 impl Irv {
     fn go_back(&mut self, then: &Then, id_now: impl Fn(Tid) -> Tid) -> Result<(), String> {
-        for (id, monitor, violations) in &then.monitors {
+        for (id, monitor, tally) in &then.monitors {
             // A monitor that was deleted since stays deleted; one that has another property
             // now keeps that.
             let Some(index) = self.position(*id) else {
@@ -107,9 +107,14 @@ impl Irv {
             if let Some(old) = one.monitor.replace(copy) {
                 old.discard(&mut self.python);
             }
-            one.violations = *violations;
+            one.tally = *tally;
             one.version = u64::MAX;
             one.recorder.clear();
+        }
+        // What they tell of has not happened yet.
+        self.fallen.clear();
+        if let Some((_, Moved::Ended(_))) = self.moved {
+            self.moved = None;
         }
         self.saved.clone_from(&then.saved);
         self.deferred = then

@@ -5,7 +5,7 @@ use super::super::Debugger;
 use super::super::failure::Failure;
 use super::alphabet::MonitorId;
 use super::values::Owned;
-use super::{Irv, Moment};
+use super::{Irv, Moment, Moved};
 use crate::json::Json;
 use crate::rows::history_rows;
 use verde_property::Kind;
@@ -29,7 +29,7 @@ impl Debugger {
         let text = "the violation did not come again; it is reported as it was seen first";
         irv.output.remark(&mut self.out, text);
         if let Some(index) = irv.position(id) {
-            irv.ones[index].violations += 1;
+            irv.ones[index].tally.violations += 1;
         }
         irv.violated = true;
         if matches!(irv.output, super::Output::Prompt) {
@@ -87,11 +87,17 @@ impl Debugger {
     /// Numbers of the events that changed the state of the slice that moved last.
     pub(in super::super) fn changes_of_last_slice(&self) -> Vec<u64> {
         let found = self.irv.as_ref().and_then(|irv| {
-            let (id, slice, created) = irv.moved?;
-            let m = irv.one(id)?.monitor.as_ref()?;
+            let (id, moved) = irv.moved.as_ref()?;
+            let m = irv.one(*id)?.monitor.as_ref()?;
             let slices = m.slices();
-            let same = slices.is_live(slice) && slices.created(slice) == created;
-            same.then(|| history_rows(m, slices.history(slice), usize::MAX))
+            let history = match *moved {
+                Moved::Live(slice, created) => {
+                    let same = slices.is_live(slice) && slices.created(slice) == created;
+                    same.then(|| slices.history(slice))?
+                }
+                Moved::Ended(history) => history,
+            };
+            Some(history_rows(m, history, usize::MAX))
         });
         let rows = found.unwrap_or_default();
         let changes = rows.iter().filter(|r| r.taken && r.from != r.to);
