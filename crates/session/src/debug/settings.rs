@@ -2,6 +2,7 @@
 
 use super::Debugger;
 use super::failure::{Result, failure};
+use super::files;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -20,6 +21,8 @@ pub(super) struct Settings {
     pub namespace: bool,
     /// malloc on huge pages: checkpoints of much memory are faster.
     huge_pages: bool,
+    /// Directories whose files come back with checkpoints; none named: the working directory.
+    pub fs_snapshot: Option<Vec<PathBuf>>,
 }
 
 impl Settings {
@@ -120,6 +123,13 @@ impl Debugger {
                 self.settings.huge_pages = on_or_off(what, rest)?;
                 Ok(())
             }
+            "fs-snapshot" => {
+                self.settings.fs_snapshot = files::directories(rest);
+                if self.live.is_some() {
+                    self.say("This takes effect with the next \"run\".")?;
+                }
+                Ok(())
+            }
             "" => failure("Set what?  set var LEFT = VALUE, set args, set env, set cwd"),
             _ if whole.starts_with('$') || whole.contains('=') => {
                 self.evaluate(whole)?;
@@ -127,7 +137,8 @@ impl Debugger {
             }
             _ => failure(format!(
                 "\"set {what}\" is not a command.  Try \"set var\", \"set args\", \"set env\", \
-                 \"set cwd\", \"set follow-fork-mode\", \"set namespace\" or \"set huge-pages\"."
+                 \"set cwd\", \"set follow-fork-mode\", \"set namespace\", \"set huge-pages\" or \
+                 \"set fs-snapshot\"."
             )),
         }
     }

@@ -311,6 +311,7 @@ impl Debugger {
     fn announce_end(&mut self, end: End) -> Result<()> {
         let pid = self.live.as_ref().map_or(0, |l| l.process.pid().0);
         self.forget_process();
+        self.say_files_wait()?;
         match end {
             End::Exited(0) => self.say(&format!("[Inferior 1 (process {pid}) exited normally]")),
             End::Exited(code) => self.say(&format!(
