@@ -1,12 +1,27 @@
-"""Producers and consumers in CPython threads; checks itself."""
+"""Producers and consumers in CPython threads; checks itself.
+
+Writes marks while it works, and then until its input is at its end."""
 import hashlib
+import os
 import queue
 import threading
+import time
 
 EACH = 1500
 jobs = queue.Queue(50)
 results = []
 lock = threading.Lock()
+
+
+def mark():
+    os.write(1, b".")
+
+
+def at_end():
+    try:
+        return os.read(0, 1) == b""
+    except BlockingIOError:
+        return False
 
 
 def digest(job):
@@ -23,6 +38,8 @@ def consume():
         value = digest(job)
         with lock:
             results.append((job, value))
+        if job[1] % 20 == 0:
+            mark()
 
 
 producers = [threading.Thread(target=produce, args=(k,)) for k in range(3)]
@@ -35,4 +52,8 @@ for _ in consumers:
     jobs.put(None)
 for thread in consumers:
     thread.join()
+while not at_end():
+    mark()
+    time.sleep(0.001)
+print()
 print(len(set(results)) == 3 * EACH and all(digest(j) == v for j, v in results))

@@ -1,5 +1,7 @@
 //! Twenty-five threads over a channel, a mutex and an atomic; checks itself.
+//! Writes marks while it works, and then until its input is at its end.
 
+use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -7,6 +9,11 @@ use std::time::Duration;
 
 const EACH: u64 = 40_000;
 const SENDERS: u64 = 5;
+
+fn mark() {
+    let mut out = io::stdout().lock();
+    out.write_all(b".").and_then(|()| out.flush()).unwrap();
+}
 
 fn main() {
     let (sender, receiver) = mpsc::sync_channel::<u64>(16);
@@ -31,7 +38,12 @@ fn main() {
             loop {
                 let value = receiver.lock().unwrap().recv();
                 match value {
-                    Ok(value) => sum.fetch_add(value, Ordering::SeqCst),
+                    Ok(value) => {
+                        if value % 500 == 0 {
+                            mark();
+                        }
+                        sum.fetch_add(value, Ordering::SeqCst)
+                    }
                     Err(_) => break,
                 };
             }
@@ -40,6 +52,10 @@ fn main() {
     for thread in threads {
         thread.join().unwrap();
     }
+    while io::stdin().read(&mut [0]).is_err() {
+        mark();
+        thread::sleep(Duration::from_millis(1));
+    }
     let count = SENDERS * EACH;
-    println!("{}", sum.load(Ordering::SeqCst) == count * (count - 1) / 2);
+    println!("\n{}", sum.load(Ordering::SeqCst) == count * (count - 1) / 2);
 }

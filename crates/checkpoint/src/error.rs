@@ -1,5 +1,6 @@
 //! Why a checkpoint could not be made or restored.
 
+use std::path::PathBuf;
 use verde_sys::SysError;
 use verde_sys::remote::RemoteError;
 
@@ -31,6 +32,33 @@ pub enum Error {
         source: Box<Error>,
         /// The present process is back.
         put_back: bool,
+    },
+    /// An operation on a file of a layer failed.
+    #[error("{}: {}", .0.display(), .1)]
+    Files(PathBuf, std::io::Error),
+    /// An overlay would hide what is mounted in the directory.
+    #[error(
+        "no snapshots of files in {}: {} is mounted in it; name directories that hold no mounts",
+        .0.display(), .1.display()
+    )]
+    MountInside(PathBuf, PathBuf),
+    /// The layers would be in the directory that they are for.
+    #[error(
+        "no snapshots of files in {}: it holds {}, where changed files are kept; \
+         set TMPDIR to a directory elsewhere",
+        .0.display(), .1.display()
+    )]
+    LayerInside(PathBuf, PathBuf),
+    /// The files were written to their directories.
+    #[error("the program's files have been written back, so the checkpoint is lost")]
+    Settled,
+    /// The files could not be written to their directories.
+    #[error("{source}; what the program has written is kept in {}", .home.display())]
+    NotBack {
+        /// What went wrong.
+        source: Box<Error>,
+        /// Where the layers are.
+        home: PathBuf,
     },
     /// The debugger's engine failed.
     #[error(transparent)]

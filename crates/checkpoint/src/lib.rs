@@ -16,6 +16,7 @@
 mod descriptors;
 mod error;
 mod fork;
+mod layers;
 mod leader;
 mod memory;
 mod restore;
@@ -27,6 +28,7 @@ mod timers;
 mod warning;
 
 pub use error::{Error, Result};
+pub use layers::Layers;
 pub use restore::Restored;
 pub use snapshot::{Item, Options, Snapshot};
 pub use warning::Warning;

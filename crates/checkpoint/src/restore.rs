@@ -330,6 +330,9 @@ impl Revived<'_> {
         let namespaced = self.snapshot.program.namespaced;
         let borrow = || Leader::borrow(self.pid, instruction, scratch, namespaced);
         let mut leader = None;
+        if let Some(files) = &beyond.files {
+            files.restore(self.pid, &mut leader, borrow, self.without, warnings)?;
+        }
         beyond
             .descriptors
             .restore(self.pid, &mut leader, borrow, self.without, warnings)?;

@@ -14,19 +14,23 @@ use verde_sys::payload::{SaveEntry, ThreadEntry};
 use verde_sys::remote::RemoteError;
 use verde_sys::{procfs, task};
 
-pub(crate) fn take(process: &mut Process, _options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
+pub(crate) fn take(process: &mut Process, options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
     if !process.is_launched() {
         return Err(Error::Attached);
     }
     let start = Instant::now();
     let mut world = process.stop_all()?;
-    match take_stopped(&mut world, start) {
+    match take_stopped(&mut world, options, start) {
         Ok(done) => Ok(done),
         Err(error) => Err(translate(&mut world, error)),
     }
 }
 
-fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, Vec<Warning>)> {
+fn take_stopped(
+    world: &mut StopGuard<'_>,
+    options: &Options,
+    start: Instant,
+) -> Result<(Snapshot, Vec<Warning>)> {
     world.calm()?;
     let count = world.threads().len() as u64;
     const _: () = assert!(ThreadEntry::SIZE >= SaveEntry::SIZE);
@@ -50,6 +54,7 @@ fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, 
     if !children.is_empty() {
         warnings.push(Warning::Children(children));
     }
+    let files = options.layers.as_ref().map(|l| l.save(pid)).transpose()?;
     let (frozen, ranges) = memory::fork_all(&mut leader, pid)?;
     let namespaced = leader.namespaced;
     drop(leader);
@@ -69,6 +74,7 @@ fn take_stopped(world: &mut StopGuard<'_>, start: Instant) -> Result<(Snapshot, 
             pending,
             ranges,
             shared,
+            files,
         },
         scratch,
         saved_in: start.elapsed(),

@@ -2,18 +2,23 @@
 
 use crate::descriptors::Descriptors;
 use crate::fork::Frozen;
+use crate::layers::{Layers, Saved};
 use crate::memory::{Range, Shared};
 use crate::signals::Pending;
 use crate::threads::ThreadState;
 use crate::timers::Timers;
 use crate::{Result, Warning};
+use std::rc::Rc;
 use std::time::Duration;
 use verde_engine::{Knowledge, Process, Scratch, Tid};
 use verde_sys::procfs;
 
 /// Choices for a checkpoint.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options {}
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Directories whose files are saved, too.
+    pub layers: Option<Rc<Layers>>,
+}
 
 /// One thing that a checkpoint holds, to leave out in tests: each must be
 /// missed by some program.
@@ -40,6 +45,7 @@ pub enum Item {
     PosixTimers,
     Signals,
     Ranges,
+    Files,
     Shared,
 }
 
@@ -72,6 +78,7 @@ pub(crate) struct Beyond {
     pub pending: Pending,
     pub ranges: Vec<Range>,
     pub shared: Shared,
+    pub files: Option<Saved>,
 }
 
 /// The process that was saved.
@@ -133,8 +140,10 @@ impl Snapshot {
     }
 
     /// Bytes of memory that this snapshot costs: its share of what it has in
-    /// common with the program and other snapshots (Pss), without page tables.
+    /// common with the program and other snapshots (Pss), without page tables;
+    /// contents of saved files likewise.
     pub fn memory_cost(&self) -> Result<u64> {
-        Ok(procfs::proportional_size(self.frozen.pid)?)
+        let files = self.beyond.files.as_ref().map_or(0, Saved::cost);
+        Ok(procfs::proportional_size(self.frozen.pid)? + files)
     }
 }

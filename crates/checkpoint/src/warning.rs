@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::os::fd::RawFd;
+use std::path::PathBuf;
 use verde_engine::Tid;
 
 /// Something that will not be, or was not, as it was. One line each.
@@ -21,6 +22,10 @@ pub enum Warning {
     SharedMemory(u64),
     /// Files that were written since.
     ChangedFiles(Vec<String>),
+    /// Open files of then that could not be opened again.
+    LostFiles(Vec<String>),
+    /// Processes that go on writing where nobody looks any more.
+    StillWriting(Vec<Tid>, PathBuf),
     /// The scheduling or affinity of a thread was refused.
     Scheduling,
 }
@@ -57,8 +62,21 @@ impl fmt::Display for Warning {
             ),
             Warning::ChangedFiles(list) => write!(
                 f,
-                "files written since the checkpoint stay as they are: {}",
+                "files written since the checkpoint stay as they are (--fs-snapshot brings them \
+                 back): {}",
                 list.join(", ")
+            ),
+            Warning::LostFiles(list) => write!(
+                f,
+                "files that were open could not be opened again: {}",
+                list.join(", ")
+            ),
+            Warning::StillWriting(list, home) => write!(
+                f,
+                "processes that the program has started go on ({}): what they write to its \
+                 directories from now on is kept in {}",
+                join(list),
+                home.display()
             ),
             Warning::Scheduling => {
                 f.write_str("the CPU affinity or priority of some threads was not restored")

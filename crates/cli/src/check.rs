@@ -1,6 +1,7 @@
 //! `verde check` and `verde record`: a program to its end, unattended.
 
 use crate::diagnostics::Format;
+use crate::launch::LaunchSettings;
 use crate::monitors::MonitorSetup;
 use crate::paint::Paint;
 use crate::{Exit, Web, human, junit, sarif};
@@ -28,8 +29,7 @@ pub struct CheckCommand {
     pub timeout: Option<Duration>,
     pub stop_on_violation: bool,
     /// The program gets ids of its own, which a restore can keep without privileges.
-    pub namespace: bool,
-    pub huge_pages: bool,
+    pub launch: LaunchSettings,
     pub error_exitcode: u8,
     pub web: Web,
     pub program: PathBuf,
@@ -106,11 +106,8 @@ pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
         Ok(debugger) => debugger,
         Err(exit) => return exit,
     };
-    for (wanted, setting) in [
-        (c.namespace, "set namespace on"),
-        (c.huge_pages, "set huge-pages on"),
-    ] {
-        if wanted && let Err(e) = debugger.execute(setting) {
+    for setting in c.launch.commands() {
+        if let Err(e) = debugger.execute(&setting) {
             return complain(&e.to_string());
         }
     }

@@ -134,6 +134,7 @@ impl Process {
             aslr: launch.aslr,
             own_group: launch.own_group,
             namespace: launch.namespace,
+            overlays: launch.overlays.clone(),
             // The engine may be pinned; the program must not inherit that.
             affinity: launch.affinity.or(pin.original()),
         };

@@ -5,6 +5,7 @@ use crate::Tid;
 use crate::affinity::CpuSet;
 use crate::error::{Result, SysError};
 use crate::namespace::Namespace;
+use crate::overlay::{Mounts, Overlay};
 use crate::ptrace::{self, IfTracerDies};
 use crate::wait::{self, Event, WaitStatus};
 use std::ffi::{CString, OsStr, OsString};
@@ -36,6 +37,8 @@ pub struct Launch {
     /// Run it in a user and PID namespace of its own, where it can get ids
     /// back after a restore without privileges. It sees other ids there.
     pub namespace: bool,
+    /// Directories whose changes go to layers aside. Needs root or `namespace`.
+    pub overlays: Vec<Overlay>,
     /// CPUs it may use; `None` for those of the calling thread.
     pub affinity: Option<CpuSet>,
 }
@@ -46,6 +49,7 @@ struct Prepared {
     path: CString,
     argv: Vec<*const libc::c_char>,
     envp: Vec<*const libc::c_char>,
+    mounts: Mounts,
     cwd: Option<CString>,
     stdio: [Option<RawFd>; 3],
     aslr: bool,
@@ -98,15 +102,17 @@ fn prepare(launch: &Launch) -> Result<Prepared> {
         list.push(std::ptr::null());
         list
     };
+    // Below an overlay the directory we are in is another one.
+    let cwd = match (&launch.cwd, launch.overlays.is_empty()) {
+        (None, false) => std::env::current_dir().ok(),
+        (cwd, _) => cwd.clone(),
+    };
     Ok(Prepared {
+        mounts: Mounts::prepare(&launch.overlays, launch.namespace)?,
         path: c_string(path.as_os_str())?,
         argv: pointers(&args),
         envp: pointers(&vars),
-        cwd: launch
-            .cwd
-            .as_ref()
-            .map(|d| c_string(d.as_os_str()))
-            .transpose()?,
+        cwd: cwd.as_ref().map(|d| c_string(d.as_os_str())).transpose()?,
         stdio: [0, 1, 2].map(|i| launch.stdio[i].as_ref().map(AsRawFd::as_raw_fd)),
         aslr: launch.aslr,
         own_group: launch.own_group,
@@ -194,9 +200,13 @@ pub fn launch(launch: &Launch) -> Result<Launched> {
                     Ok(()) => i32::from_ne_bytes(report),
                     Err(_) => libc::ECHILD,
                 };
+                let call = match errno & IN_OVERLAY {
+                    0 => "start program",
+                    _ => "mount overlay",
+                };
                 return Err(SysError {
-                    call: "start program",
-                    errno,
+                    call,
+                    errno: errno & !IN_OVERLAY,
                 });
             }
             WaitStatus::Signal(signal) => ptrace::resume(tid, ptrace::Go::Continue, signal)?,
@@ -204,6 +214,9 @@ pub fn launch(launch: &Launch) -> Result<Launched> {
         }
     }
 }
+
+/// Set in the number of an error that a child reports: it was the mounting.
+const IN_OVERLAY: i32 = 1 << 16;
 
 /// The id of the process that a child has become in a namespace.
 fn inside(between: libc::pid_t, tell: &mut File) -> Result<libc::pid_t> {
@@ -241,6 +254,19 @@ unsafe fn child(p: &Prepared, namespace: Option<RawFd>, gate: RawFd, errors: Raw
             libc::write(errors, (&raw const errno).cast(), 4);
             libc::_exit(127);
         }
+        // Wait until the parent has attached: then exec is a ptrace event, and
+        // so is the end after a failure.
+        let mut byte = 0u8;
+        if libc::read(gate, (&raw mut byte).cast(), 1) != 1 {
+            libc::_exit(127);
+        }
+        if !p.mounts.is_empty()
+            && let Err(errno) = p.mounts.enter()
+        {
+            let errno = errno | IN_OVERLAY;
+            libc::write(errors, (&raw const errno).cast(), 4);
+            libc::_exit(127);
+        }
         if p.own_group {
             libc::setpgid(0, 0);
         }
@@ -273,11 +299,6 @@ unsafe fn child(p: &Prepared, namespace: Option<RawFd>, gate: RawFd, errors: Raw
             && libc::chdir(cwd.as_ptr()) != 0
         {
             give_up();
-        }
-        // Wait until the parent has attached: then exec is a ptrace event.
-        let mut byte = 0u8;
-        if libc::read(gate, (&raw mut byte).cast(), 1) != 1 {
-            libc::_exit(127);
         }
         libc::execve(p.path.as_ptr(), p.argv.as_ptr(), p.envp.as_ptr());
         give_up()

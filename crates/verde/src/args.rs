@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::launch_args::LaunchArgs;
 use crate::monitor_args::{CheckArgs, MonitorArgs, RecordArgs};
 use crate::web_args::WebArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -7,7 +8,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 use verde_cli::{
-    DebugCommand, Exit, Format, Given, GraphCommand, LintCommand, ReplayCommand, Target,
+    DebugCommand, Exit, Format, Given, GraphCommand, LaunchSettings, LintCommand, ReplayCommand,
+    Target,
 };
 use verde_session::Show;
 
@@ -124,12 +126,8 @@ impl CommandArgs {
 pub struct DebugArgs {
     #[command(flatten)]
     commands: CommandArgs,
-    /// Run the program in a user and PID namespace: restoring a checkpoint keeps ids without root
-    #[arg(long)]
-    namespace: bool,
-    /// Let the program's malloc use huge pages: checkpoints of much memory are faster
-    #[arg(long)]
-    huge_pages: bool,
+    #[command(flatten)]
+    launch: LaunchArgs,
     program: PathBuf,
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
@@ -267,13 +265,9 @@ impl From<ReplayArgs> for ReplayCommand {
 impl From<DebugArgs> for DebugCommand {
     fn from(a: DebugArgs) -> DebugCommand {
         let mut command = a.commands.for_target(Target::Program(a.program, a.args));
-        let settings = [
-            (a.namespace, "set namespace on"),
-            (a.huge_pages, "set huge-pages on"),
-        ];
-        for (_, line) in settings.into_iter().filter(|(wanted, _)| *wanted) {
-            command.commands.insert(0, Given::Line(line.to_owned()));
-        }
+        let settings = LaunchSettings::from(a.launch);
+        let lines = settings.commands().into_iter().map(Given::Line);
+        command.commands.splice(0..0, lines);
         command
     }
 }

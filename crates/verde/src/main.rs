@@ -1,6 +1,7 @@
 //! The `verde` program: reads the command line and calls what does the work.
 
 mod args;
+mod launch_args;
 mod monitor_args;
 mod web_args;
 

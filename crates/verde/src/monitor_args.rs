@@ -1,6 +1,7 @@
 //! Options that concern properties on a running program.
 
 use crate::args::{FormatArg, ShowArg, seconds};
+use crate::launch_args::LaunchArgs;
 use crate::web_args::WebArgs;
 use clap::Args;
 use std::ffi::OsString;
@@ -111,12 +112,8 @@ pub struct CheckArgs {
     /// End the program at the first violation
     #[arg(long)]
     stop_on_violation: bool,
-    /// Run the program in a user and PID namespace: restoring a checkpoint keeps ids without root
-    #[arg(long)]
-    namespace: bool,
-    /// Let the program's malloc use huge pages: checkpoints of much memory are faster
-    #[arg(long)]
-    huge_pages: bool,
+    #[command(flatten)]
+    launch: LaunchArgs,
     /// Exit code when a property is violated
     #[arg(long, value_name = "N", default_value_t = Exit::VIOLATED)]
     error_exitcode: u8,
@@ -149,8 +146,7 @@ impl From<CheckArgs> for CheckCommand {
             sarif: a.sarif,
             timeout: a.timeout.map(Duration::from_secs_f64),
             stop_on_violation: a.stop_on_violation,
-            namespace: a.namespace,
-            huge_pages: a.huge_pages,
+            launch: a.launch.into(),
             error_exitcode: a.error_exitcode,
             web: a.web.into(),
             program: a.program,

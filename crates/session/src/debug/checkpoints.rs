@@ -60,6 +60,11 @@ impl Checkpoints {
         number
     }
 
+    /// A program that has ended can be brought back.
+    pub fn can_revive(&self) -> bool {
+        self.ended.is_some()
+    }
+
     /// The process is no longer there; a restore may bring it back.
     pub fn process_gone(&mut self, live: Option<Live>, others: bool) {
         let Some(live) = live else { return };
@@ -136,10 +141,13 @@ impl Debugger {
             return failure(NOT_RUN);
         }
         let monitors = self.monitors_then().map_err(Failure)?;
+        let options = Options {
+            layers: self.files.clone(),
+        };
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
-        let (snapshot, warnings) = Snapshot::take(&mut live.process, &Options::default())?;
+        let (snapshot, warnings) = Snapshot::take(&mut live.process, &options)?;
         let checkpoint = Checkpoint {
             snapshot,
             place,
@@ -349,7 +357,24 @@ impl Debugger {
             let gone = at.map(|at| list.remove(at).1);
             self.forget_checkpoint(gone);
         }
+        if self.checkpoints.list.is_empty() && self.automatic.is_empty() {
+            self.checkpoints.ended = None;
+        }
+        if self.live.is_none() {
+            self.program_left_files();
+        }
         Ok(())
+    }
+
+    /// All checkpoints go; how many of the user's there were.
+    pub(super) fn forget_checkpoints(&mut self) -> usize {
+        let all = std::mem::take(&mut self.checkpoints);
+        let count = all.list.len();
+        let users = all.list.into_iter().map(|(_, c)| c);
+        for gone in users.chain(all.undo).chain(self.automatic.take()) {
+            self.forget_checkpoint(Some(gone));
+        }
+        count
     }
 
     /// A checkpoint goes, and what the monitors kept in it.

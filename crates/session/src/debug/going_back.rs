@@ -53,6 +53,11 @@ impl Automatic {
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
+
+    /// Takes all of them out.
+    pub fn take(&mut self) -> Vec<Checkpoint> {
+        std::mem::take(&mut self.list)
+    }
 }
 
 impl Debugger {

@@ -18,6 +18,7 @@ mod data;
 mod displays;
 mod exits;
 mod failure;
+mod files;
 mod frames;
 mod going_back;
 mod guide;
@@ -83,6 +84,8 @@ pub struct Debugger {
     images: Images,
     live: Option<Live>,
     checkpoints: checkpoints::Checkpoints,
+    /// What the program writes, if that comes back with checkpoints.
+    files: Option<std::rc::Rc<verde_checkpoint::Layers>>,
     points: Points,
     memo: Memo,
     sources: Sources,
@@ -127,6 +130,7 @@ impl Debugger {
             images,
             live: None,
             checkpoints: checkpoints::Checkpoints::default(),
+            files: None,
             points: Points::default(),
             memo: Memo::default(),
             sources: Sources::default(),

@@ -24,6 +24,8 @@ impl Debugger {
     /// Starts the program with all breakpoints set; it does not run yet.
     pub(super) fn launch(&mut self) -> Result<()> {
         self.end_process()?;
+        self.settle_files();
+        let layers = self.new_layers()?;
         let launch = Launch {
             program: std::path::absolute(&self.program)?,
             name: Some(self.name.clone()),
@@ -32,6 +34,7 @@ impl Debugger {
             cwd: self.settings.cwd.clone(),
             own_group: self.terminal.open(),
             namespace: self.settings.namespace,
+            overlays: layers.as_ref().map_or_else(Vec::new, |l| l.overlays()),
             ..Launch::default()
         };
         let options = Options {
@@ -39,7 +42,14 @@ impl Debugger {
             follow: self.settings.follow,
             ..Options::default()
         };
-        let process = Process::launch(&launch, options)?;
+        let process = match Process::launch(&launch, options) {
+            Ok(process) => process,
+            Err(e) => return Err(self.without_layers(layers, e.into())),
+        };
+        if let Some(layers) = &layers {
+            layers.entered_by(process.pid())?;
+        }
+        self.files = layers;
         self.images.refresh(&process);
         self.interrupts.of(process.interrupter());
         self.live = Some(Live::new(process));
@@ -102,10 +112,14 @@ impl Debugger {
     }
 
     pub(super) fn detach(&mut self, _: &str) -> Result<()> {
-        let Some(live) = &mut self.live else {
+        let Some(live) = &self.live else {
             return failure(NOT_RUN);
         };
         let pid = live.process.pid();
+        self.refuse_to_leave_files()?;
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
         live.process.detach()?;
         self.forget_process();
         let program = self.program.display();
@@ -141,6 +155,7 @@ impl Debugger {
         }
         self.images.unload();
         self.listing.reset();
+        self.program_left_files();
     }
 
     pub(super) fn set(&mut self, args: &str) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use super::Debugger;
 use super::failure::{Result, failure};
+use super::files;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ pub(super) struct Settings {
     huge_pages: bool,
     /// How values are shown.
     pub print: PrintOptions,
+    /// Directories whose files come back with checkpoints; none named: the working directory.
+    pub fs_snapshot: Option<Vec<PathBuf>>,
 }
 
 impl Settings {
@@ -139,6 +142,13 @@ impl Debugger {
             "print" | "p" | "pr" => self.set_print(rest),
             // What gdb's users have in their scripts, and what is so anyway.
             "confirm" | "pagination" | "width" | "height" => Ok(()),
+            "fs-snapshot" => {
+                self.settings.fs_snapshot = files::directories(rest);
+                if self.live.is_some() {
+                    self.say("This takes effect with the next \"run\".")?;
+                }
+                Ok(())
+            }
             "" => failure("Set what?  set var LEFT = VALUE, set args, set env, set cwd"),
             _ if whole.starts_with('$') || whole.contains('=') => {
                 self.evaluate(whole)?;
@@ -146,8 +156,8 @@ impl Debugger {
             }
             _ => failure(format!(
                 "\"set {what}\" is not a command.  Try \"set var\", \"set args\", \"set env\", \
-                 \"set cwd\", \"set print\", \"set follow-fork-mode\", \"set namespace\" or \
-                 \"set huge-pages\"."
+                 \"set cwd\", \"set print\", \"set follow-fork-mode\", \"set namespace\", \
+                 \"set huge-pages\" or \"set fs-snapshot\"."
             )),
         }
     }

@@ -334,6 +334,7 @@ impl Debugger {
             self.memo
                 .set("_exitcode", Value::integer(int, i128::from(code)));
         }
+        self.say_files_wait()?;
         match end {
             End::Exited(0) => self.say(&format!("[Inferior 1 (process {pid}) exited normally]")),
             End::Exited(code) => self.say(&format!(
