@@ -64,7 +64,7 @@ bench-debugger: setup release
 
 bench-page: setup release web/node_modules/.package-lock.json
 	@mkdir -p bench/out
-	cd web && VERDE=../target/release/verde node bench/page.mjs | tee ../bench/out/page.md
+	cd web && VERDE=$(abspath target/release/verde) node bench/page.mjs | tee ../bench/out/page.md
 
 # The paper's experiments beside gdb: bench/report/report.md, and the summary in docs/measurements.md.
 # QUICK=1 takes less than three minutes and leaves the documentation alone; ONLY=cost,gap chooses.
