@@ -2,6 +2,7 @@
 
 use super::Debugger;
 use super::catches::Exception;
+use super::commands::nearest;
 use super::failure::{NO_STACK, NOT_RUN, Result, failure};
 use super::location::Spec;
 use super::points::{Kind, Point};
@@ -74,10 +75,15 @@ impl Debugger {
             [(_, run)] => run(self, rest.trim()),
             [] => {
                 let all: Vec<&Topic> = TOPICS.iter().collect();
-                failure(format!(
-                    "\"info {word}\" is not a command; there is info {}.",
-                    names(&all)
-                ))
+                match nearest(word, topics()) {
+                    Some(near) => failure(format!(
+                        "Undefined info command: \"{word}\".  Did you mean \"{near}\"?"
+                    )),
+                    None => failure(format!(
+                        "Undefined info command: \"{word}\".  There is info {}.",
+                        names(&all)
+                    )),
+                }
             }
             several => failure(format!(
                 "Ambiguous info command \"{word}\": {}.",
