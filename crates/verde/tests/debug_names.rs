@@ -121,6 +121,8 @@ fn instructions_come_with_source_and_bytes() -> Fallible {
         "disassemble /s",
         "disassemble /rs main,+20",
         "disassemble sum",
+        "disassemble main",
+        "info registers rip rax",
         "x/3i $pc",
         "info line sum",
         "info line 12",

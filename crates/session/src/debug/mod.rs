@@ -196,8 +196,10 @@ impl Debugger {
         near.extend(locals(&here));
         let near = commands::nearest(name, near.iter().map(|n| n.name.as_str()));
         let near = near.map(str::to_owned).or_else(|| {
-            let program = self.images.program();
-            program.nearest_names(name, 1).into_iter().next()
+            // A program has a name near every short one.
+            let names = self.images.program().nearest_names(name, 8).into_iter();
+            let likely = |n: &String| name.len() > 4 || n.eq_ignore_ascii_case(name);
+            names.into_iter().find(likely)
         });
         match near {
             Some(near) => Failure(format!("{error}  Did you mean \"{near}\"?")),
