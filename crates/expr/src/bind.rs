@@ -32,8 +32,8 @@ pub fn type_of(ast: &Ast, scope: &dyn Scope) -> Result<Type, EvalError> {
     }
 }
 
-struct Binder<'a> {
-    lookup: Lookup<'a>,
+pub(crate) struct Binder<'a> {
+    pub(crate) lookup: Lookup<'a>,
     language: Language,
 }
 
@@ -72,7 +72,7 @@ impl Binder<'_> {
     }
 
     /// The operand as a value: references are followed.
-    fn value(&self, ast: &Ast) -> Result<Node, EvalError> {
+    pub(crate) fn value(&self, ast: &Ast) -> Result<Node, EvalError> {
         Ok(follow_reference(self.node(ast)?))
     }
 
@@ -207,7 +207,7 @@ impl Binder<'_> {
         })
     }
 
-    fn address(&self, node: Node) -> Result<Node, EvalError> {
+    pub(crate) fn address(&self, node: Node) -> Result<Node, EvalError> {
         // The address of a reference is that of what it refers to.
         let node = follow_reference(node);
         if let Op::Deref(inner) = node.op {
@@ -622,9 +622,9 @@ impl Binder<'_> {
     ) -> Result<Node, EvalError> {
         let mut bound = Vec::new();
         let callee = match function {
-            Ast::Member(object, name, _) => match self.method(object, name)? {
+            Ast::Member(object, name, _) => match self.method(object, name, arguments.len())? {
                 Some((callee, this)) => {
-                    bound.push(this);
+                    bound.extend(this);
                     callee
                 }
                 None => self.value(function)?,
@@ -690,30 +690,6 @@ impl Binder<'_> {
             true => Node::new(self.promoted(&plain), Op::Convert(node.boxed())),
             false => node,
         }
-    }
-
-    /// A member function and the object it is called on.
-    fn method(&self, object: &Ast, name: &str) -> Result<Option<(Node, Node)>, EvalError> {
-        let mut node = self.value(object)?;
-        if let Kind::Pointer(_) = node.ty.strip().kind() {
-            node = deref(node)?;
-        }
-        let class = node.ty.strip();
-        if !matches!(class.kind(), Kind::Record(_)) || class.find_member(name).is_some() {
-            return Ok(None);
-        }
-        let Some(path) = class.qualified_name() else {
-            return Ok(None);
-        };
-        if !class.methods().iter().any(|m| m.name == name) && class.language() == Language::Cpp {
-            return bad(format!("Couldn't find method {path}::{name}"));
-        }
-        let full = format!("{path}::{name}");
-        let Ok(callee) = self.lookup.name(&full) else {
-            return bad(format!("Cannot evaluate function {full} -- may be inlined"));
-        };
-        let this = self.address(node)?;
-        Ok(Some((callee, this)))
     }
 }
 

@@ -18,6 +18,7 @@ mod ir;
 mod lexer;
 mod locals;
 mod lookup;
+mod methods;
 mod nodes;
 mod parser;
 mod print;

@@ -13,6 +13,12 @@ pub trait TypeOracle {
 const TYPE_WORDS: [&str; 10] = [
     "char", "short", "int", "long", "signed", "unsigned", "float", "double", "void", "_Bool",
 ];
+const NAMED_CASTS: [&str; 4] = [
+    "static_cast",
+    "dynamic_cast",
+    "reinterpret_cast",
+    "const_cast",
+];
 const QUALIFIERS: [&str; 4] = ["const", "volatile", "restrict", "mut"];
 const TAGS: [&str; 4] = ["struct", "union", "enum", "class"];
 /// Brackets and operators nested deeper than this are no honest expression.
@@ -472,10 +478,18 @@ impl Parser<'_> {
         }
         let end = self.tokens[at - 1].end;
         let arguments = &self.text[start..end];
-        let follows = matches!(
-            self.tokens.get(at).map(|t| &t.kind),
-            Some(TokenKind::Symbol("::"))
-        );
+        let follows = match self.tokens.get(at).map(|t| &t.kind) {
+            Some(TokenKind::Symbol("::")) => true,
+            // A function of a template: nothing is less than a type.
+            Some(TokenKind::Symbol("(")) | None => {
+                let before = self.at;
+                self.at += 1;
+                let of_type = self.starts_type();
+                self.at = before;
+                of_type
+            }
+            _ => false,
+        };
         if follows || self.oracle.is_type(&format!("{name}{arguments}")) {
             self.at = at;
             return Some(arguments.to_owned());
@@ -557,6 +571,18 @@ impl Parser<'_> {
         }
     }
 
+    /// `static_cast<type>(x)`; what C++ would refuse is the compiler's affair.
+    fn named_cast(&mut self) -> Result<Ast, EvalError> {
+        self.at += 1;
+        self.expect("<")?;
+        let ty = self.type_name()?;
+        self.expect(">")?;
+        self.expect("(")?;
+        let operand = self.comma()?;
+        self.expect(")")?;
+        Ok(Ast::Cast(ty, operand.into()))
+    }
+
     fn primary(&mut self) -> Result<Ast, EvalError> {
         let Some(token) = self.peek().cloned() else {
             return self.syntax();
@@ -598,6 +624,7 @@ impl Parser<'_> {
                 }
                 Ok(Ast::Name(file))
             }
+            TokenKind::Name(name) if NAMED_CASTS.contains(&name.as_str()) => self.named_cast(),
             TokenKind::Name(_) | TokenKind::Symbol("::") => match self.path() {
                 Some(name) => Ok(Ast::Name(name)),
                 None => self.syntax(),

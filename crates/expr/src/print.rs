@@ -118,10 +118,16 @@ pub fn symbol_text(scope: &dyn Scope, addr: u64, readable: bool) -> Option<Strin
         if !loaded.module.segments().iter().any(inside) {
             continue;
         }
-        let (symbol, into) = loaded.module.symbol_at(at)?;
-        let name = match readable {
-            true => demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned()),
-            false => symbol.name.to_owned(),
+        let plain = |name: &str| match readable {
+            true => demangle(name).unwrap_or_else(|| name.to_owned()),
+            false => name.to_owned(),
+        };
+        let (name, into) = match loaded.module.symbol_at(at) {
+            Some((symbol, into)) => (plain(symbol.name), into),
+            None => {
+                let (name, into) = loaded.module.stub_at(at)?;
+                (format!("{}@plt", plain(name)), into)
+            }
         };
         return Some(match into {
             0 => format!("<{name}>"),

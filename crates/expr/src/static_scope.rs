@@ -10,6 +10,7 @@ use verde_symbols::{FileAddr, FunctionQuery, Language, LocationError, Memory, Mo
 /// Types, constants, and variables with their initial values. Nothing can be written or called.
 pub struct StaticScope {
     modules: Vec<Loaded>,
+    frame: Option<FrameScope>,
     language: Language,
     conveniences: HashMap<String, Value>,
     values: Vec<Value>,
@@ -26,6 +27,19 @@ impl StaticScope {
                 module: program,
                 bias: 0,
             }],
+            frame: None,
+            conveniences: HashMap::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// The same over modules as they are loaded and a frame, whose names are known and whose
+    /// values are not.
+    pub fn around(modules: Vec<Loaded>, frame: FrameScope) -> StaticScope {
+        StaticScope {
+            language: frame.language(),
+            modules,
+            frame: Some(frame),
             conveniences: HashMap::new(),
             values: Vec::new(),
         }
@@ -69,7 +83,7 @@ impl Scope for StaticScope {
     }
 
     fn frame(&self) -> Option<&FrameScope> {
-        None
+        self.frame.as_ref()
     }
 
     fn tls(&self, _: &Module) -> Option<u64> {

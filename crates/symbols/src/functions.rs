@@ -428,8 +428,13 @@ impl Module {
 
     /// Whether the function is visible outside its file.
     pub fn is_external(&self, function: &Function) -> bool {
-        let entry = function.die.and_then(|id| self.info()?.die(id));
-        entry.is_none_or(|(_, e)| is_set(e.attr_value(dw::DW_AT_external)))
+        let (Some(id), Some(info)) = (function.die, self.info()) else {
+            return true;
+        };
+        // A member function is declared in its class.
+        let dies = [id, paths::declaration(info, id)];
+        let mut entries = dies.into_iter().filter_map(|id| info.die(id));
+        entries.any(|(_, e)| is_set(e.attr_value(dw::DW_AT_external)))
     }
 }
 

@@ -51,7 +51,7 @@ pub use functions::{Function, InlinedCall, SourceFrame};
 pub use lines::{LineSpan, SourceFile};
 pub use location::{EntryValues, Env, Piece, Place};
 pub use module::Module;
-pub use names::demangle;
+pub use names::{demangle, distance};
 pub use query::FunctionQuery;
 pub use registers::{Memory, NAMES as REGISTER_NAMES, RBP, RIP, RSP, Registers};
 pub use search::{Listed, NameFilter};

@@ -158,7 +158,14 @@ fn file_name(
     let comp_dir = unit
         .comp_dir
         .map(|d| String::from_utf8_lossy(d.slice()).into_owned());
-    let path = match comp_dir {
+    // gdb names a file of a relative directory with it: `./nptl/pthread_create.c`.
+    if let Some(dir) = comp_dir.as_ref().filter(|d| !d.starts_with('/'))
+        && dir_index == 0
+        && !name.starts_with('/')
+    {
+        name = format!("{dir}/{name}");
+    }
+    let path = match comp_dir.filter(|d| d.starts_with('/')) {
         Some(dir) if !name.starts_with('/') => format!("{dir}/{name}"),
         _ => name.clone(),
     };

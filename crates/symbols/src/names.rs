@@ -244,7 +244,7 @@ pub(crate) fn name_hash(name: &str) -> u32 {
 }
 
 /// How many edits lead from one name to the other, up to `limit`.
-pub(crate) fn distance(a: &str, b: &str, limit: usize) -> Option<usize> {
+pub fn distance(a: &str, b: &str, limit: usize) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (
         a.chars().flat_map(char::to_lowercase).collect(),
         b.chars().flat_map(char::to_lowercase).collect(),

@@ -10,6 +10,19 @@ const JUMP: [u8; 2] = [0xff, 0x25];
 const LONGEST: usize = 16;
 
 impl Module {
+    /// The function that the stub around an address leads to, and how far into the stub it is.
+    pub fn stub_at(&self, addr: FileAddr) -> Option<(&'static str, u64)> {
+        if !self.is_plt(addr) {
+            return None;
+        }
+        // Stubs are as long as their alignment.
+        [16, 8].into_iter().find_map(|size| {
+            let into = addr.0 % size;
+            let name = self.plt_target(FileAddr(addr.0 - into))?;
+            Some((name, into))
+        })
+    }
+
     /// The function of another module that the stub at an address leads to, as the linker calls it.
     pub fn plt_target(&self, stub: FileAddr) -> Option<&'static str> {
         if !self.is_plt(stub) {

@@ -2,6 +2,7 @@
 
 use crate::types::{Encoding, Kind, Link, Member, Node, RecordKind, Type};
 use crate::units::{DieId, Entry, Info, Language, Unit, Value};
+use gimli::Reader;
 use gimli::constants as dw;
 use std::sync::Arc;
 
@@ -71,6 +72,19 @@ pub(crate) fn constant(value: Value) -> Option<i128> {
             .udata_value()
             .map(i128::from)
             .or_else(|| other.sdata_value().map(i128::from)),
+    }
+}
+
+/// The number that `DW_AT_vtable_elem_location` computes.
+pub(crate) fn slot(value: Value) -> Option<u64> {
+    let gimli::AttributeValue::Exprloc(expression) = value else {
+        return value.udata_value();
+    };
+    let mut bytes = expression.0;
+    match dw::DwOp(bytes.read_u8().ok()?) {
+        dw::DW_OP_constu => bytes.read_uleb128().ok(),
+        dw::DwOp(op @ 0x30..=0x4f) => Some(u64::from(op - dw::DW_OP_lit0.0)),
+        _ => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Types of C, C++ and Rust, read from DWARF one node at a time, or made by expressions.
 
 use crate::type_read::{
-    access, child_id, children, constant, is_set, offset_of, read_member, read_node,
+    access, child_id, children, constant, is_set, offset_of, read_member, read_node, slot,
 };
 use crate::units::{DieId, Entry, Info, Language, Unit, Value};
 use gimli::constants as dw;
@@ -64,6 +64,10 @@ pub struct Method {
     pub is_static: bool,
     /// Dispatched at run time.
     pub is_virtual: bool,
+    /// Which word of the virtual table leads to it.
+    pub slot: Option<u64>,
+    /// What the linker calls it.
+    pub linkage_name: Option<String>,
     /// Made by the compiler.
     pub is_artificial: bool,
     /// 1 public, 2 protected, 3 private; 0 when not said.
@@ -589,7 +593,12 @@ impl Type {
             let id = child_id(unit, child);
             let name = unit.string(child.attr_value(dw::DW_AT_name))?;
             let virtuality = child.attr_value(dw::DW_AT_virtuality);
+            let linkage = unit.string(child.attr_value(dw::DW_AT_linkage_name));
             Some(Method {
+                slot: child
+                    .attr_value(dw::DW_AT_vtable_elem_location)
+                    .and_then(slot),
+                linkage_name: linkage.map(str::to_owned),
                 name: name.to_owned(),
                 ty: Type::from_die(info, id),
                 is_static: child.attr_value(dw::DW_AT_object_pointer).is_none(),

@@ -169,7 +169,7 @@ fn mistakes_are_one_line_and_the_next_command_runs() -> Fallible {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(errors.lines().count(), commands.len() - 1, "{errors}");
     assert!(
-        errors.contains("\"no-such-command\" is not a command"),
+        errors.contains("Undefined command: \"no-such-command\"."),
         "{errors}"
     );
     assert!(errors.contains("inner"), "a near name is offered: {errors}");

@@ -121,6 +121,8 @@ fn instructions_come_with_source_and_bytes() -> Fallible {
         "disassemble /s",
         "disassemble /rs main,+20",
         "disassemble sum",
+        "disassemble main",
+        "info registers rip rax",
         "x/3i $pc",
         "info line sum",
         "info line 12",
@@ -233,6 +235,95 @@ fn breakpoints_are_cleared_by_their_place() -> Fallible {
     );
     let errors = String::from_utf8_lossy(&done.stderr);
     assert_eq!(errors, "No breakpoint at this line.\n");
+    Ok(())
+}
+
+#[test]
+fn what_is_mistyped_is_guessed() -> Fallible {
+    let cases = [
+        (
+            "brek main",
+            "Undefined command: \"brek\".  Did you mean \"break\"?",
+        ),
+        ("zzzz", "Undefined command: \"zzzz\".  Try \"help\"."),
+        (
+            "info breakpints",
+            "Undefined info command: \"breakpints\".  Did you mean \"breakpoints\"?",
+        ),
+        (
+            "print secret_conter",
+            "No symbol \"secret_conter\" in current context.  Did you mean \"secret_counter\"?",
+        ),
+        (
+            "ptype ratio_of_al",
+            "No symbol \"ratio_of_al\" in current context.  Did you mean \"ratio_of_all\"?",
+        ),
+        ("print qqq", "No symbol \"qqq\" in current context."),
+        (
+            "break crsh",
+            "Function \"crsh\" not defined; near it: crash.",
+        ),
+    ];
+    let lab = lab()?;
+    for (command, answer) in cases {
+        let output = lab.verde(&[command], &[])?;
+        assert_eq!(
+            String::from_utf8_lossy(&output.stderr),
+            format!("{answer}\n")
+        );
+        assert_eq!(output.status.code(), Some(1));
+    }
+    let output = lab.verde(&["break crash", "run", "next", "print lcal"], &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        errors,
+        "No symbol \"lcal\" in current context.  Did you mean \"local\"?\n"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_source_that_is_not_there_is_said_once() -> Fallible {
+    let lab = lab()?;
+    std::fs::remove_file(lab.path("prog.c"))?;
+    let text = lab.text(&["break sum", "run", "next", "up", "down"])?;
+    in_order(
+        &text,
+        &[
+            "Breakpoint 1, sum (n=0x",
+            "\n10\tin prog.c (the source is not here)\n",
+            "11\tin prog.c\n",
+            "31\tin prog.c\n",
+        ],
+    );
+    Ok(())
+}
+
+#[test]
+fn a_reader_may_have_enough() -> Fallible {
+    let lab = lab()?;
+    let mut verde = std::process::Command::new(env!("CARGO_BIN_EXE_verde"));
+    verde.args(["debug", "--batch"]);
+    // More than a pipe holds, and something after it.
+    for command in [
+        "break sum",
+        "run",
+        "info functions",
+        "info functions",
+        "info functions",
+    ] {
+        verde.args(["--ex", command]);
+    }
+    verde
+        .arg(lab.path("prog"))
+        .stdin(std::process::Stdio::null());
+    verde.stdout(std::process::Stdio::piped());
+    verde.stderr(std::process::Stdio::piped());
+    let mut child = verde.spawn()?;
+    drop(child.stdout.take());
+    let output = child.wait_with_output()?;
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
     Ok(())
 }
 

@@ -228,6 +228,42 @@ fn people_see_colours_source_and_their_history() -> Fallible {
     Ok(())
 }
 
+#[test]
+fn the_tab_key_knows_what_may_follow() -> Fallible {
+    let source = "struct point { int x, why; };\n\
+                  struct node { struct node *following; struct point place; };\n\
+                  int show(struct node *first) {\n  struct node copy = *first;\n\
+                  \x20 return copy.place.why;\n}\n\
+                  int main(void) {\n  struct node one = {0, {1, 2}};\n  return show(&one);\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let mut shell = Shell::with_terminal(&lab, "xterm")?;
+    shell.send("NO_COLOR=1 $VERDE debug ./prog\n")?;
+    shell.expect("(verde) ")?;
+    // Places: a file, and a function of it.
+    shell.send("tbreak pro\tsh\t\r")?;
+    shell.expect("Temporary breakpoint 1 at ")?;
+    shell.send("run\r")?;
+    shell.expect("Temporary breakpoint 1, show (first=0x")?;
+    shell.send("next\r")?;
+    shell.expect("return copy.place.why;")?;
+    // Variables of the frame, and members by both signs.
+    for typed in [
+        "print cop\t.pl\t.w\t\r",
+        "print first->pl\t.w\t\r",
+        "print (*first).place.w\t\r",
+    ] {
+        shell.expect("(verde) ")?;
+        shell.send(typed)?;
+        shell.expect(" = 2\r\n")?;
+    }
+    shell.expect("(verde) ")?;
+    shell.send("set print pre\to\tn\r")?;
+    shell.expect("(verde) ")?;
+    shell.send("print first->place\r")?;
+    shell.expect("= {\r\n  x = 1,\r\n  why = 2\r\n}")?;
+    Ok(())
+}
+
 /// Lines that arrive together, as typed ahead or pasted, are commands each.
 #[test]
 fn lines_typed_ahead_run_in_order() -> Fallible {

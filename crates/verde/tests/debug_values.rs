@@ -138,3 +138,71 @@ fn containers_of_rust() -> Fallible {
     ];
     check(&lab, "prog::stop", &expected)
 }
+
+const METHODS: &str = r#"#include <memory>
+#include <string>
+#include <vector>
+struct Shape {
+  int w = 3, h = 4;
+  int area() const { return w * h; }
+  int scaled(int k) { return area() * k; }
+  virtual ~Shape() {}
+  virtual const char *name() const { return "shape"; }
+  static int count() { return 7; }
+};
+struct Named { int id = 9; virtual int number() { return id; } };
+struct Square : Shape, Named {
+  const char *name() const override { return "square"; }
+  int number() override { return id * 2; }
+};
+template <class T> T twice(T x) { return x + x; }
+static void stop() {}
+int main() {
+  Shape s;
+  Square q;
+  Shape *p = &q;
+  Named *n = &q;
+  std::unique_ptr<Shape> u(new Square);
+  std::string text = "hello";
+  int used = s.scaled(2) + q.number() + p->area() + Shape::count() + twice(4) + u->area();
+  used += (int)text.size() + p->name()[0] + n->number();
+  stop();
+  return used == 0;
+}
+"#;
+
+/// Methods are those of the object, whoever declares them.
+#[test]
+fn methods_are_called() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }", &[])?;
+    lab.build("g++", "prog.cpp", METHODS, "prog", &["-O0"])?;
+    let commands = [
+        "break stop",
+        "run",
+        "up",
+        "print s.area()",
+        "print s.scaled(3)",
+        "print p->name()",
+        "print q.area()",
+        "print q.name()",
+        "print n->number()",
+        "print q.number()",
+        "print s.count()",
+        "print text.size()",
+        "print text.length() + 1",
+        "print twice<int>(21)",
+        "print static_cast<Square *>(p)->id",
+        "print reinterpret_cast<long>(p) != 0",
+        "info breakpoints",
+    ];
+    lab.same_as_gdb(&commands)?;
+    let text = lab.text(&[
+        "break stop",
+        "run",
+        "up",
+        "print u->area()",
+        "print text[1]",
+    ])?;
+    assert!(text.ends_with("$1 = 12\n$2 = 101 'e'\n"), "{text}");
+    Ok(())
+}

@@ -67,6 +67,7 @@ pub fn debug(command: DebugCommand) -> Exit {
     };
     let debugger = match opened {
         Ok(debugger) => debugger,
+        Err(e) if e.is_output_closed() => return Exit::OK,
         Err(e) => {
             complain(&format!("verde: {e}"));
             return Exit::ERROR;
@@ -128,23 +129,25 @@ impl Prompt {
         }
         match ran {
             Ok(flow) => flow,
-            Err(e) => {
-                self.failed = true;
-                complain(&e.to_string());
-                Flow::Next
-            }
+            Err(e) => self.report(&e),
         }
+    }
+
+    /// A command failed. Without anybody who reads, the session is over.
+    fn report(&mut self, failure: &Failure) -> Flow {
+        if failure.is_output_closed() {
+            return Flow::Quit;
+        }
+        self.failed = true;
+        complain(&failure.to_string());
+        Flow::Next
     }
 
     fn file(&mut self, path: &Path) -> Flow {
         match self.debugger.source(path) {
             Ok(Reply::Quit) => Flow::Quit,
             Ok(Reply::Next(_)) => Flow::Next,
-            Err(e) => {
-                self.failed = true;
-                complain(&e.to_string());
-                Flow::Next
-            }
+            Err(e) => self.report(&e),
         }
     }
 
@@ -169,6 +172,7 @@ impl Prompt {
             if let Flow::Quit = self.line(&line) {
                 break;
             }
+            reader.complete_with(self.debugger.completion());
             // The line may have opened a page.
             if self.debugger.watched().is_some() {
                 drop(reader);

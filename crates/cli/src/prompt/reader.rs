@@ -27,14 +27,9 @@ impl Complete for Names {
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let (start, words) = (self.0)(line.get(..at).unwrap_or(line));
-        // What is complete is followed by something else.
-        let end = match words.as_slice() {
-            [one] if !one.ends_with([':', '/']) => " ",
-            _ => "",
-        };
         let pair = |word: String| Pair {
-            replacement: format!("{word}{end}"),
-            display: word,
+            display: word.trim_end().to_owned(),
+            replacement: word,
         };
         Ok((start, words.into_iter().map(pair).collect()))
     }
@@ -102,6 +97,13 @@ impl Reader {
             history,
             pastes,
         })))
+    }
+
+    /// What completes from now on.
+    pub fn complete_with(&mut self, completion: Completion) {
+        if let Reader::Terminal(terminal) = self {
+            terminal.editor.set_helper(Some(Names(completion)));
+        }
     }
 
     /// The next line; `None` at the end of the input.

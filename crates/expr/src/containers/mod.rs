@@ -103,8 +103,12 @@ pub(crate) fn data_pointer(ty: &Type) -> Option<(u64, Type)> {
         }
         return None;
     }
-    if name.starts_with("std::vector<") {
-        let members = ["_M_impl", "_M_start"];
+    let is_text = name.starts_with("std::__cxx11::basic_string<");
+    if is_text || name.starts_with("std::vector<") {
+        let members = match is_text {
+            true => ["_M_dataplus", "_M_p"],
+            false => ["_M_impl", "_M_start"],
+        };
         let mut offset = 0;
         let mut at = ty.clone();
         for name in members {

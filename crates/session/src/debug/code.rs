@@ -3,7 +3,7 @@
 use super::Debugger;
 use super::data::split_format;
 use super::failure::{Result, failure};
-use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction};
+use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction, Register};
 use std::ops::Range;
 use std::sync::Arc;
 use verde_expr::symbol_text;
@@ -39,6 +39,9 @@ fn text_of(instruction: &Instruction) -> String {
     options.set_space_after_operand_separator(false);
     options.set_rip_relative_addresses(true);
     options.set_branch_leading_zeros(false);
+    // The library would also write `(%rbp,)`.
+    options.set_always_show_scale(instruction.memory_index() != Register::None);
+    options.set_show_zero_displacements(true);
     let mut out = String::new();
     formatter.format(instruction, &mut out);
     out

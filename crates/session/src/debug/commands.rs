@@ -4,6 +4,7 @@ use super::Debugger;
 use super::failure::{Result, failure};
 use std::io::Write;
 use std::path::Path;
+use verde_symbols::distance;
 
 /// What follows a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +121,7 @@ fn find(word: &str) -> Result<&'static Command> {
     let fitting: Vec<&Command> = COMMANDS.iter().filter(fit).collect();
     match fitting.as_slice() {
         [one] => Ok(one),
-        [] => failure(format!("\"{word}\" is not a command.  Try \"help\".")),
+        [] => failure(undefined(word)),
         several => {
             let names: Vec<&str> = several.iter().map(|c| c.names[0]).collect();
             failure(format!(
@@ -129,6 +130,29 @@ fn find(word: &str) -> Result<&'static Command> {
             ))
         }
     }
+}
+
+/// What to say of a word that is no command; people mistype.
+fn undefined(word: &str) -> String {
+    let names = COMMANDS.iter().map(|c| c.names[0]);
+    let near = nearest(word, names.chain(["source", "quit"]));
+    match near {
+        Some(name) => format!("Undefined command: \"{word}\".  Did you mean \"{name}\"?"),
+        None => format!("Undefined command: \"{word}\".  Try \"help\"."),
+    }
+}
+
+/// The name that differs least from a word, if any is near.
+pub(super) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let length = word.chars().count();
+    // Everything is near a word of one or two letters.
+    let limit = if length < 3 {
+        0
+    } else {
+        (length / 3).clamp(1, 3)
+    };
+    let near = names.filter_map(|n| Some((distance(word, n, limit)?, n)));
+    near.filter(|(d, _)| *d > 0).min().map(|(_, name)| name)
 }
 
 /// The whole name of the command of a line.
@@ -193,7 +217,7 @@ impl Debugger {
             return Ok(Reply::Next(None));
         }
         if word.is_empty() {
-            return failure(format!("\"{line}\" is not a command.  Try \"help\"."));
+            return failure(undefined(line));
         }
         if word == "source" {
             return self.source(Path::new(args));

@@ -2,36 +2,56 @@
 
 use super::Debugger;
 use super::info::topics;
+use super::location::split_condition;
 use std::path::Path;
 use std::sync::Arc;
-use verde_symbols::Module;
+use verde_expr::{FrameScope, Loaded, StaticScope, arguments, locals, type_named};
+use verde_symbols::{Kind, Language, Module, NameFilter, Type};
 use verde_sys::{signals, syscalls};
 
 const MOST: usize = 200;
 
-/// Completes commands and names of the program.
+/// Completes commands and names of the program, as they are at one moment.
 pub struct Completer {
     program: Arc<Module>,
+    modules: Vec<Loaded>,
+    frame: Option<FrameScope>,
 }
 
 impl Debugger {
-    /// Completion for this program.
+    /// Completion for this program where it stands now.
     pub fn completer(&self) -> Completer {
+        let live = self.live.as_ref();
         Completer {
             program: self.images.program().clone(),
+            modules: self.images.loaded().to_vec(),
+            frame: live.and_then(|live| live.scope(live.selected)),
         }
     }
 }
 
 /// What may follow some commands.
-const SETTINGS: &[&str] = &["args", "cwd", "environment", "follow-fork-mode", "var"];
+const SETTINGS: &[&str] = &[
+    "args",
+    "cwd",
+    "environment",
+    "follow-fork-mode",
+    "print",
+    "var",
+];
+const PRINTING: &[&str] = &["elements", "max-depth", "pretty", "repeats"];
+/// Commands that take a place of the program.
+const PLACES: &[&str] = &[
+    "advance", "b", "break", "clear", "jump", "l", "list", "tb", "tbreak", "until",
+];
 const EVENTS: &[&str] = &[
     "catch", "exec", "fork", "load", "rethrow", "signal", "syscall", "throw", "unload", "vfork",
 ];
 const TREATMENTS: &[&str] = &["nopass", "noprint", "nostop", "pass", "print", "stop"];
 
 impl Completer {
-    /// Where the last word of a line begins, and what it may become.
+    /// Where the last word of a line begins, and what it may become. One that is complete has a
+    /// space behind it if another word follows.
     pub fn complete(&self, line: &str) -> (usize, Vec<String>) {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let start = line
@@ -48,13 +68,28 @@ impl Completer {
         let fitting = |names: &mut dyn Iterator<Item = String>| -> Vec<String> {
             names.filter(|n| n.starts_with(word)).take(MOST).collect()
         };
-        let of = |names: &[&str]| fitting(&mut names.iter().map(|n| (*n).to_owned()));
+        // A whole word of a command is followed by another; a name by any sign.
+        let of = |names: &[&str]| match fitting(&mut names.iter().map(|n| (*n).to_owned())) {
+            one if one.len() == 1 => vec![format!("{} ", one[0])],
+            several => several,
+        };
+        let in_condition = split_condition(line).1.is_some();
+        let place = PLACES.contains(&command) && !in_condition;
+        if !place
+            && !command.is_empty()
+            && let Some(members) = self.members(&line[..start], word)
+        {
+            return (start, members);
+        }
         let found = match (command, second) {
             ("", _) => of(&Debugger::command_names()),
-            ("info" | "i" | "inf", None) => fitting(&mut topics().map(str::to_owned)),
+            ("info" | "i" | "inf", None) => of(&topics().collect::<Vec<_>>()),
             ("help" | "h", None) => of(&Debugger::command_names()),
             ("set" | "show" | "unset", None) => of(SETTINGS),
             ("set", Some("follow-fork-mode")) => of(&["child", "parent"]),
+            ("set", Some("print")) if before.ends_with("pretty") => of(&["off", "on"]),
+            ("set", Some("print")) => of(PRINTING),
+            ("frame" | "f", None) => of(&["function", "level"]),
             ("catch" | "tcatch", None) => of(EVENTS),
             ("catch" | "tcatch", Some("syscall")) => {
                 fitting(&mut syscalls::names().map(str::to_owned))
@@ -64,17 +99,90 @@ impl Completer {
             }
             ("handle", Some(_)) => of(TREATMENTS),
             ("thread", None) => of(&["apply"]),
-            ("source", _) | ("set", Some("cwd")) => return files(line),
+            ("source" | "cd" | "shell", _) | ("set", Some("cwd")) => return files(line),
             ("verde", _) => return verde_words(line),
+            _ if place && before.ends_with(':') && !before.ends_with("::") => {
+                let file = before.split_whitespace().last().unwrap_or_default();
+                self.functions_of(file.trim_end_matches(':'), word)
+            }
             _ if word.is_empty() => Vec::new(),
-            ("break" | "b" | "tbreak" | "list" | "l" | "until" | "advance" | "jump", _) => {
+            _ if place => {
                 let mut all = self.program.names_starting_with(word, MOST);
                 all.extend(self.source_names(word));
                 all
             }
-            _ => self.program.names_starting_with(word, MOST),
+            _ => {
+                let mut all = self.variables(word);
+                all.extend(self.program.names_starting_with(word, MOST));
+                all
+            }
         };
         (start, found)
+    }
+
+    /// Names as they are known here. Made when wanted: it reads debug information.
+    fn scope(&self) -> StaticScope {
+        match &self.frame {
+            Some(frame) => StaticScope::around(self.modules.clone(), frame.clone()),
+            None => StaticScope::new(self.program.clone()),
+        }
+    }
+
+    /// Variables of the frame.
+    fn variables(&self, word: &str) -> Vec<String> {
+        let scope = self.scope();
+        let all = arguments(&scope).into_iter();
+        let names = all.chain(locals(&scope)).map(|n| n.name);
+        let mut names: Vec<String> = names.filter(|n| n.starts_with(word)).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Members of what stands before a `.` or `->`; `None` if neither does.
+    fn members(&self, before: &str, word: &str) -> Option<Vec<String>> {
+        let object = before.strip_suffix('.');
+        let object = object.or_else(|| before.strip_suffix("->"))?;
+        let object = object_of(object);
+        if object.is_empty() || object.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let (mut ty, _) = type_named(object, &self.scope()).ok()?;
+        // Both signs lead through a pointer, as in Rust and as people type.
+        for _ in 0..2 {
+            ty = ty.strip();
+            if let Kind::Pointer(_) | Kind::Reference(_) | Kind::RvalueReference(_) = ty.kind() {
+                ty = ty.target()?;
+            }
+        }
+        let mut names = Vec::new();
+        member_names(&ty.strip(), &mut names, 0);
+        names.retain(|n| n.starts_with(word));
+        names.sort();
+        names.dedup();
+        names.truncate(MOST);
+        Some(names)
+    }
+
+    /// Functions that a source file defines.
+    fn functions_of(&self, file: &str, word: &str) -> Vec<String> {
+        let starts = |name: &str| name.starts_with(word);
+        let filter = NameFilter {
+            fits: &starts,
+            in_paths: false,
+        };
+        let all = self.program.functions_where(&filter, 10 * MOST).into_iter();
+        let here = all.filter(|f| {
+            let place = f.declared.as_ref();
+            place.is_some_and(|(f, _)| f.path.rsplit('/').next() == file.rsplit('/').next())
+        });
+        let mut names: Vec<String> = here
+            .filter_map(|f| Some(f.name.rsplit("::").next()?.to_owned()))
+            .collect();
+        names.sort();
+        names.dedup();
+        names.truncate(MOST);
+        names
     }
 
     /// Source files, ready for a line number.
@@ -93,6 +201,47 @@ impl Completer {
     }
 }
 
+/// The expression that a text ends with, as far as it is a path of names, members and indices.
+fn object_of(text: &str) -> &str {
+    let mut depth = 0;
+    let mut start = text.len();
+    for (at, c) in text.char_indices().rev() {
+        match c {
+            ']' | ')' => depth += 1,
+            '[' | '(' if depth > 0 => depth -= 1,
+            _ if depth > 0 => {}
+            c if c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '$') => {}
+            '>' if text[..at].ends_with('-') => {}
+            '-' if text[at..].starts_with("->") => {}
+            _ => break,
+        }
+        start = at;
+    }
+    // `print (` and `sizeof (`: what is called is not what is asked about.
+    text[start..].trim_start_matches([':', '.'])
+}
+
+/// Names of members, those of bases and unnamed members, too.
+fn member_names(ty: &Type, names: &mut Vec<String>, depth: usize) {
+    let whole = ty.definition();
+    let ty = whole.as_ref().unwrap_or(ty);
+    if depth > 8 || !matches!(ty.kind(), Kind::Record(_)) {
+        return;
+    }
+    for member in ty.members() {
+        match &member.name {
+            Some(name) if !member.is_base && !member.is_artificial => {
+                let bare = name
+                    .strip_prefix("__")
+                    .filter(|_| ty.language() == Language::Rust);
+                names.push(bare.unwrap_or(name).to_owned());
+            }
+            _ if !member.is_artificial => member_names(&member.ty.strip(), names, depth + 1),
+            _ => {}
+        }
+    }
+}
+
 fn signal_names(word: &str) -> Vec<String> {
     let all = (1..=31).map(signals::name);
     all.filter(|n| n.starts_with(word)).collect()
@@ -103,7 +252,10 @@ fn verde_words(line: &str) -> (usize, Vec<String>) {
     match line.strip_prefix("verde ") {
         Some(rest) if !rest.contains(' ') => {
             let fitting = Debugger::verde_names().filter(|n| n.starts_with(rest));
-            let found = fitting.map(str::to_owned).collect();
+            let mut found: Vec<String> = fitting.map(str::to_owned).collect();
+            if let [one] = found.as_mut_slice() {
+                one.push(' ');
+            }
             (line.len() - rest.len(), found)
         }
         _ => files(line),
@@ -131,4 +283,20 @@ fn files(line: &str) -> (usize, Vec<String>) {
     let mut all: Vec<String> = fitting.take(MOST).collect();
     all.sort();
     (start, all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::object_of;
+
+    #[test]
+    fn the_object_before_a_member_is_found() {
+        assert_eq!(object_of("print a"), "a");
+        assert_eq!(object_of("print *list->next"), "list->next");
+        assert_eq!(object_of("print a.b[i + 1].c"), "a.b[i + 1].c");
+        assert_eq!(object_of("p x + ns::y"), "ns::y");
+        assert_eq!(object_of("p (*p)"), "(*p)");
+        assert_eq!(object_of("p $1"), "$1");
+        assert_eq!(object_of("p "), "");
+    }
 }

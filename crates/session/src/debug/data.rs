@@ -3,7 +3,7 @@
 use super::Debugger;
 use super::failure::{Result, failure};
 use verde_expr::{Examine, Format, PrintOptions, examine, name_of, print_value, ptype, type_named};
-use verde_symbols::Kind;
+use verde_symbols::{Kind, Type};
 
 /// Splits `/FORMAT rest`.
 pub(super) fn split_format(args: &str) -> (&str, &str) {
@@ -46,15 +46,14 @@ impl Debugger {
         let (letters, text) = split_format(args);
         let options = self.print_options(letters)?;
         let text = if text.is_empty() { "$" } else { text };
-        let mut here = self.here();
-        let value = verde_expr::evaluate(text, &mut here)?;
+        let value = self.evaluate(text)?;
         let is_void = matches!(value.ty.strip().kind(), Kind::Void);
         if is_void && silent_void {
             return Ok(());
         }
         let shown = match is_void {
             true => "void".to_owned(),
-            false => print_value(&value, &here, &options)?,
+            false => print_value(&value, &self.here(), &options)?,
         };
         let number = self.memo.remember(value);
         if text.contains('=') || text.contains("++") || text.contains("--") {
@@ -67,7 +66,7 @@ impl Debugger {
         if args.is_empty() {
             return failure("The type of what?  ptype TYPE or EXPRESSION");
         }
-        let (ty, _) = type_named(args, &self.here())?;
+        let ty = self.type_asked_for(args)?;
         self.say(&format!("type = {}", ptype(&ty)))
     }
 
@@ -75,8 +74,15 @@ impl Debugger {
         if args.is_empty() {
             return failure("The type of what?  whatis EXPRESSION");
         }
-        let (ty, _) = type_named(args, &self.here())?;
+        let ty = self.type_asked_for(args)?;
         self.say(&format!("type = {}", name_of(&ty)))
+    }
+
+    fn type_asked_for(&mut self, text: &str) -> Result<Type> {
+        match type_named(text, &self.here()) {
+            Ok((ty, _)) => Ok(ty),
+            Err(e) => Err(self.explain(e)),
+        }
     }
 
     pub(super) fn examine(&mut self, args: &str) -> Result<()> {

@@ -36,8 +36,20 @@ impl From<verde_symbols::Error> for Failure {
     }
 }
 
+const OUTPUT_CLOSED: &str = "The output is closed.";
+
+impl Failure {
+    /// Nobody reads what the debugger says any more.
+    pub fn is_output_closed(&self) -> bool {
+        self.0 == OUTPUT_CLOSED
+    }
+}
+
 impl From<std::io::Error> for Failure {
     fn from(e: std::io::Error) -> Failure {
+        if e.kind() == std::io::ErrorKind::BrokenPipe {
+            return Failure(OUTPUT_CLOSED.to_owned());
+        }
         Failure(e.to_string())
     }
 }

@@ -135,6 +135,9 @@ impl Scope for Here<'_> {
     }
 
     fn allocate(&mut self, size: u64) -> Result<u64, EvalError> {
+        if self.process.is_none() {
+            return Err(NO_PROCESS);
+        }
         let query = FunctionQuery::parse("malloc");
         let found = self.images.loaded().iter().find_map(|l| {
             let functions = l.module.functions(&query);

@@ -2,12 +2,13 @@
 
 use super::Debugger;
 use super::catches::Exception;
+use super::commands::nearest;
 use super::failure::{NO_STACK, NOT_RUN, Result, failure};
 use super::location::Spec;
 use super::points::{Kind, Point};
 use super::registers::to_dwarf;
-use verde_expr::{arguments, symbol_text};
-use verde_symbols::{FileAddr, Modules, REGISTER_NAMES};
+use verde_expr::{PrintOptions, arguments, frame_arguments, symbol_text};
+use verde_symbols::{FileAddr, Language, Modules, REGISTER_NAMES, demangle};
 
 type Topic = (&'static str, fn(&mut Debugger, &str) -> Result<()>);
 
@@ -74,10 +75,15 @@ impl Debugger {
             [(_, run)] => run(self, rest.trim()),
             [] => {
                 let all: Vec<&Topic> = TOPICS.iter().collect();
-                failure(format!(
-                    "\"info {word}\" is not a command; there is info {}.",
-                    names(&all)
-                ))
+                match nearest(word, topics()) {
+                    Some(near) => failure(format!(
+                        "Undefined info command: \"{word}\".  Did you mean \"{near}\"?"
+                    )),
+                    None => failure(format!(
+                        "Undefined info command: \"{word}\".  There is info {}.",
+                        names(&all)
+                    )),
+                }
             }
             several => failure(format!(
                 "Ambiguous info command \"{word}\": {}.",
@@ -206,8 +212,19 @@ impl Debugger {
     /// `in f at a.c:12` of an address.
     fn place_text(&self, at: u64) -> String {
         let function = self.images.module_at(at).and_then(|(module, bias)| {
-            let frames = module.frames_at(FileAddr::of(at, bias));
-            Some(frames.first()?.name.clone())
+            let place = FileAddr::of(at, bias);
+            let frames = module.frames_at(place);
+            let frame = frames.first()?;
+            // A name of C++ alone may mean several functions.
+            let whole = match (frame.language, frame.is_inlined) {
+                (Language::Cpp, false) => module.symbol_at(place),
+                _ => None,
+            };
+            let whole = whole.and_then(|(symbol, _)| demangle(symbol.name));
+            Some(whole.unwrap_or_else(|| match frame.language {
+                Language::Cpp => format!("{}()", frame.name),
+                _ => frame.name.clone(),
+            }))
         });
         match (function, self.line_at(at)) {
             (Some(name), Some(span)) => format!("in {name} at {}:{}", span.file.name, span.line),
@@ -229,14 +246,21 @@ impl Debugger {
         let level = live.selected;
         let frame = live.frame(level)?;
         let (pc, cfa) = (frame.pc, frame.cfa);
-        let caller = live.frame_ref(level).map(|f| f.return_to);
-        let text = self.frame_text(level, false);
-        self.say(&format!("Stack level {level}: {text}"))?;
-        let cfa = cfa.map_or("unknown".to_owned(), |c| format!("{c:#x}"));
-        let caller = caller.map_or("unknown".to_owned(), |c| c.to_string());
-        self.say(&format!(
-            " rip = {pc:#x}; saved rip = {caller}; frame at {cfa}"
-        ))
+        let saved = live.frame_ref(level).map(|f| f.return_to);
+        let outer = live.frame(level + 1).ok().and_then(|f| f.cfa);
+        let name = self.function_name(level);
+        let place = self.current_line();
+        let cfa = cfa.map_or("an unknown address".to_owned(), |c| format!("{c:#x}"));
+        self.say(&format!("Stack level {level}, frame at {cfa}:"))?;
+        let name = name.map_or(String::new(), |n| format!(" in {n}"));
+        let line = place.map_or(String::new(), |(f, n)| format!(" ({}:{n})", f.name));
+        let saved = saved.map_or("<not saved>".to_owned(), |c| c.to_string());
+        self.say(&format!(" rip = {pc:#x}{name}{line}; saved rip = {saved}"))?;
+        if let Some(outer) = outer {
+            self.say(&format!(" called by frame at {outer:#x}"))?;
+        }
+        let arguments = frame_arguments(&self.here(), &PrintOptions::default());
+        self.say(&format!(" args: {arguments}"))
     }
 
     fn info_line(&mut self, text: &str) -> Result<()> {
@@ -353,7 +377,7 @@ impl Debugger {
             "eflags" => flags(value),
             _ => (value as i64).to_string(),
         };
-        format!("{name:<15}{:<19}{natural}", format!("{value:#x}"))
+        format!("{name:<15}{:<20}{natural}", format!("{value:#x}"))
     }
 
     fn info_libraries(&mut self, _: &str) -> Result<()> {

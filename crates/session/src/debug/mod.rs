@@ -73,7 +73,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use verde_engine::SignalPolicy;
-use verde_expr::{Examine, Format, Value};
+use verde_expr::{EvalError, Examine, Format, Value, arguments, locals};
 
 /// A program under the debugger, before, while and after it runs.
 pub struct Debugger {
@@ -186,7 +186,29 @@ impl Debugger {
     }
 
     fn evaluate(&mut self, text: &str) -> Result<Value> {
-        Ok(verde_expr::evaluate(text, &mut self.here())?)
+        let value = verde_expr::evaluate(text, &mut self.here());
+        value.map_err(|e| self.explain(e))
+    }
+
+    /// Why an expression failed, with the names that may have been meant.
+    fn explain(&mut self, error: EvalError) -> Failure {
+        let EvalError::UnknownName(name) = &error else {
+            return error.into();
+        };
+        let here = self.here();
+        let mut near = arguments(&here);
+        near.extend(locals(&here));
+        let near = commands::nearest(name, near.iter().map(|n| n.name.as_str()));
+        let near = near.map(str::to_owned).or_else(|| {
+            // A program has a name near every short one.
+            let names = self.images.program().nearest_names(name, 8).into_iter();
+            let likely = |n: &String| name.len() > 4 || n.eq_ignore_ascii_case(name);
+            names.into_iter().find(likely)
+        });
+        match near {
+            Some(near) => Failure(format!("{error}  Did you mean \"{near}\"?")),
+            None => error.into(),
+        }
     }
 }
 

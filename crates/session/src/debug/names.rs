@@ -5,7 +5,9 @@ use super::failure::{Failure, Result};
 use regex_lite::Regex;
 use std::sync::Arc;
 use verde_expr::{declare, name_of};
-use verde_symbols::{FileAddr, Kind, Module, Modules, NameFilter, RecordKind, Type, demangle};
+use verde_symbols::{
+    FileAddr, Kind, Language, Module, Modules, NameFilter, RecordKind, Type, demangle,
+};
 
 /// Names shown at once; a program has a million.
 const MOST: usize = 2000;
@@ -56,7 +58,7 @@ impl Pattern {
 /// `struct node;`, `typedef int number;`, as gdb lists types.
 fn type_line(ty: &Type, name: &str) -> String {
     let word = match (ty.language(), ty.kind()) {
-        (verde_symbols::Language::Rust, _) => return name.to_owned(),
+        (Language::Rust, _) => return name.to_owned(),
         (_, Kind::Record(RecordKind::Struct)) => "struct",
         (_, Kind::Record(RecordKind::Class)) => "class",
         (_, Kind::Record(RecordKind::Union)) => "union",
@@ -68,9 +70,22 @@ fn type_line(ty: &Type, name: &str) -> String {
         _ => return name_of(ty),
     };
     match ty.language() {
-        verde_symbols::Language::C => format!("{word} {name};"),
+        Language::C => format!("{word} {name};"),
         _ => format!("{name};"),
     }
+}
+
+/// `fn wr::total(&wr::Cart) -> u32`
+fn rust_line(ty: &Type, name: &str) -> String {
+    let Kind::Function(result, parameters, ..) = ty.kind() else {
+        return name.to_owned();
+    };
+    let parameters: Vec<String> = parameters.iter().map(|p| name_of(&ty.follow(p))).collect();
+    let result = match ty.follow(result) {
+        void if matches!(void.kind(), Kind::Void) => String::new(),
+        other => format!(" -> {}", name_of(&other)),
+    };
+    format!("fn {name}({}){result}", parameters.join(", "))
 }
 
 impl Debugger {
@@ -145,6 +160,7 @@ impl Debugger {
                     continue;
                 };
                 let declared = match module.function_type(&function) {
+                    Some(ty) if ty.language() == Language::Rust => rust_line(&ty, &function.name),
                     Some(ty) => declare(&ty, &function.name),
                     None => function.name.clone(),
                 };
@@ -174,7 +190,11 @@ impl Debugger {
                 };
                 let is_static = !variable.is_external;
                 let word = if is_static { "static " } else { "" };
-                let declared = declare(&variable.item.ty, &variable.name);
+                let ty = &variable.item.ty;
+                let declared = match ty.language() {
+                    Language::Rust => format!("{}: {}", variable.name, name_of(ty)),
+                    _ => declare(ty, &variable.name),
+                };
                 found.described.push((
                     library,
                     file.name.clone(),

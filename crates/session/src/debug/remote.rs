@@ -193,7 +193,6 @@ fn serve(pid: i32, channel: UnixStream, prepare: impl FnOnce(&mut Debugger) -> R
         }
     };
     let (frames, commands) = channel_of(&channel, debugger.interrupts());
-    let completer = debugger.completer();
     let mut done = answer(&channel, &debugger, Ok(Reply::Next(None)));
     while done.is_ok() {
         let frame = match debugger.is_watched() {
@@ -209,7 +208,11 @@ fn serve(pid: i32, channel: UnixStream, prepare: impl FnOnce(&mut Debugger) -> R
             Err(RecvTimeoutError::Disconnected) => break,
         };
         done = match frame.tag {
-            tag::COMPLETE => send(&channel, tag::NEXT, &completions(&completer, &frame.text)),
+            tag::COMPLETE => send(
+                &channel,
+                tag::NEXT,
+                &completions(&debugger.completer(), &frame.text),
+            ),
             tag::SOURCE => {
                 let reply = debugger.source(Path::new(&frame.text));
                 answer(&channel, &debugger, reply)

@@ -3,7 +3,7 @@
 use super::Debugger;
 use super::failure::{Result, failure};
 use super::location::Spec;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use verde_symbols::SourceFile;
 
@@ -11,6 +11,8 @@ use verde_symbols::SourceFile;
 #[derive(Default)]
 pub(super) struct Sources {
     files: HashMap<String, Option<Vec<String>>>,
+    /// Files that are not here, and were said not to be.
+    missing: HashSet<String>,
 }
 
 impl Sources {
@@ -28,13 +30,19 @@ impl Sources {
     /// A line as it is shown: number, tab, text.
     pub fn shown(&mut self, file: &SourceFile, line: u32) -> String {
         let index = (line as usize).wrapping_sub(1);
-        match self.lines(file) {
-            None => format!("{line}\t{}: No such file or directory.", file.name),
-            Some(lines) => match lines.get(index) {
+        if let Some(lines) = self.lines(file) {
+            return match lines.get(index) {
                 Some(text) => format!("{line}\t{text}"),
                 None => format!("{line}\tin {}", file.name),
-            },
+            };
         }
+        let first = self.missing.insert(file.path.clone());
+        let why = if first {
+            " (the source is not here)"
+        } else {
+            ""
+        };
+        format!("{line}\tin {}{why}", file.name)
     }
 
     /// The lines from `first` on, as many of `most` as there are.
