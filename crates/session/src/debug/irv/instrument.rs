@@ -166,6 +166,10 @@ impl Debugger {
             return;
         };
         let mut notes = Vec::new();
+        if let Some(live) = &mut self.live {
+            // Children are not followed, which is said.
+            live.process.options.report_forks |= !irv.is_empty();
+        }
         irv.unbind_globals(&mut self.live);
         for index in 0..irv.alphabet.sources.len() {
             if irv.alphabet.sources[index].users.is_empty() {

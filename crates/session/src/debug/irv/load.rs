@@ -323,7 +323,7 @@ impl Debugger {
         };
         if irv.relevant > 0 {
             let text = "the program was replaced by exec: the monitors begin anew";
-            irv.output.remark(&mut self.out, text);
+            irv.output.print(&mut self.out, "verde", text);
         }
         let kept: Vec<_> = irv.ones.iter().map(|o| (o.tally, o.dropped)).collect();
         let begun = self.begin_again(&mut irv);
