@@ -242,3 +242,36 @@ on entering non-accepting state {
         .collect();
     assert_eq!(said, ["before", "after", "again"], "{}", ran.err);
 }
+
+#[test]
+fn a_reaction_knows_what_its_slice_binds() {
+    let bench = Bench::c(
+        "__attribute__((noinline)) void f(int q, int x) { asm volatile(\"\" :: \"r\"(q), \"r\"(x)); }\n\
+         int main(void) { f(4, 1); f(7, 1); f(7, 9); return 0; }",
+        &["-O1"],
+    );
+    bench.write(
+        "p.prop",
+        "slice on q
+initialization { n = 0 }
+state init accepting { transition { event f(q, x) { return x < 9 } success { n = n + 1 } init failure bad } }
+state bad non-accepting",
+    );
+    bench.write(
+        "s.sc",
+        "on entering state bad { print(bindings()[\"q\"], monitor.get_env(bindings())[\"n\"]) }
+on exit { print(bindings()) }
+",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    let said: Vec<_> = ran
+        .of_type("print")
+        .iter()
+        .map(|r| r["text"].clone())
+        .collect();
+    assert_eq!(said, ["7 1", "{}"], "{}", ran.err);
+    let lint = bench.command("lint").arg("s.sc").output();
+    let lint = lint.expect("verde runs");
+    let text = String::from_utf8_lossy(&lint.stdout).into_owned();
+    assert!(text.contains("no findings"), "{text}");
+}
