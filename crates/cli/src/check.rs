@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use verde_session::Show;
 use verde_session::debug::{Debugger, Ending, Interruption, Limits, Output, RunOutcome, TraceFile};
-use verde_session::report::{Row, ViolationRow};
+use verde_session::report::Row;
 
 /// What `verde check` was asked for.
 pub struct CheckCommand {
@@ -51,14 +51,20 @@ struct Report {
     format: Format,
     paint: Paint,
     error: Option<io::Error>,
-    violations: Vec<ViolationRow>,
+    junit: Option<(File, junit::Failures)>,
+    sarif: Option<(File, sarif::Results)>,
     last: Option<verde_session::report::FinalRow>,
 }
 
 impl Report {
     fn row(&mut self, row: Row) {
         if let Row::Violation(v) = &row {
-            self.violations.push(v.clone());
+            if let Some((_, failures)) = &mut self.junit {
+                failures.add(v);
+            }
+            if let Some((_, results)) = &mut self.sarif {
+                results.add(v);
+            }
         }
         if let Row::Final(f) = &row {
             self.last = Some(f.clone());
@@ -81,11 +87,16 @@ impl Report {
 pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
     let web = std::mem::take(&mut c.web);
     let c = &c;
-    let (out, paint): (Box<dyn Write>, Paint) = match &c.output {
-        Some(path) => match File::create(path) {
-            Ok(file) => (Box::new(BufWriter::new(file)), Paint::off()),
-            Err(e) => return complain(&format!("cannot write {}: {e}", path.display())),
-        },
+    if let Err(exit) = has_properties(&c.monitors) {
+        return exit;
+    }
+    // What cannot be written is better known before the program has run.
+    let (output, junit, sarif) = match (create(&c.output), create(&c.junit), create(&c.sarif)) {
+        (Ok(output), Ok(junit), Ok(sarif)) => (output, junit, sarif),
+        (Err(exit), ..) | (_, Err(exit), _) | (.., Err(exit)) => return exit,
+    };
+    let (out, paint): (Box<dyn Write>, Paint) = match output {
+        Some(file) => (Box::new(BufWriter::new(file)), Paint::off()),
         None => (Box::new(io::stderr()), Paint::stderr()),
     };
     let report = Rc::new(RefCell::new(Report {
@@ -93,7 +104,8 @@ pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
         format: c.format,
         paint,
         error: None,
-        violations: Vec::new(),
+        junit: junit.map(|file| (file, junit::Failures::default())),
+        sarif: sarif.map(|file| (file, sarif::Results::default())),
         last: None,
     }));
     let rows = report.clone();
@@ -135,6 +147,9 @@ pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
 
 /// Runs a program and writes down the events that its properties saw.
 pub fn record(c: &RecordCommand, interruption: &Interruption) -> Exit {
+    if let Err(exit) = has_properties(&c.monitors) {
+        return exit;
+    }
     let mut debugger = match open(&c.program, &c.args) {
         Ok(debugger) => debugger,
         Err(exit) => return exit,
@@ -169,6 +184,27 @@ pub fn record(c: &RecordCommand, interruption: &Interruption) -> Exit {
     exit_of(&outcome, false, Exit::VIOLATED)
 }
 
+/// The file of a report, if one is wanted.
+fn create(path: &Option<PathBuf>) -> Result<Option<File>, Exit> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    match File::create(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(e) => Err(complain(&format!("cannot write {}: {e}", path.display()))),
+    }
+}
+
+/// A run without properties finds nothing.
+fn has_properties(monitors: &MonitorSetup) -> Result<(), Exit> {
+    match monitors.properties.is_empty() {
+        true => Err(complain(
+            "there is no property: name one with -p FILE, or a shipped one with -p std:NAME (as std:file)",
+        )),
+        false => Ok(()),
+    }
+}
+
 fn open(program: &Path, args: &[OsString]) -> Result<Debugger, Exit> {
     let out = Box::new(io::stderr());
     Debugger::open(program.to_owned(), args.to_vec(), out).map_err(|e| complain(&e.to_string()))
@@ -199,17 +235,13 @@ fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &Report) -> Exit {
         return complain("the run ended without a verdict");
     };
     let mut outcome = outcome.clone();
-    let junit = c
-        .junit
-        .as_ref()
-        .map(|p| (p, junit::text(last, &report.violations)));
-    let sarif = c
-        .sarif
-        .as_ref()
-        .map(|p| (p, sarif::text(&report.violations)));
-    for (path, text) in junit.into_iter().chain(sarif) {
-        if let Err(e) = std::fs::write(path, text) {
-            complain(&format!("cannot write {}: {e}", path.display()));
+    let junit = report.junit.as_ref().map(|(file, f)| (file, f.text(last)));
+    let sarif = report.sarif.as_ref().map(|(file, r)| (file, r.text()));
+    for (what, written) in [("JUnit", junit), ("SARIF", sarif)] {
+        if let Some((mut file, text)) = written
+            && let Err(e) = file.write_all(text.as_bytes())
+        {
+            complain(&format!("cannot write the {what} report: {e}"));
             outcome.errors += 1;
         }
     }

@@ -26,11 +26,11 @@ pub fn graph(c: &GraphCommand) -> Exit {
             ));
         }
     };
-    let bytes = match verde_session::read_source(&c.file) {
-        Ok(b) => b,
-        Err(e) => return fail(format!("cannot read {}: {e}", c.file.display())),
+    let text = match verde_session::property_text(&c.file) {
+        Ok(text) => text,
+        Err(e) => return fail(e.to_string()),
     };
-    let loaded = load_property(&c.file.display().to_string(), &bytes, &Functions::default());
+    let loaded = load_property(&text.name, &text.bytes, &Functions::default());
     let Some(property) = loaded.model else {
         eprint!(
             "{}",

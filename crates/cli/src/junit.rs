@@ -1,49 +1,87 @@
 //! A report as JUnit XML: one test case for each property.
 
 use crate::human::plural;
-use verde_session::report::{FinalRow, ViolationRow};
+use std::collections::HashMap;
+use verde_session::report::{FinalProperty, FinalRow, ProgramEnd, ViolationRow};
 
-pub fn text(last: &FinalRow, violations: &[ViolationRow]) -> String {
-    let failures = last.properties.iter().filter(|p| p.verdict == "false");
-    let skipped = last
-        .properties
-        .iter()
-        .filter(|p| p.verdict == "inconclusive");
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    out += &format!(
-        "<testsuites>\n  <testsuite name=\"verde\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
-        last.properties.len(),
-        failures.count(),
-        skipped.count()
-    );
-    for p in &last.properties {
-        let name = escaped(&p.property);
-        out += &format!("    <testcase classname=\"verde\" name=\"{name}\">\n");
-        let own: Vec<&ViolationRow> = violations
-            .iter()
-            .filter(|v| v.property == p.property)
-            .collect();
-        for v in &own {
-            out += &format!(
+/// Violations of a property that are told one by one.
+const MOST: usize = 1000;
+
+/// What the report will hold of the violations: of each property the first ones.
+#[derive(Default)]
+pub struct Failures {
+    of: HashMap<String, Vec<String>>,
+}
+
+impl Failures {
+    pub fn add(&mut self, v: &ViolationRow) {
+        let own = self.of.entry(v.property.clone()).or_default();
+        if own.len() < MOST {
+            own.push(format!(
                 "      <failure type=\"violation\" message=\"{}\">{}</failure>\n",
                 escaped(&title(v)),
                 escaped(&details(v))
+            ));
+        }
+    }
+
+    pub fn text(&self, last: &FinalRow) -> String {
+        let count = |verdict| {
+            let fitting = last.properties.iter().filter(|p| p.verdict == verdict);
+            fitting.count()
+        };
+        let crash = match &last.program {
+            Some(ProgramEnd::Signal(name)) => Some(name),
+            _ => None,
+        };
+        let crashes = usize::from(crash.is_some());
+        let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        out += &format!(
+            "<testsuites>\n  <testsuite name=\"verde\" tests=\"{}\" failures=\"{}\" errors=\"{crashes}\" skipped=\"{}\">\n",
+            last.properties.len() + crashes,
+            count("false"),
+            count("inconclusive")
+        );
+        for p in &last.properties {
+            out += &self.case(p);
+        }
+        if let Some(name) = crash {
+            let text = format!("the program was killed by {name}");
+            out += "    <testcase classname=\"verde\" name=\"(program)\">\n";
+            out += &format!(
+                "      <error type=\"{}\" message=\"{}\"/>\n    </testcase>\n",
+                escaped(name),
+                escaped(&text)
             );
         }
+        out += "  </testsuite>\n</testsuites>\n";
+        out
+    }
+
+    fn case(&self, p: &FinalProperty) -> String {
+        let name = escaped(&p.property);
+        let mut out = format!("    <testcase classname=\"verde\" name=\"{name}\">\n");
+        let own = self.of.get(&p.property).map_or(&[][..], Vec::as_slice);
+        out.extend(own.iter().map(String::as_str));
         if p.verdict == "false" && own.is_empty() {
             out += "      <failure type=\"violation\" message=\"violated\"/>\n";
         }
         if p.verdict == "inconclusive" {
             out += "      <skipped message=\"inconclusive\"/>\n";
         }
-        if p.suppressed > 0 {
-            let count = plural(p.suppressed, "violation");
-            out += &format!("      <system-out>{count} suppressed</system-out>\n");
+        let more = match own.len() {
+            MOST => p.violations.saturating_sub(MOST as u64),
+            _ => 0,
+        };
+        for (n, what) in [(more, "not shown"), (p.suppressed, "suppressed")] {
+            if n > 0 {
+                let count = plural(n, "violation");
+                out += &format!("      <system-out>{count} {what}</system-out>\n");
+            }
         }
         out += "    </testcase>\n";
+        out
     }
-    out += "  </testsuite>\n</testsuites>\n";
-    out
 }
 
 /// What happened, in one line.

@@ -2,28 +2,49 @@
 
 use crate::junit::title;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use verde_session::report::ViolationRow;
 
-pub fn text(violations: &[ViolationRow]) -> String {
-    let mut rules: Vec<&str> = Vec::new();
-    let mut results: Vec<(Vec<String>, Value, u64)> = Vec::new();
-    for v in violations {
-        if !rules.contains(&v.property.as_str()) {
-            rules.push(&v.property);
-        }
+/// Distinct violations that are told.
+const MOST: usize = 10_000;
+
+/// The distinct violations, in the order in which they were found.
+#[derive(Default)]
+pub struct Results {
+    places: HashMap<Vec<String>, usize>,
+    rules: Vec<String>,
+    list: Vec<(Value, u64)>,
+}
+
+impl Results {
+    pub fn add(&mut self, v: &ViolationRow) {
         let key = identity(v);
-        match results.iter_mut().find(|(k, ..)| *k == key) {
-            Some((.., count)) => *count += 1,
-            None => results.push((key, result(v), 1)),
+        if let Some(place) = self.places.get(&key) {
+            self.list[*place].1 += 1;
+            return;
         }
+        if self.list.len() == MOST {
+            return;
+        }
+        if !self.rules.contains(&v.property) {
+            self.rules.push(v.property.clone());
+        }
+        self.places.insert(key, self.list.len());
+        self.list.push((result(v), 1));
     }
-    let results: Vec<Value> = results
-        .into_iter()
-        .map(|(_, mut result, count)| {
+
+    pub fn text(&self) -> String {
+        let counted = |(result, count): &(Value, u64)| {
+            let mut result = result.clone();
             result["occurrenceCount"] = json!(count);
             result
-        })
-        .collect();
+        };
+        let results: Vec<Value> = self.list.iter().map(counted).collect();
+        log(&self.rules, &results)
+    }
+}
+
+fn log(rules: &[String], results: &[Value]) -> String {
     let rules: Vec<Value> = rules.iter().map(|r| json!({ "id": r })).collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

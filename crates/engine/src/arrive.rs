@@ -83,17 +83,35 @@ impl Process {
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
+        let call = match status {
+            WaitStatus::Syscall => ptrace::syscall_stop(tid)?,
+            _ => None,
+        };
+        thread.at_entry = matches!(call, Some(SyscallStop::Entry { .. }));
+        if !thread.at_entry {
+            restart::take_back(thread);
+        }
         let happening = match status {
             WaitStatus::Signal(number::SIGTRAP) => {
                 let info = ptrace::siginfo(tid)?;
                 self.which_trap(tid, info, stepped)?
             }
             WaitStatus::Signal(_) => Some(Happening::Signal(ptrace::siginfo(tid)?)),
-            WaitStatus::Syscall => {
-                let stop = ptrace::syscall_stop(tid)?;
-                thread.at_entry = matches!(stop, Some(SyscallStop::Entry { .. }));
-                stop.map(Happening::Syscall)
-            }
+            WaitStatus::Syscall => match call {
+                Some(SyscallStop::Exit { .. }) if thread.window.is_none() => {
+                    match self.make_again(tid)? {
+                        true => {
+                            // For whoever follows its calls it has not come back.
+                            if let Some(thread) = self.threads.get_mut(&tid) {
+                                thread.entry_told = thread.syscall.is_some();
+                            }
+                            None
+                        }
+                        false => call.map(Happening::Syscall),
+                    }
+                }
+                _ => call.map(Happening::Syscall),
+            },
             WaitStatus::GroupStop(signal) => Some(Happening::GroupStop(signal)),
             WaitStatus::Interrupt | WaitStatus::Continued => {
                 if ptrace::has_pending_fault(tid)? {
@@ -103,11 +121,7 @@ impl Process {
                     thread.interrupted = true;
                     return Ok(ptrace::resume(tid, Go::Continue, 0)?);
                 }
-                if restart::was_cut_short(&thread.regs) && !ptrace::has_deliverable_signal(tid)? {
-                    restart::again(&mut thread.regs);
-                    thread.regs_changed = true;
-                    thread.passed = Some(thread.regs.pc());
-                }
+                self.make_again(tid)?;
                 None
             }
             WaitStatus::Event(event) => self.note_event(tid, event)?,

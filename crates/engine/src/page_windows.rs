@@ -108,6 +108,7 @@ impl Process {
         thread.regs = regs;
         thread.syscall = None;
         thread.at_entry = false;
+        crate::restart::take_back(thread);
         Ok(())
     }
 

@@ -258,8 +258,8 @@ impl Process {
             let rung = self.doorbell.take();
             if rung & RING_INTERRUPT != 0 {
                 match self.interrupted() {
-                    // It ended at the same moment, which is the news.
-                    Err(Error::Gone) if self.end.is_some() => continue,
+                    // It ended at the same moment, or is about to, which is the news.
+                    Err(Error::Gone) if self.end.is_some() || self.is_ending() => continue,
                     stop => return stop.map(Some),
                 }
             }
@@ -303,6 +303,12 @@ impl Process {
         self.threads.clear();
         self.queue.clear();
         self.end.get_or_insert(End::Killed(number::SIGKILL));
+    }
+
+    /// No thread will stop again.
+    fn is_ending(&self) -> bool {
+        let mut states = self.threads.values().map(|t| t.state);
+        !self.threads.is_empty() && states.all(|s| s == State::Exiting)
     }
 
     /// Stops one thread on request and reports it.

@@ -3,60 +3,309 @@
 //! Most calls that wait go on after a debugger's stop: the kernel sees to it.
 //! Some return `EINTR` even when no handler ran (signal(7) lists them for
 //! SIGSTOP and SIGCONT), which the program would never see without a debugger.
-//! Those that wait without a limit are made again. One with a timeout would
-//! begin it anew at every stop, and perhaps never end: it keeps its `EINTR`.
+//! They are made again, and one with a limit gets what is left of it: counted
+//! from the first stop, because nobody saw the call begin. So it may end later
+//! than alone, never earlier.
 
-use verde_sys::{Regs, number};
+use crate::thread::Thread;
+use crate::{Addr, Process, Result, Tid};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+use verde_sys::memory::Memory;
+use verde_sys::pidfd::PidFd;
+use verde_sys::{Regs, descriptors, number, ptrace};
 
 /// Length of the instruction `syscall`.
 const INSTRUCTION: u64 = 2;
+/// What a function may use below the stack pointer.
+const RED_ZONE: u64 = 128;
+/// io_uring_enter: the fifth argument is a structure with a limit in it.
+const EXTENDED: u64 = 8;
 
-/// A stopped thread is about to see `EINTR` from a call that should have gone on waiting.
-pub(crate) fn was_cut_short(regs: &Regs) -> bool {
-    regs.rax.cast_signed() == -i64::from(number::EINTR)
-        && match regs.orig_rax.cast_signed() {
-            // Milliseconds, an int; negative without a limit.
-            number::SYS_epoll_wait | number::SYS_epoll_pwait => (regs.r10 as u32).cast_signed() < 0,
-            number::SYS_semop => true,
-            // A pointer to the limit.
-            number::SYS_epoll_pwait2 | number::SYS_semtimedop => regs.r10 == 0,
-            number::SYS_rt_sigtimedwait => regs.rdx == 0,
-            number::SYS_io_getevents => regs.r8 == 0,
-            _ => false,
+/// A register that a limit is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Register {
+    Rdx,
+    R10,
+    R8,
+}
+
+impl Register {
+    fn of(self, regs: &mut Regs) -> &mut u64 {
+        match self {
+            Register::Rdx => &mut regs.rdx,
+            Register::R10 => &mut regs.r10,
+            Register::R8 => &mut regs.r8,
         }
+    }
+}
+
+/// Where a call has its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limit {
+    None,
+    /// Milliseconds, an int in `r10`; negative without a limit.
+    Milliseconds,
+    /// A pointer to it, or none.
+    Timespec(Register),
+    /// An option of the socket in `rdi`, for receiving or sending.
+    Socket {
+        receives: bool,
+        connects: bool,
+    },
+}
+
+/// A call with a limit that is made again.
+#[derive(Debug)]
+pub(crate) struct Limited {
+    limit: Limit,
+    deadline: Instant,
+    /// What a socket says at its limit.
+    error: i32,
+    /// Where the call is made, and which it is.
+    pc: u64,
+    number: u64,
+    /// What the program has in the register that is lent to the rest of the limit.
+    lent: Option<(Register, u64)>,
+}
+
+/// The limit of a call that comes back with `EINTR`, and by a debugger's doing perhaps.
+fn cut_short(regs: &Regs) -> Option<Limit> {
+    if regs.rax.cast_signed() != -i64::from(number::EINTR) {
+        return None;
+    }
+    let socket = |receives, connects| Limit::Socket { receives, connects };
+    Some(match regs.orig_rax.cast_signed() {
+        number::SYS_epoll_wait | number::SYS_epoll_pwait => Limit::Milliseconds,
+        number::SYS_epoll_pwait2 | number::SYS_semtimedop => Limit::Timespec(Register::R10),
+        number::SYS_rt_sigtimedwait => Limit::Timespec(Register::Rdx),
+        number::SYS_io_getevents | number::SYS_io_pgetevents => Limit::Timespec(Register::R8),
+        number::SYS_semop => Limit::None,
+        number::SYS_io_uring_enter if regs.r10 & EXTENDED == 0 => Limit::None,
+        number::SYS_accept
+        | number::SYS_accept4
+        | number::SYS_read
+        | number::SYS_readv
+        | number::SYS_recvfrom
+        | number::SYS_recvmsg
+        | number::SYS_recvmmsg => socket(true, false),
+        number::SYS_write
+        | number::SYS_writev
+        | number::SYS_sendto
+        | number::SYS_sendmsg
+        | number::SYS_sendmmsg => socket(false, false),
+        number::SYS_connect => socket(false, true),
+        _ => return None,
+    })
 }
 
 /// Makes the call again when the thread goes on.
-pub(crate) fn again(regs: &mut Regs) {
+fn again(regs: &mut Regs) {
     regs.rip = regs.rip.wrapping_sub(INSTRUCTION);
     regs.rax = regs.orig_rax;
     // The kernel must not see a call here that it could restart itself.
     regs.orig_rax = u64::MAX;
 }
 
+/// A thread has stopped elsewhere than at a call's entry: it has its register back.
+pub(crate) fn take_back(thread: &mut Thread) {
+    let Some(limited) = &mut thread.limited else {
+        return;
+    };
+    if let Some((register, own)) = limited.lent.take() {
+        *register.of(&mut thread.regs) = own;
+        thread.regs_changed = true;
+    }
+}
+
+/// A thread goes on: a call with a limit gets what is left of it. `true`: its end must be seen.
+pub(crate) fn prolong(thread: &mut Thread, memory: &Memory) -> bool {
+    let Some(limited) = &mut thread.limited else {
+        return false;
+    };
+    if thread.at_entry {
+        // It has all it needs.
+        return true;
+    }
+    let regs = &mut thread.regs;
+    if (regs.rip, regs.rax) != (limited.pc, limited.number) {
+        // Somebody led it away.
+        thread.limited = None;
+        return false;
+    }
+    let left = limited.deadline.saturating_duration_since(Instant::now());
+    let lent = match limited.limit {
+        Limit::Milliseconds => {
+            let whole = left.as_nanos().div_ceil(1_000_000);
+            Some((Register::R10, u64::try_from(whole).unwrap_or(u64::MAX)))
+        }
+        Limit::Timespec(register) => {
+            let at = regs.rsp.wrapping_sub(RED_ZONE + 16) & !15;
+            let mut bytes = [0; 16];
+            bytes[..8].copy_from_slice(&left.as_secs().to_ne_bytes());
+            bytes[8..].copy_from_slice(&u64::from(left.subsec_nanos()).to_ne_bytes());
+            // Without room there it waits for its whole limit again.
+            memory.write(Addr(at), &bytes).ok().map(|()| (register, at))
+        }
+        // The socket keeps its limit: too many beginnings end here.
+        Limit::Socket { .. } if left.is_zero() => {
+            regs.rip = regs.rip.wrapping_add(INSTRUCTION);
+            regs.rax = (-i64::from(limited.error)).cast_unsigned();
+            thread.regs_changed = true;
+            thread.limited = None;
+            return false;
+        }
+        Limit::Socket { .. } | Limit::None => None,
+    };
+    if let Some((register, value)) = lent {
+        let place = register.of(regs);
+        limited.lent = Some((register, *place));
+        *place = value;
+        thread.regs_changed = true;
+    }
+    true
+}
+
+impl Process {
+    /// A stopped thread may be about to see `EINTR` from a call that should have gone on waiting:
+    /// then it makes the call again.
+    pub(crate) fn make_again(&mut self, tid: Tid) -> Result<bool> {
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(false);
+        };
+        let before = thread.limited.take();
+        let mut regs = thread.regs;
+        let Some(limit) = cut_short(&regs) else {
+            // It may still be on its way into the call.
+            thread.limited = before.filter(|l| (regs.rip, regs.rax) == (l.pc, l.number));
+            return Ok(false);
+        };
+        if ptrace::has_deliverable_signal(tid)? {
+            return Ok(false);
+        }
+        let called = regs;
+        again(&mut regs);
+        let same = |l: &Limited| (l.pc, l.number) == (regs.rip, regs.rax);
+        let limited = match before.filter(same) {
+            Some(limited) => Some(limited),
+            None => match self.limit_of(limit, &called) {
+                Some(Some(time)) => Instant::now().checked_add(time).map(|deadline| Limited {
+                    limit,
+                    deadline,
+                    error: self.error_at_limit(limit, &called),
+                    pc: regs.rip,
+                    number: regs.rax,
+                    lent: None,
+                }),
+                Some(None) => None,
+                // It is not known whether it should have gone on.
+                None => return Ok(false),
+            },
+        };
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(false);
+        };
+        thread.limited = limited;
+        thread.regs = regs;
+        thread.regs_changed = true;
+        thread.passed = Some(thread.regs.pc());
+        Ok(true)
+    }
+
+    /// How long a call may wait: `Some(None)` for ever, `None` if that cannot be found out.
+    fn limit_of(&self, limit: Limit, regs: &Regs) -> Option<Option<Duration>> {
+        match limit {
+            Limit::None => Some(None),
+            Limit::Milliseconds => {
+                let time = u64::try_from((regs.r10 as u32).cast_signed()).ok();
+                Some(time.map(Duration::from_millis))
+            }
+            Limit::Timespec(register) => {
+                let at = *register.of(&mut { *regs });
+                if at == 0 {
+                    return Some(None);
+                }
+                let seconds = self.memory.read_u64(Addr(at)).ok()?;
+                let rest = self.memory.read_u64(Addr(at.wrapping_add(8))).ok()?;
+                Some(Some(Duration::new(seconds, u32::try_from(rest).ok()?)))
+            }
+            Limit::Socket { receives, .. } => {
+                let socket = self.socket(regs)?;
+                // One without a limit is none of these.
+                let time = descriptors::socket_limit(&socket, receives).ok()??;
+                Some(Some(time))
+            }
+        }
+    }
+
+    fn socket(&self, regs: &Regs) -> Option<OwnedFd> {
+        let number = (regs.rdi as u32).cast_signed();
+        PidFd::open(self.pid).ok()?.descriptor(number).ok()
+    }
+
+    /// A connection that takes too long goes on by itself, but for those within the machine.
+    fn error_at_limit(&self, limit: Limit, regs: &Regs) -> i32 {
+        let goes_on = |socket| !descriptors::is_unix_socket(&socket);
+        match limit {
+            Limit::Socket { connects: true, .. } if self.socket(regs).is_some_and(goes_on) => {
+                number::EINPROGRESS
+            }
+            _ => number::EAGAIN,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::thread::State;
 
-    #[test]
-    fn only_waits_without_a_limit_are_made_again() {
-        let mut regs = Regs {
+    fn interrupted(call: i64) -> Regs {
+        Regs {
             rip: 0x1002,
             rax: (-i64::from(number::EINTR)).cast_unsigned(),
-            orig_rax: number::SYS_epoll_wait.cast_unsigned(),
-            r10: 0xffff_ffff,
+            orig_rax: call.cast_unsigned(),
             ..Regs::default()
-        };
-        assert!(was_cut_short(&regs));
-        regs.r10 = 30;
-        assert!(!was_cut_short(&regs));
-        regs.orig_rax = number::SYS_semop.cast_unsigned();
-        assert!(was_cut_short(&regs));
+        }
+    }
+
+    #[test]
+    fn calls_that_the_kernel_does_not_restart() {
+        let limit = |call| cut_short(&interrupted(call));
+        assert_eq!(limit(number::SYS_epoll_wait), Some(Limit::Milliseconds));
+        assert_eq!(limit(number::SYS_semop), Some(Limit::None));
+        assert_eq!(limit(number::SYS_getpid), None);
+        let mut regs = interrupted(number::SYS_semop);
         again(&mut regs);
         assert_eq!(
             (regs.rip, regs.rax.cast_signed()),
             (0x1000, number::SYS_semop)
         );
-        assert!(!was_cut_short(&regs));
+        assert_eq!(cut_short(&regs), None);
+    }
+
+    #[test]
+    fn a_register_is_lent_and_given_back() {
+        let mut regs = interrupted(number::SYS_epoll_wait);
+        regs.r10 = 5000;
+        again(&mut regs);
+        let mut thread = Thread::new(Tid(1), State::Stopped);
+        thread.regs = regs;
+        thread.limited = Some(Limited {
+            limit: Limit::Milliseconds,
+            deadline: Instant::now(),
+            error: 0,
+            pc: regs.rip,
+            number: regs.rax,
+            lent: None,
+        });
+        let memory = Memory::open(Tid(std::process::id().cast_signed())).expect("our own memory");
+        assert!(prolong(&mut thread, &memory));
+        assert_eq!(thread.regs.r10, 0, "nothing is left");
+        take_back(&mut thread);
+        assert_eq!(thread.regs.r10, 5000);
+        thread.regs.rip += 0x20;
+        assert!(!prolong(&mut thread, &memory), "it was led away");
+        assert!(thread.limited.is_none());
     }
 }

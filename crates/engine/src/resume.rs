@@ -2,6 +2,7 @@
 
 use crate::arrive::unless_gone;
 use crate::relocate::Passage;
+use crate::restart;
 use crate::thread::{Happening, State};
 use crate::{Addr, Process, Result, Tid};
 use verde_sys::ptrace::{self, Go};
@@ -104,7 +105,15 @@ impl Process {
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
-        let result = hand_over(thread, info, signal, step, syscalls);
+        let limited = match signal {
+            0 => restart::prolong(thread, &self.memory),
+            // Its handler ends the wait.
+            _ => {
+                thread.limited = None;
+                false
+            }
+        };
+        let result = hand_over(thread, info, signal, step, syscalls || limited);
         unless_gone(result)
     }
 

@@ -1,6 +1,7 @@
 //! One thread of the program, as the engine sees it.
 
 use crate::page_windows::Window;
+use crate::restart::Limited;
 use crate::shadow::ShadowStack;
 use crate::step::StepPlan;
 use crate::{Addr, Tid};
@@ -88,6 +89,8 @@ pub struct Thread {
     pub at_entry: bool,
     /// The system call it is about to enter has been reported.
     pub entry_told: bool,
+    /// A wait with a limit that it makes again.
+    pub limited: Option<Limited>,
     /// Job control has it stopped.
     pub group_stop: bool,
     /// The last resume was for one instruction.
@@ -133,6 +136,7 @@ impl Thread {
             syscall: None,
             at_entry: false,
             entry_told: false,
+            limited: None,
             group_stop: false,
             stepping: false,
             touches: 0,

@@ -63,7 +63,7 @@ pub struct Scenario {
     pub blocks: Vec<Block>,
 }
 
-/// The paper's actions, as functions of a block.
+/// The paper's actions as functions of a block, and what a reaction may ask.
 pub fn is_action(name: &str) -> bool {
     matches!(
         name,
@@ -73,6 +73,7 @@ pub fn is_action(name: &str) -> bool {
             | "unset_watchpoint"
             | "set_breakpoint"
             | "unset_breakpoint"
+            | "bindings"
             | "stop"
             | "set_state"
     )

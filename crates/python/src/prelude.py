@@ -664,6 +664,11 @@ def set_state(state, s=None, of=None):
     _ask("set_state", slice=s or {}, state=str(state), property=of)
 
 
+def bindings():
+    """By name what the slice binds that the scenario reacts to."""
+    return _ask("bindings")
+
+
 for _each in (
     checkpoint,
     restore_checkpoint,
@@ -673,6 +678,7 @@ for _each in (
     unset_breakpoint,
     stop,
     set_state,
+    bindings,
 ):
     functions[_each.__name__] = _each
     ACTIONS.append(_each)

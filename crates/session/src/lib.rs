@@ -21,3 +21,4 @@ mod trace;
 pub use json::{Json, Object};
 pub use properties::{Failed, LoadedSet, Loader, read_source};
 pub use replay::{Outcome, Replay, Show};
+pub use shipped::{PropertyText, property as property_text};

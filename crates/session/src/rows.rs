@@ -83,7 +83,8 @@ fn history_row(property: &Property, e: &Entry) -> HistoryRow {
     }
 }
 
-pub fn final_property(m: &Monitor, verdict: FinalVerdict, violations: u64) -> FinalProperty {
+/// The slices that are there, by state.
+pub fn final_slices(m: &Monitor) -> FinalSlices {
     let slices = m.slices();
     let property = m.property();
     let root_state = slices.root().map(|r| slices.state(r));
@@ -99,8 +100,12 @@ pub fn final_property(m: &Monitor, verdict: FinalVerdict, violations: u64) -> Fi
     } else {
         u64::from(root_state.is_some())
     };
+    FinalSlices::count(by_state, total, slices.ended())
+}
+
+pub fn final_property(m: &Monitor, verdict: FinalVerdict, violations: u64) -> FinalProperty {
     FinalProperty {
-        property: property.name.clone(),
+        property: m.property().name.clone(),
         verdict: match verdict {
             FinalVerdict::True => "true",
             FinalVerdict::False => "false",
@@ -108,7 +113,7 @@ pub fn final_property(m: &Monitor, verdict: FinalVerdict, violations: u64) -> Fi
         },
         violations,
         suppressed: 0,
-        slices: FinalSlices::count(by_state, total, slices.ended()),
+        slices: final_slices(m),
     }
 }
 

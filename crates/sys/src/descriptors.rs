@@ -6,6 +6,7 @@ use crate::error::{Result, SysError, check};
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
 /// One descriptor.
 #[derive(Clone, Debug)]
@@ -38,6 +39,42 @@ pub fn of_process(pid: Tid) -> Result<Vec<Descriptor>> {
     }
     list.sort_by_key(|d| d.number);
     Ok(list)
+}
+
+/// How long a socket waits for data, or for room to send; `None`: without end.
+pub fn socket_limit(socket: &OwnedFd, receives: bool) -> Result<Option<Duration>> {
+    let option = match receives {
+        true => libc::SO_RCVTIMEO,
+        false => libc::SO_SNDTIMEO,
+    };
+    let time: libc::timeval = socket_option(socket, option)?;
+    let time = Duration::from_secs(time.tv_sec.unsigned_abs())
+        + Duration::from_micros(time.tv_usec.unsigned_abs());
+    Ok((!time.is_zero()).then_some(time))
+}
+
+/// Whether a socket is one for connections within the machine.
+pub fn is_unix_socket(socket: &OwnedFd) -> bool {
+    socket_option::<libc::c_int>(socket, libc::SO_DOMAIN).is_ok_and(|d| d == libc::AF_UNIX)
+}
+
+/// A value of plain numbers.
+fn socket_option<T>(socket: &OwnedFd, option: i32) -> Result<T> {
+    let mut value = std::mem::MaybeUninit::<T>::zeroed();
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to the value.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            option,
+            value.as_mut_ptr().cast(),
+            &mut length,
+        )
+    };
+    check("getsockopt", done.into())?;
+    // SAFETY: both types used are numbers, which any bytes make.
+    Ok(unsafe { value.assume_init() })
 }
 
 impl Descriptor {

@@ -51,17 +51,23 @@ pub mod number {
     pub use libc::{
         CLONE_CHILD_CLEARTID, CLONE_FILES, CLONE_FS, CLONE_PARENT, CLONE_PTRACE, CLONE_SETTLS,
         CLONE_SIGHAND, CLONE_SYSVSEM, CLONE_THREAD, CLONE_UNTRACED, CLONE_VM, EACCES, EAGAIN,
-        ECHILD, EEXIST, EINTR, EINVAL, EIO, ENOENT, ENOSPC, EPERM, ESRCH, F_DUPFD, MADV_DOFORK,
-        MADV_DONTFORK, MADV_KEEPONFORK, MADV_WIPEONFORK, MAP_ANONYMOUS, MAP_FIXED,
+        ECHILD, EEXIST, EINPROGRESS, EINTR, EINVAL, EIO, ENOENT, ENOSPC, EPERM, ESRCH, F_DUPFD,
+        MADV_DOFORK, MADV_DONTFORK, MADV_KEEPONFORK, MADV_WIPEONFORK, MAP_ANONYMOUS, MAP_FIXED,
         MAP_FIXED_NOREPLACE, MAP_PRIVATE, MAP_SHARED, O_ACCMODE, O_APPEND, O_CLOEXEC, O_DIRECT,
         O_DIRECTORY, O_NONBLOCK, O_RDONLY, O_RDWR, O_SYNC, PROT_EXEC, PROT_NONE, PROT_READ,
         PROT_WRITE, SIGABRT, SIGALRM, SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL, SIGINT,
         SIGIO, SIGKILL, SIGPIPE, SIGPROF, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP, SIGTSTP,
-        SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_chdir, SYS_clone3,
-        SYS_close, SYS_dup3, SYS_epoll_ctl, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_epoll_wait,
-        SYS_fcntl, SYS_getitimer, SYS_getpid, SYS_gettid, SYS_io_getevents, SYS_madvise, SYS_mmap,
-        SYS_mprotect, SYS_munmap, SYS_openat, SYS_pipe2, SYS_prctl, SYS_rt_sigqueueinfo,
-        SYS_rt_sigtimedwait, SYS_rt_tgsigqueueinfo, SYS_semop, SYS_semtimedop, SYS_setitimer,
-        SYS_timer_create, SYS_timer_delete, SYS_timer_gettime, SYS_timer_settime,
+        SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_accept, SYS_accept4,
+        SYS_chdir, SYS_clone3, SYS_close, SYS_connect, SYS_dup3, SYS_epoll_ctl, SYS_epoll_pwait,
+        SYS_epoll_pwait2, SYS_epoll_wait, SYS_fcntl, SYS_getitimer, SYS_getpid, SYS_gettid,
+        SYS_io_getevents, SYS_io_uring_enter, SYS_madvise, SYS_mmap, SYS_mprotect, SYS_munmap,
+        SYS_openat, SYS_pipe2, SYS_prctl, SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmmsg,
+        SYS_recvmsg, SYS_rt_sigqueueinfo, SYS_rt_sigtimedwait, SYS_rt_tgsigqueueinfo, SYS_semop,
+        SYS_semtimedop, SYS_sendmmsg, SYS_sendmsg, SYS_sendto, SYS_setitimer, SYS_timer_create,
+        SYS_timer_delete, SYS_timer_gettime, SYS_timer_settime, SYS_write, SYS_writev,
     };
+
+    /// `libc` has no name for it.
+    #[allow(non_upper_case_globals)]
+    pub const SYS_io_pgetevents: i64 = 333;
 }

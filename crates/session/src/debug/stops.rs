@@ -144,7 +144,7 @@ impl Debugger {
             Cause::Fork { .. } => Ok(points(self.forked(tid, cause)?)),
             Cause::Loaded | Cause::Unloaded => Ok(points(self.libraries_changed(tid, cause)?)),
             Cause::Exec => {
-                self.monitors_lose_traps();
+                self.monitors_see_exec()?;
                 for point in &mut self.points.list {
                     point.forget_traps();
                 }

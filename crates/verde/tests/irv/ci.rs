@@ -150,3 +150,102 @@ fn the_report_for_people() {
         assert!(report.contains(wanted), "{wanted} in:\n{report}");
     }
 }
+
+/// What a command says on standard error, and its exit code.
+fn complaint(bench: &Bench, command: &str, args: &[&str]) -> (i32, String) {
+    let done = bench.command(command).args(args).output();
+    let done = done.expect("verde runs");
+    assert!(done.stdout.is_empty(), "the program does not run");
+    let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+    (done.status.code().unwrap_or(-1), errors)
+}
+
+#[test]
+fn what_cannot_be_written_is_known_before_the_program_runs() {
+    let bench = Bench::c("int main(void) { return puts(\"ran\"); }", &["-w"]);
+    bench.write("p.prop", PROPERTY);
+    for (command, option) in [
+        ("check", "--junit"),
+        ("check", "--sarif"),
+        ("check", "--output"),
+        ("record", "-o"),
+    ] {
+        let args = ["-p", "p.prop", option, "no/such/file", "--", "./prog"];
+        let (code, errors) = complaint(&bench, command, &args);
+        assert_eq!(code, 1, "{option}");
+        assert!(errors.contains("cannot write no/such/file"), "{errors}");
+    }
+}
+
+#[test]
+fn nothing_to_check() {
+    let bench = Bench::c("int main(void) { return puts(\"ran\"); }", &["-w"]);
+    for (command, args) in [
+        ("check", &["./prog"][..]),
+        ("record", &["-o", "t", "./prog"]),
+    ] {
+        let (code, errors) = complaint(&bench, command, args);
+        assert_eq!(code, 1);
+        assert!(errors.contains("-p std:NAME"), "{errors}");
+    }
+}
+
+#[test]
+fn a_crash_is_an_error_of_the_suite() {
+    let bench = Bench::c("#include <stdlib.h>\nint main(void) { abort(); }", &[]);
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event main() success init } }",
+    );
+    let ran = bench.check(&["-p", "p.prop", "--junit", "j.xml"], &[]);
+    assert_eq!(ran.code, 128 + 6);
+    let junit = std::fs::read_to_string(bench.path("j.xml")).expect("a JUnit report");
+    for wanted in [
+        "tests=\"2\" failures=\"0\" errors=\"1\"",
+        "<error type=\"SIGABRT\" message=\"the program was killed by SIGABRT\"/>",
+    ] {
+        assert!(junit.contains(wanted), "{junit}");
+    }
+}
+
+#[test]
+fn shipped_properties_in_lint_and_graph() {
+    let bench = Bench::new();
+    for args in [&["std:file"][..], &["std:lock_order", "std:fd"]] {
+        let done = bench.command("lint").args(args).output();
+        let done = done.expect("verde runs");
+        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(
+            done.status.success() && text.contains("no findings"),
+            "{text}"
+        );
+    }
+    let (code, _) = complaint(&bench, "graph", &["std:mutex", "-o", "mutex.dot"]);
+    assert_eq!(code, 0);
+    let dot = std::fs::read_to_string(bench.path("mutex.dot")).expect("a picture");
+    assert!(dot.contains("digraph"), "{dot}");
+    let (code, errors) = complaint(&bench, "graph", &["std:nothing", "-o", "x.dot"]);
+    assert_eq!(code, 1);
+    assert!(errors.contains("the shipped ones are"), "{errors}");
+}
+
+#[test]
+fn forked_children_are_said_to_be_unchecked() {
+    let bench = Bench::c(
+        "#include <sys/wait.h>\n#include <unistd.h>\nvoid f(void) {}\n\
+         int main(void) { for (int i = 0; i < 3; i++) { if (!fork()) { f(); _exit(0); } wait(0); } return 0; }",
+        &[],
+    );
+    let ran = bench.check_property(
+        "state init accepting { transition { event f() success init } }",
+        &[],
+    );
+    let said: Vec<_> = ran
+        .of_type("print")
+        .iter()
+        .map(|r| r["text"].clone())
+        .collect();
+    assert_eq!(said, ["forked children run unchecked"]);
+    assert_eq!((ran.code, &*ran.out), (0, ""), "{}", ran.err);
+    assert!(!ran.err.contains("unchecked"), "{}", ran.err);
+}

@@ -58,6 +58,45 @@ fn forked_children_and_new_programs_are_unharmed() {
 }
 
 #[test]
+fn a_new_program_begins_with_new_monitors() {
+    let bench = Bench::c(
+        &format!(
+            "{F}#include <unistd.h>\n\
+             static int value = 5; int *shared = &value;\n\
+             int main(int c, char **v) {{ f(1); *shared = 7;\n\
+             if (c < 2) execl(\"/proc/self/exe\", \"prog\", \"again\", (char *)0); f(2); return 0; }}"
+        ),
+        &["-O0"],
+    );
+    bench.write(
+        "p.prop",
+        "slice on x
+initialization { n = 0 }
+state init accepting { transition { event f(x) success { n = n + 1 } open } }
+state open non-accepting { transition { event f(x) success { n = n + 1 } init } }",
+    );
+    bench.write(
+        "q.prop",
+        "initialization { n = 0 }
+state init accepting { transition { event write *shared (ret) success { n = n + ret } init } }",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-p", "q.prop", "--show", "changed"], &[]);
+    let text = "the program was replaced by exec: the monitors begin anew";
+    assert_eq!(ran.of_type("print")[0]["text"], text);
+    assert_eq!(ran.code, 100);
+    // Open at the end are those of the second program alone.
+    assert_eq!(ran.of_type("violation").len(), 2);
+    let rows = ran.of_type("event");
+    let env = |property: &str| -> Vec<i64> {
+        let own = rows.iter().filter(|r| r["property"] == property);
+        own.map(|r| r["slices"][0]["env"]["n"].as_i64().unwrap_or(-1))
+            .collect()
+    };
+    assert_eq!(env("p"), [1, 1, 1]);
+    assert_eq!(env("q"), [7, 7], "bound after the loader's work, each time");
+}
+
+#[test]
 fn blocks_that_raise_drop_their_property_only() {
     let bench = program("for (int i = 0; i < 5; i++) f(i); puts(\"end\"); return 0;");
     bench.write("good.prop", LOOP);

@@ -245,3 +245,38 @@ state broken non-accepting final",
     let text = bench.debug(&["-p", "p.prop"], &["run", "continue", "info slices"]);
     assert!(!text.contains("ended"), "{text}");
 }
+
+#[test]
+fn monitors_are_counted_without_their_roots() {
+    let bench = Bench::c(
+        "__attribute__((noinline)) void f(int q) { asm volatile(\"\" :: \"r\"(q)); }\n\
+         int main(void) { f(1); f(2); return 0; }",
+        &["-O1"],
+    );
+    bench.write(
+        "sliced.prop",
+        "slice on q state init accepting { transition { event f(q) success open } } state open accepting",
+    );
+    bench.write(
+        "whole.prop",
+        "state init accepting { transition { event f(q) success init } }",
+    );
+    let text = bench.debug(
+        &["-p", "sliced.prop", "-p", "whole.prop"],
+        &[
+            "info monitors",
+            "break f if q == 2",
+            "run",
+            "finish",
+            "info monitors",
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "sliced.prop  running  currently-true  no slices",
+            "whole.prop  running  true  1 in init",
+            "  2 slices: 2 in open",
+        ],
+    );
+}

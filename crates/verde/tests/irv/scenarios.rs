@@ -206,3 +206,72 @@ fn the_last_interval_again_with_the_data_of_the_property() {
         assert!(line.starts_with(wanted.as_str()), "{line}");
     }
 }
+
+#[test]
+fn a_reaction_that_restores_still_prints() {
+    let bench = Bench::c(
+        "__attribute__((noinline)) void f(int x) { asm volatile(\"\" :: \"r\"(x)); }\n\
+         int main(void) { for (int i = 0; i < 4; i++) f(i); return 0; }",
+        &["-O1"],
+    );
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event f(x) { return x < 3 } success init failure bad } }
+state bad non-accepting { transition { event f(x) success bad } }",
+    );
+    bench.write(
+        "s.sc",
+        "initialization { last = None; done = False }
+on entering accepting state { last = last if last else checkpoint() }
+on entering non-accepting state {
+    if not done:
+        done = True
+        print(\"before\")
+        restore_checkpoint(last)
+        print(\"after\")
+    else:
+        print(\"again\")
+}
+",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    let said: Vec<_> = ran
+        .of_type("print")
+        .iter()
+        .map(|r| r["text"].clone())
+        .collect();
+    assert_eq!(said, ["before", "after", "again"], "{}", ran.err);
+}
+
+#[test]
+fn a_reaction_knows_what_its_slice_binds() {
+    let bench = Bench::c(
+        "__attribute__((noinline)) void f(int q, int x) { asm volatile(\"\" :: \"r\"(q), \"r\"(x)); }\n\
+         int main(void) { f(4, 1); f(7, 1); f(7, 9); return 0; }",
+        &["-O1"],
+    );
+    bench.write(
+        "p.prop",
+        "slice on q
+initialization { n = 0 }
+state init accepting { transition { event f(q, x) { return x < 9 } success { n = n + 1 } init failure bad } }
+state bad non-accepting",
+    );
+    bench.write(
+        "s.sc",
+        "on entering state bad { print(bindings()[\"q\"], monitor.get_env(bindings())[\"n\"]) }
+on exit { print(bindings()) }
+",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    let said: Vec<_> = ran
+        .of_type("print")
+        .iter()
+        .map(|r| r["text"].clone())
+        .collect();
+    assert_eq!(said, ["7 1", "{}"], "{}", ran.err);
+    let lint = bench.command("lint").arg("s.sc").output();
+    let lint = lint.expect("verde runs");
+    let text = String::from_utf8_lossy(&lint.stdout).into_owned();
+    assert!(text.contains("no findings"), "{text}");
+}

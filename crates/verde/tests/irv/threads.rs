@@ -112,3 +112,41 @@ int main(void) { pthread_t t[4]; for (long i = 0; i < 4; i++) pthread_create(&t[
     assert_eq!(ran.code, 0, "{} {:?}", ran.err, ran.rows);
     assert_eq!(ran.last()["events"], 4 * 300 * 2);
 }
+
+#[test]
+fn a_wait_with_a_limit_is_not_cut_short_by_other_threads() {
+    let bench = Bench::c(
+        r#"
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+static volatile int over;
+__attribute__((noinline)) void f(int x) { asm volatile("" :: "r"(x)); }
+__attribute__((noinline)) void g(int x) { asm volatile("" :: "r"(x)); }
+static void *waits(void *p) {
+    struct epoll_event e;
+    int got = epoll_wait(epoll_create1(0), &e, 1, 200);
+    printf("%d %d\n", got, got < 0 ? errno : 0);
+    over = 1;
+    return 0;
+}
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, 0, waits, 0);
+    for (int i = 0; !over; i++) { f(i); g(i); }
+    pthread_join(t, 0);
+    return 0;
+}
+"#,
+        &["-O1", "-pthread"],
+    );
+    // Waiting for a return begins with a look at the stacks of all threads.
+    let ran = bench.check_property(
+        "state init accepting { transition { after event f(x) success other } }
+         state other accepting { transition { after event g(x) success init } }
+         state bad non-accepting",
+        &[],
+    );
+    assert_eq!((ran.code, &*ran.out), (0, "0 0\n"), "{}", ran.err);
+}

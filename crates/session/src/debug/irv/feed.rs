@@ -14,7 +14,7 @@ use crate::rows::{event_row, violation_row};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
-use verde_engine::{Addr, CallId, Cause, On, Regs, Tid, TrapId};
+use verde_engine::{Addr, CallId, Cause, ForkKind, On, Regs, Tid, TrapId};
 use verde_expr::{FrameScope, compile, eval, returned_value};
 use verde_monitor::{Arg, Event};
 use verde_property::{Kind, When};
@@ -190,6 +190,16 @@ impl Debugger {
                 self.unplaced(irv, tid, Kind::Thread, Owned::Int(status.into()), |s| {
                     s.name == "exit"
                 });
+            }
+            Cause::Fork {
+                kind: ForkKind::Fork,
+                followed: false,
+                ..
+            } => {
+                let text = "forked children run unchecked";
+                if irv.once(text) {
+                    irv.output.print(&mut self.out, "verde", text);
+                }
             }
             _ => {}
         }

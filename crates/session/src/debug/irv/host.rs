@@ -185,7 +185,11 @@ impl Observer for Watcher<'_, '_> {
     }
 
     fn printed(&mut self, line: &str) {
-        self.0.borrow_mut().desk.print(line);
+        let desk = &mut self.0.borrow_mut().desk;
+        // What remains of this event belongs to an abandoned future.
+        if desk.latch.restore.is_none() {
+            desk.print(line);
+        }
     }
 
     fn stop_requested(&mut self) {
@@ -217,9 +221,7 @@ impl Context<'_> {
 impl Desk<'_> {
     /// A line that code printed.
     pub fn print(&mut self, line: &str) {
-        if self.latch.restore.is_none() {
-            self.output.print(&mut self.debugger.out, self.name, line);
-        }
+        self.output.print(&mut self.debugger.out, self.name, line);
     }
 
     pub fn print_all(&mut self, text: &str) {

@@ -6,7 +6,7 @@ use super::host::{current_states, env_object};
 use super::{Fallen, Irv};
 use crate::board::Filter;
 use crate::json::{Json, Object};
-use crate::rows::history_rows;
+use crate::rows::{final_slices, history_rows};
 use verde_monitor::{Monitor, Slices, SlotRef};
 use verde_property::{Property, StateId};
 use verde_pyhost::PythonHost;
@@ -38,11 +38,10 @@ impl Debugger {
                 _ => "running",
             };
             lines.push(format!(
-                "{mark} {}  {}  {what}  {}  {} slices: {}",
+                "{mark} {}  {}  {what}  {}  {}",
                 one.name,
                 m.property().source.name,
                 slices.verdict().word(),
-                slices.live().max(1),
                 counts(m)
             ));
             lines.push(format!(
@@ -301,16 +300,18 @@ fn read_state(text: &str) -> Result<(&str, bool, &str, usize)> {
     Ok((property.trim(), equal, state, text.len() - end.len()))
 }
 
-/// `2 in ready, 1 in sink`.
+/// `3 slices: 2 in ready, 1 in sink`; the root is one only where there are no others.
 fn counts(m: &Monitor) -> String {
-    let states = m.property().states.iter().enumerate();
-    let parts: Vec<String> = states
-        .filter_map(|(i, s)| {
-            let n = m.slices().in_state(StateId(i as u16));
-            (n > 0).then(|| format!("{n} in {}", s.name))
-        })
-        .collect();
-    parts.join(", ")
+    let slices = final_slices(m);
+    let states = slices.by_state.0.iter();
+    let parts: Vec<String> = states.map(|(state, n)| format!("{n} in {state}")).collect();
+    match (m.property().is_sliced(), slices.total) {
+        (false, 0) => "ended".to_owned(),
+        (false, _) => parts.join(", "),
+        (true, 0) => "no slices".to_owned(),
+        (true, 1) => format!("1 slice: {}", parts.join(", ")),
+        (true, n) => format!("{n} slices: {}", parts.join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -118,14 +118,13 @@ impl Debugger {
         let (Some(irv), Some(live)) = (&mut self.irv, &mut self.live) else {
             return;
         };
-        let program = self.images.program();
-        if program.interpreter().is_none() {
-            return;
-        }
-        let Some(bias) = self.images.bias(program) else {
+        let Some(program) = self.images.loaded().first() else {
             return;
         };
-        let on = On::Exec(Addr(program.entry().at(bias)));
+        if program.module.interpreter().is_none() {
+            return;
+        }
+        let on = On::Exec(Addr(program.module.entry().at(program.bias)));
         if let Ok(id) = live.process.insert(Trap::new(on, Owner::Monitor)) {
             irv.start = Some(id);
             irv.loading = true;
@@ -158,7 +157,7 @@ impl Debugger {
         irv.indirect = false;
         self.tell(irv, notes);
         self.say_complaints(irv);
-        irv.refused |= irv.unfit;
+        irv.refused |= irv.unfit && !irv.replaced;
     }
 
     /// Binds every event to what is loaded now and sets the wanted traps.
@@ -167,6 +166,10 @@ impl Debugger {
             return;
         };
         let mut notes = Vec::new();
+        if let Some(live) = &mut self.live {
+            // Children are not followed, which is said.
+            live.process.options.report_forks |= !irv.is_empty();
+        }
         irv.unbind_globals(&mut self.live);
         for index in 0..irv.alphabet.sources.len() {
             if irv.alphabet.sources[index].users.is_empty() {
@@ -180,7 +183,7 @@ impl Debugger {
         }
         self.tell(&mut irv, notes);
         // Unattended, a program is not begun that its properties cannot judge.
-        irv.refused |= irv.unfit && irv.loading;
+        irv.refused |= irv.unfit && irv.loading && !irv.replaced;
         self.instrument(&mut irv, None);
         self.say_complaints(&mut irv);
         self.irv = Some(irv);

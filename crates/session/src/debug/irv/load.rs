@@ -1,6 +1,7 @@
 //! Loading properties, functions files and scenarios into a session.
 
 use super::super::Debugger;
+use super::super::failure::failure;
 use super::host::{Context, Desk, Host, Watcher, env_object, state_text};
 use super::react::Running;
 use super::{Choices, Irv, Known, MonitorId, One, Output, Switches, Tally};
@@ -282,27 +283,62 @@ impl Debugger {
             return Ok(());
         };
         if irv.used {
-            for index in 0..irv.ones.len() {
-                let Some(old) = irv.ones[index].monitor.take() else {
-                    continue;
-                };
-                let property = old.property().clone();
-                old.discard(&mut irv.python);
-                irv.python.forget(property.uid);
-                if let Err(e) = self.start_monitor(&mut irv, index, property) {
-                    self.irv = Some(irv);
-                    return super::super::failure::failure(e.to_string());
-                }
+            if let Err(e) = self.begin_again(&mut irv) {
+                self.irv = Some(irv);
+                return failure(e.to_string());
             }
             irv.n = 0;
             irv.relevant = 0;
             irv.stacks.clear();
-            irv.moved = None;
-            irv.fallen.clear();
         }
         irv.used = true;
+        irv.replaced = false;
         irv.started = std::time::Instant::now();
         self.irv = Some(irv);
+        Ok(())
+    }
+
+    /// Every monitor is in its first state again.
+    fn begin_again(&mut self, irv: &mut Irv) -> Result<(), LoadFailure> {
+        irv.moved = None;
+        irv.fallen.clear();
+        for index in 0..irv.ones.len() {
+            let Some(old) = irv.ones[index].monitor.take() else {
+                continue;
+            };
+            let property = old.property().clone();
+            old.discard(&mut irv.python);
+            irv.python.forget(property.uid);
+            self.start_monitor(irv, index, property)?;
+        }
+        Ok(())
+    }
+
+    /// The program was replaced by exec: what the slices were about is gone, and another program
+    /// begins. What was found stays found.
+    pub(in super::super) fn monitors_see_exec(&mut self) -> super::super::failure::Result<()> {
+        self.monitors_lose_traps();
+        let Some(mut irv) = self.irv.take() else {
+            return Ok(());
+        };
+        if irv.relevant > 0 {
+            let text = "the program was replaced by exec: the monitors begin anew";
+            irv.output.print(&mut self.out, "verde", text);
+        }
+        let kept: Vec<_> = irv.ones.iter().map(|o| (o.tally, o.dropped)).collect();
+        let begun = self.begin_again(&mut irv);
+        for (one, (tally, dropped)) in irv.ones.iter_mut().zip(kept) {
+            (one.tally, one.dropped) = (tally, dropped);
+        }
+        irv.replaced = true;
+        self.irv = Some(irv);
+        if let Err(e) = begun {
+            return failure(e.to_string());
+        }
+        if let Some(live) = &self.live {
+            self.images.refresh(&live.process);
+        }
+        self.await_start();
         Ok(())
     }
 }

@@ -209,6 +209,8 @@ pub struct Irv {
     started: Instant,
     /// The program ran with these monitors before.
     used: bool,
+    /// It became another one by exec.
+    replaced: bool,
     latch: Latch,
     /// Events that wait behind a breakpoint of the user's.
     deferred: Vec<(Tid, Cause)>,
@@ -272,6 +274,7 @@ impl Irv {
             relevant: 0,
             started: Instant::now(),
             used: false,
+            replaced: false,
             latch: Latch::default(),
             deferred: Vec::new(),
             values: Vec::new(),

@@ -116,6 +116,10 @@ impl Desk<'_> {
                 self.write(slices, slice, Change::State(StateId(index as u16)));
                 Value::Null
             }
+            "bindings" => match self.slice {
+                Some(slice) => bindings(slices, slice),
+                None => json!({}),
+            },
             "describe" => {
                 let mut lines = Vec::new();
                 for r in slices.iter() {
