@@ -33,6 +33,7 @@ pub enum Item {
     AltStack,
     ClearTid,
     Affinity,
+    Scheduling,
     Name,
     Restart,
     Offsets,

@@ -18,6 +18,7 @@ stream stream
 message one two
 echo 1
 memory shared excluded cleared
+forked 1 1
 timer 0 long
 itimer long
 signal 1 99 1
@@ -123,6 +124,11 @@ fn pending_signals_are_missed() {
 #[test]
 fn shared_memory_is_missed() {
     missed(Item::Shared, "memory");
+}
+
+#[test]
+fn what_forks_do_not_copy_is_missed() {
+    missed(Item::Ranges, "forked");
 }
 
 #[test]
