@@ -89,6 +89,8 @@ pub(crate) struct Program {
     pub namespaced: bool,
     /// It led a process group of its own.
     pub own_group: bool,
+    /// It has a seccomp filter.
+    pub filtered: bool,
 }
 
 impl Snapshot {

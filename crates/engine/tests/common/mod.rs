@@ -200,9 +200,13 @@ pub fn as_user(test: &str) -> bool {
     fs::create_dir(&directory).expect("a directory");
     let open = std::fs::Permissions::from_mode(0o777);
     fs::set_permissions(&directory, open).expect("permissions");
-    // The build directory may be closed to others.
+    // The build directory may be closed to others. Not by ourselves: a process
+    // that another test starts meanwhile would keep the copy open for writing,
+    // and what is being written cannot be run.
     let copy = directory.join("test");
-    fs::copy(std::env::current_exe().expect("this test"), &copy).expect("a copy");
+    let mut cp = Command::new("cp");
+    cp.arg(std::env::current_exe().expect("this test"));
+    assert!(cp.arg(&copy).status().expect("cp").success());
     let output = Command::new("setpriv")
         .args([
             "--reuid=65534",
@@ -220,7 +224,8 @@ pub fn as_user(test: &str) -> bool {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && text.contains("1 passed"),
-        "as a user:\n{text}"
+        "as a user:\n{text}{}",
+        String::from_utf8_lossy(&output.stderr)
     );
     true
 }
