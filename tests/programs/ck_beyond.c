@@ -64,6 +64,8 @@ int main(int argc, char **argv) {
     int file = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
     need(write(file, "0123456789", 10) == 10, "write");
     lseek(file, 4, SEEK_SET);
+    int nameless = memfd_create("nameless", 0);
+    need(write(nameless, "memfd", 5) == 5, "memfd");
     int pipes[2], stream[2], messages[2];
     need(!pipe2(pipes, O_NONBLOCK), "pipe");
     need(write(pipes[1], "hello", 5) == 5, "write");
@@ -106,6 +108,9 @@ int main(int argc, char **argv) {
     hold();
 
     printf("offset %ld\n", (long)lseek(file, 0, SEEK_CUR));
+    memset(buffer, 0, sizeof buffer);
+    need(pread(nameless, buffer, sizeof buffer, 0) >= 0, "memfd");
+    printf("nameless %s\n", buffer);
     printf("pipe %s\n", take(pipes[0], buffer, sizeof buffer));
     int ready = epoll_wait(epoll, &got, 1, 0);
     printf("epoll %d %d\n", ready, ready == 1 ? (int)got.data.u64 : 0);
@@ -140,6 +145,7 @@ int main(int argc, char **argv) {
     printf("%d\n", sigtimedwait(&one, &info, &zero) == SIGUSR2);
     fflush(stdout);
 
+    need(pwrite(nameless, "changed!", 8, 0) == 8, "memfd");
     lseek(file, 9, SEEK_SET);
     send(stream[0], "later", 5, 0);
     timerfd_settime(timer, 0, &near, 0);

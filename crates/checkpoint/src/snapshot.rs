@@ -37,6 +37,7 @@ pub enum Item {
     Name,
     Restart,
     Offsets,
+    Nameless,
     Pipes,
     Pairs,
     Counters,
