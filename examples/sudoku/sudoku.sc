@@ -1,5 +1,5 @@
 # Keeps the last good state. When a digit clashes, goes back to it and watches
-# the cell that is about to be written.
+# all cells; each write to one is a stop, with a checkpoint to come back to.
 initialization { last = None }
 on entering accepting state { last = checkpoint() }
 on entering non-accepting state {
@@ -9,4 +9,7 @@ on entering non-accepting state {
         restore_checkpoint(c)
         for i in range(81): set_watchpoint("puzzle.cells[%d]" % i, "w")
 }
-on watchpoint { stop() }
+on watchpoint {
+    checkpoint()
+    stop()
+}

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,7 +37,7 @@ static const char *take(int fd, char *buffer, size_t size) {
     return got < 0 ? "nothing" : buffer;
 }
 
-static const char *left(struct timespec t) { return t.tv_sec > 20 ? "long" : "short"; }
+static const char *left(struct timespec t) { return t.tv_sec > 2000 ? "long" : "short"; }
 
 static char *map(int flags) {
     char *at = mmap(0, 4096, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
@@ -44,17 +45,33 @@ static char *map(int flags) {
     return at;
 }
 
+/* Whether a child lacks the memory, or what was in it. */
+static int forked(char *memory, int lacks) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        unsigned char there;
+        int missing = mincore(memory, 4096, &there) != 0;
+        _exit(lacks ? missing : !missing && !*memory);
+    }
+    int status = 0;
+    need(waitpid(child, &status, 0) == child, "waitpid");
+    return WEXITSTATUS(status);
+}
+
 int main(int argc, char **argv) {
     char buffer[256];
     int file = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
     need(write(file, "0123456789", 10) == 10, "write");
     lseek(file, 4, SEEK_SET);
+    int nameless = memfd_create("nameless", 0);
+    need(write(nameless, "memfd", 5) == 5, "memfd");
     int pipes[2], stream[2], messages[2];
     need(!pipe2(pipes, O_NONBLOCK), "pipe");
     need(write(pipes[1], "hello", 5) == 5, "write");
     int event = eventfd(7, EFD_NONBLOCK);
     int timer = timerfd_create(CLOCK_MONOTONIC, 0);
-    struct itimerspec far = {{40, 0}, {50, 0}}, near = {{0, 0}, {10, 0}}, now;
+    struct itimerspec far = {{4000, 0}, {5000, 0}}, near = {{0, 0}, {10, 0}}, now;
     timerfd_settime(timer, 0, &far, 0);
     need(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, stream), "socketpair");
     need(send(stream[0], "stream", 6, 0) == 6, "send");
@@ -78,7 +95,7 @@ int main(int argc, char **argv) {
     timer_create(CLOCK_MONOTONIC, &tell, &second);
     timer_settime(second, 0, &far, 0);
     timer_delete(first);
-    struct itimerval alarm_far = {{0, 0}, {60, 0}}, none = {{0, 0}, {0, 0}}, alarm_now;
+    struct itimerval alarm_far = {{0, 0}, {6000, 0}}, none = {{0, 0}, {0, 0}}, alarm_now;
     setitimer(ITIMER_REAL, &alarm_far, 0);
     sigset_t block;
     sigemptyset(&block);
@@ -91,6 +108,9 @@ int main(int argc, char **argv) {
     hold();
 
     printf("offset %ld\n", (long)lseek(file, 0, SEEK_CUR));
+    memset(buffer, 0, sizeof buffer);
+    need(pread(nameless, buffer, sizeof buffer, 0) >= 0, "memfd");
+    printf("nameless %s\n", buffer);
     printf("pipe %s\n", take(pipes[0], buffer, sizeof buffer));
     int ready = epoll_wait(epoll, &got, 1, 0);
     printf("epoll %d %d\n", ready, ready == 1 ? (int)got.data.u64 : 0);
@@ -106,11 +126,12 @@ int main(int argc, char **argv) {
     tcgetattr(terminal, &modes);
     printf("echo %d\n", (modes.c_lflag & ECHO) != 0);
     printf("memory %s %s %s\n", shared, excluded, cleared);
+    printf("forked %d %d\n", forked(excluded, 1), forked(cleared, 0));
     memset(&now, 0, sizeof now);
     printf("timer %d ", timer_gettime(second, &now));
     printf("%s\n", left(now.it_value));
     getitimer(ITIMER_REAL, &alarm_now);
-    printf("itimer %s\n", alarm_now.it_value.tv_sec > 20 ? "long" : "short");
+    printf("itimer %s\n", alarm_now.it_value.tv_sec > 2000 ? "long" : "short");
     struct timespec zero = {0, 0};
     siginfo_t info;
     memset(&info, 0, sizeof info);
@@ -124,6 +145,7 @@ int main(int argc, char **argv) {
     printf("%d\n", sigtimedwait(&one, &info, &zero) == SIGUSR2);
     fflush(stdout);
 
+    need(pwrite(nameless, "changed!", 8, 0) == 8, "memfd");
     lseek(file, 9, SEEK_SET);
     send(stream[0], "later", 5, 0);
     timerfd_settime(timer, 0, &near, 0);

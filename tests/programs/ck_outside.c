@@ -1,18 +1,37 @@
 /* ck_outside KIND: has something that no checkpoint brings back: socket,
-   child, lock, ring (io_uring). */
+   child, lock, ring (io_uring); or is in a narrow place: filter (seccomp, for
+   clone3), memory (no more of it), processes (no more of them). */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 __attribute__((noinline)) void hold(void) { __asm__ volatile(""); }
+
+/* Kills the process that uses the call. */
+static void filter(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {4, code};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        exit(77);
+}
 
 int main(int argc, char **argv) {
     char settings[256] = {0};
@@ -29,6 +48,13 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(argv[1], "ring"))
         ring = syscall(SYS_io_uring_setup, 8, settings);
+    struct rlimit none = {1, 1};
+    if (!strcmp(argv[1], "memory"))
+        setrlimit(RLIMIT_AS, &none);
+    if (!strcmp(argv[1], "processes"))
+        setrlimit(RLIMIT_NPROC, &none);
+    if (!strcmp(argv[1], "filter"))
+        filter();
     if (ring < 0)
         return 77;
     hold();

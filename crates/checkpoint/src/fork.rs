@@ -28,7 +28,7 @@ pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Tid> {
     let mut flags = n::CLONE_PARENT;
     if leader.namespaced {
         // The kernel's event tells the id by which we know the child.
-        ptrace::set_fate(leader.remote.tid(), IfTracerDies::Kill)?;
+        ptrace::suspend_seccomp(leader.remote.tid(), IfTracerDies::Kill, leader.filtered)?;
     } else {
         flags |= n::CLONE_PTRACE | n::CLONE_UNTRACED;
     }
@@ -72,11 +72,11 @@ pub(crate) struct Frozen {
 
 impl Frozen {
     /// Takes over a process from [`fork`]. `program`: the process it is a
-    /// copy of.
-    pub fn new(pid: Tid, program: Tid) -> Result<Frozen> {
+    /// copy of; `filtered`: with a seccomp filter, which stays off.
+    pub fn new(pid: Tid, program: Tid, filtered: bool) -> Result<Frozen> {
         let handle = PidFd::open(pid)?;
         let frozen = Frozen { pid, handle };
-        ptrace::only_kill(pid)?;
+        ptrace::only_kill(pid, filtered)?;
         if task::group(program)? == program {
             // As a member of the group it would keep the number in use that
             // its successor needs. Not possible for a session of its own,
@@ -98,7 +98,7 @@ impl Frozen {
 impl Drop for Frozen {
     fn drop(&mut self) {
         // Its end is all that may be reported: nobody answers an exit event.
-        let quiet = ptrace::only_kill(self.pid);
+        let quiet = ptrace::only_kill(self.pid, false);
         if let Err(error) = quiet.and(self.handle.kill()) {
             tracing::debug!(pid = %self.pid, %error, "a frozen process was gone already");
         }

@@ -1,6 +1,7 @@
 //! The first thread of a process, borrowed for system calls.
 
 use crate::Result;
+use crate::snapshot::Program;
 use verde_engine::{Addr, Scratch, Tid};
 use verde_sys::memory::Memory;
 use verde_sys::remote::Remote;
@@ -12,6 +13,8 @@ pub(crate) struct Leader {
     pub scratch: Scratch,
     /// The process calls its tasks by other ids than we do.
     pub namespaced: bool,
+    /// A seccomp filter is off meanwhile.
+    pub filtered: bool,
 }
 
 impl Leader {
@@ -20,13 +23,14 @@ impl Leader {
         pid: Tid,
         instruction: Addr,
         scratch: Scratch,
-        namespaced: bool,
+        program: &Program,
     ) -> Result<Leader> {
         Ok(Leader {
             remote: Remote::begin(pid, instruction)?,
             memory: Memory::open(pid)?,
             scratch,
-            namespaced,
+            namespaced: program.namespaced,
+            filtered: program.filtered,
         })
     }
 

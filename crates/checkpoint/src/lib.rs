@@ -15,6 +15,7 @@
 
 mod descriptors;
 mod error;
+mod filter;
 mod fork;
 mod layers;
 mod leader;

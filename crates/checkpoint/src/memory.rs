@@ -33,7 +33,7 @@ const CLEARED: (u64, u64) = (n::MADV_KEEPONFORK as u64, n::MADV_WIPEONFORK as u6
 /// Forks a process with all its memory. The copy is complete; the ranges tell
 /// what its own copies must have changed.
 pub(crate) fn fork_all(leader: &mut Leader, pid: Tid) -> Result<(Frozen, Vec<Range>)> {
-    let plain = Frozen::new(fork(leader, Copy::default())?, pid)?;
+    let plain = Frozen::new(fork(leader, Copy::default())?, pid, leader.filtered)?;
     let ranges = uncopied(leader, pid, plain.pid)?;
     if ranges.is_empty() {
         return Ok((plain, ranges));
@@ -46,7 +46,8 @@ pub(crate) fn fork_all(leader: &mut Leader, pid: Tid) -> Result<(Frozen, Vec<Ran
             forkable.push(range);
         }
     }
-    let copy = fork(leader, Copy::default()).and_then(|copy| Frozen::new(copy, pid));
+    let copy =
+        fork(leader, Copy::default()).and_then(|copy| Frozen::new(copy, pid, leader.filtered));
     for range in &forkable {
         advise(leader, range, range.advice.1)?;
     }

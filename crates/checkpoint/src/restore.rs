@@ -1,9 +1,10 @@
 //! Restoring a snapshot.
 
+use crate::filter::{self, Suspended};
 use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
 use crate::memory;
-use crate::snapshot::{Item, Items, Snapshot};
+use crate::snapshot::{Item, Items, Program, Snapshot};
 use crate::threads::ThreadState;
 use crate::{Error, Result, Warning};
 use std::time::{Duration, Instant};
@@ -110,14 +111,23 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     let scratch = world.scratch(ThreadEntry::SIZE).ok()?;
     let pid = world.pid();
     let instruction = world.syscall_instruction().ok()?;
-    let namespaced = world.has_namespace();
-    let mut leader = Leader::borrow(pid, instruction, scratch, namespaced).ok()?;
+    // Its filter might object, and it is only for speed.
+    if filter::is_filtered(pid, &world.threads()).unwrap_or(true) {
+        return None;
+    }
+    let program = Program {
+        pid,
+        namespaced: world.has_namespace(),
+        own_group: false,
+        filtered: false,
+    };
+    let mut leader = Leader::borrow(pid, instruction, scratch, &program).ok()?;
     let copy = Copy {
         share_memory: true,
         ..Copy::default()
     };
     let holder = fork(&mut leader, copy).ok()?;
-    let holder = Frozen::new(holder, pid).ok()?;
+    let holder = Frozen::new(holder, pid, false).ok()?;
     drop(leader);
     world.keep();
     Some(holder)
@@ -137,11 +147,16 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
         snapshot,
         without,
     };
+    let filtered = snapshot.program.filtered;
     let tids = copy.threads(leader, instruction, &mut warnings)?;
+    let open = filtered
+        .then(|| Suspended::new(tids.iter().map(|(_, now)| *now).collect()))
+        .transpose()?;
     if copy.patch_ids(&tids)? {
         warnings.push(Warning::NewIds);
     }
     copy.beyond(&tids, instruction, &mut warnings)?;
+    drop(open);
     let change = process.succeed(&snapshot.knowledge, &tids)?;
     if !change.lost.is_empty() {
         warnings.push(Warning::LostTraps(change.lost.len()));
@@ -167,8 +182,8 @@ fn revive(
     without: &Items,
 ) -> Result<Tid> {
     let frozen = snapshot.frozen.pid;
-    let namespaced = snapshot.program.namespaced;
-    let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch, namespaced)?;
+    let program = &snapshot.program;
+    let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch, program)?;
     let clear_tid = match without.contains(Item::ClearTid) {
         true => 0,
         false => leader.clear_tid,
@@ -184,7 +199,8 @@ fn revive(
         result = fork(&mut frozen, copy);
     }
     let pid = result?;
-    ptrace::set_fate(pid, IfTracerDies::Kill)?;
+    // Its threads inherit that, too.
+    ptrace::suspend_seccomp(pid, IfTracerDies::Kill, program.filtered)?;
     if snapshot.program.own_group {
         task::set_group(pid, None)?;
     }
@@ -327,8 +343,8 @@ impl Revived<'_> {
                 .find(|(t, _)| *t == then)
                 .map_or(then, |(_, now)| *now)
         };
-        let namespaced = self.snapshot.program.namespaced;
-        let borrow = || Leader::borrow(self.pid, instruction, scratch, namespaced);
+        let program = &self.snapshot.program;
+        let borrow = || Leader::borrow(self.pid, instruction, scratch, program);
         let mut leader = None;
         if let Some(files) = &beyond.files {
             files.restore(self.pid, &mut leader, borrow, self.without, warnings)?;
@@ -346,10 +362,11 @@ impl Revived<'_> {
             beyond.timers.restore(leader, self.without, inner)?;
         }
         drop(leader);
+        let borrow_thread = |tid: Tid| Leader::borrow(tid, instruction, scratch, program);
         beyond.shared.restore(&self.memory, self.without)?;
         beyond
             .pending
-            .restore(self.pid, now, instruction, scratch, self.without)
+            .restore(self.pid, now, borrow_thread, self.without)
     }
 
     /// Threads know their ids; the C library keeps them where the kernel

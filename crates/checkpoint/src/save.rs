@@ -1,12 +1,13 @@
 //! Taking a snapshot.
 
 use crate::descriptors::Descriptors;
+use crate::filter::Suspended;
 use crate::leader::Leader;
 use crate::memory::{self, Shared};
 use crate::signals::Pending;
 use crate::snapshot::{Beyond, Options, Program, Snapshot};
 use crate::timers::Timers;
-use crate::{Error, Result, Warning, threads};
+use crate::{Error, Result, Warning, filter, threads};
 use std::time::Instant;
 use verde_engine::{Process, StopGuard};
 use verde_sys::memory::Memory;
@@ -32,11 +33,18 @@ fn take_stopped(
     start: Instant,
 ) -> Result<(Snapshot, Vec<Warning>)> {
     world.calm()?;
-    let count = world.threads().len() as u64;
+    let tids = world.threads();
+    let count = tids.len() as u64;
+    let pid = world.pid();
+    let filtered = filter::is_filtered(pid, &tids)?;
+    if filtered {
+        // Whether that can be done, before anything is.
+        drop(Suspended::new(tids.clone())?);
+    }
     const _: () = assert!(ThreadEntry::SIZE >= SaveEntry::SIZE);
     let scratch = world.scratch((count + 1) * ThreadEntry::SIZE)?;
     let instruction = world.syscall_instruction()?;
-    let pid = world.pid();
+    let open = filtered.then(|| Suspended::new(tids)).transpose()?;
     let knowledge = world.knowledge();
     let mut warnings = Vec::new();
     let pending = Pending::save(world)?;
@@ -46,6 +54,7 @@ fn take_stopped(
         memory: Memory::open(pid)?,
         scratch,
         namespaced: world.has_namespace(),
+        filtered,
     };
     let timers = Timers::save(pid, &mut leader)?;
     let shared = Shared::save(pid, &leader.memory, &mut warnings)?;
@@ -56,16 +65,18 @@ fn take_stopped(
     }
     let files = options.layers.as_ref().map(|l| l.save(pid)).transpose()?;
     let (frozen, ranges) = memory::fork_all(&mut leader, pid)?;
-    let namespaced = leader.namespaced;
     drop(leader);
-    descriptors.release(|| Leader::borrow(frozen.pid, instruction, scratch, namespaced))?;
+    drop(open);
+    let program = Program {
+        pid,
+        namespaced: world.has_namespace(),
+        own_group: task::group(pid)? == pid,
+        filtered,
+    };
+    descriptors.release(|| Leader::borrow(frozen.pid, instruction, scratch, &program))?;
     let snapshot = Snapshot {
         frozen,
-        program: Program {
-            pid,
-            namespaced: world.has_namespace(),
-            own_group: task::group(pid)? == pid,
-        },
+        program,
         threads,
         knowledge,
         beyond: Beyond {
@@ -104,6 +115,8 @@ fn translate(world: &mut StopGuard<'_>, error: Error) -> Error {
         Error::Engine(verde_engine::Error::Running(_) | verde_engine::Error::NoThread(_)) => {
             Error::Ended
         }
+        Error::Remote(RemoteError::Refused(e))
+        | Error::Engine(verde_engine::Error::Remote(RemoteError::Refused(e))) => Error::Refused(e),
         other => other,
     }
 }

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
-use verde_engine::{Addr, Process, Scratch, SigInfo, Tid};
+use verde_engine::{Process, SigInfo, Tid};
 use verde_sys::number as n;
 use verde_sys::ptrace;
 
@@ -34,15 +34,14 @@ impl Pending {
         &self,
         pid: Tid,
         now: impl Fn(Tid) -> Tid,
-        instruction: Addr,
-        scratch: Scratch,
+        borrow: impl Fn(Tid) -> Result<Leader>,
         without: &Items,
     ) -> Result<()> {
         if without.contains(Item::Signals) {
             return Ok(());
         }
         if !self.process.is_empty() {
-            let mut leader = Leader::borrow(pid, instruction, scratch, false)?;
+            let mut leader = borrow(pid)?;
             let inner = leader.call("getpid", n::SYS_getpid, &[])?;
             for info in &self.process {
                 let at = leader.place(0, info.bytes())?;
@@ -51,7 +50,7 @@ impl Pending {
             }
         }
         for (tid, pending) in &self.threads {
-            let mut thread = Leader::borrow(now(*tid), instruction, scratch, false)?;
+            let mut thread = borrow(now(*tid))?;
             let group = thread.call("getpid", n::SYS_getpid, &[])?;
             let inner = thread.call("gettid", n::SYS_gettid, &[])?;
             for info in pending {

@@ -33,9 +33,11 @@ pub enum Item {
     AltStack,
     ClearTid,
     Affinity,
+    Scheduling,
     Name,
     Restart,
     Offsets,
+    Nameless,
     Pipes,
     Pairs,
     Counters,
@@ -88,6 +90,8 @@ pub(crate) struct Program {
     pub namespaced: bool,
     /// It led a process group of its own.
     pub own_group: bool,
+    /// It has a seccomp filter.
+    pub filtered: bool,
 }
 
 impl Snapshot {

@@ -165,7 +165,8 @@ impl ThreadState {
             complete &= affinity.apply(tid).is_ok();
         }
         // Inherited from the first thread, and usually the same.
-        if self.scheduling != like.scheduling
+        if !without.contains(Item::Scheduling)
+            && self.scheduling != like.scheduling
             && let Some(scheduling) = &self.scheduling
         {
             complete &= scheduling.apply(tid).is_ok();

@@ -4,7 +4,7 @@
 #[path = "../../engine/tests/common/mod.rs"]
 mod common;
 
-use common::{compile, exec, next, run_out, transparent};
+use common::{as_user, compile, exec, next, run_out, transparent};
 use std::time::Duration;
 use verde_checkpoint::{Error, Options, Snapshot, Warning};
 use verde_engine::{End, Launch, Process, Tid};
@@ -86,6 +86,48 @@ fn io_uring_is_refused() {
         let error = saved.expect_err("refused");
         assert!(error.to_string().contains("io_uring"), "{error}");
     }
+}
+
+#[test]
+fn no_memory_is_a_clear_error() {
+    let error = outside("memory").expect("it runs").expect_err("refused");
+    assert!(matches!(error, Error::Refused(_)), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("Cannot allocate memory"), "{text}");
+    assert!(text.contains("the program is unharmed"), "{text}");
+}
+
+#[test]
+fn no_more_processes_is_a_clear_error() {
+    // Root may have as many as it likes.
+    if !as_user("no_more_processes_is_a_clear_error") {
+        let error = outside("processes").expect("it runs").expect_err("refused");
+        assert!(matches!(error, Error::Refused(_)), "{error}");
+    }
+}
+
+#[test]
+fn a_filter_is_refused_if_it_cannot_be_passed() {
+    if !as_user("a_filter_is_refused_if_it_cannot_be_passed") {
+        let error = outside("filter").expect("it runs").expect_err("refused");
+        assert!(error.to_string().contains("seccomp"), "{error}");
+        return;
+    }
+    let program = compile("ck_outside.c", &["-O1"]);
+    let (mut process, _) = program.launch_with(&["filter"], transparent());
+    let hold = program.address(&process, "hold");
+    exec(&mut process, hold);
+    process.resume_all().expect("resumed");
+    next(&mut process);
+    let pid = process.pid();
+    let filters = || verde_sys::procfs::seccomp(pid, pid).expect("a process");
+    let before = filters();
+    let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    for _ in 0..2 {
+        snapshot.restore(&mut process, None).expect("restored");
+        assert_eq!(filters(), before);
+    }
+    assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
 }
 
 #[test]

@@ -60,6 +60,11 @@ fn affinity_is_missed() {
 }
 
 #[test]
+fn priorities_are_missed() {
+    assert!(state_after(&[Item::Scheduling]).contains("priority"));
+}
+
+#[test]
 fn names_are_missed() {
     assert!(state_after(&[Item::Name]).contains("name"));
 }

@@ -160,7 +160,7 @@ impl Process {
         }
         for tid in &tids {
             // Without the stops of the dying.
-            unless_gone(ptrace::only_kill(*tid))?;
+            unless_gone(ptrace::only_kill(*tid, false))?;
         }
         unless_gone(signals::send(self.pid, number::SIGKILL))?;
         for tid in tids.into_iter().filter(|t| *t != self.pid) {

@@ -261,6 +261,15 @@ pub fn proportional_size(pid: Tid) -> Result<u64> {
     Ok(number.unwrap_or(0) * 1024)
 }
 
+/// The seccomp mode of a thread and how many filters it has, as text; two
+/// threads with the same have the same filters.
+pub fn seccomp(pid: Tid, tid: Tid) -> Option<(String, String)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+    let field = |name: &str| text.lines().find_map(|l| l.strip_prefix(name));
+    let value = |name: &str| field(name).map_or_else(String::new, |v| v.trim().to_owned());
+    Some((value("Seccomp:"), value("Seccomp_filters:")))
+}
+
 /// The id of a thread in the innermost PID namespace it is in.
 pub fn inner_id(pid: Tid, tid: Tid) -> Option<Tid> {
     let ids = status_field(pid, tid, "NSpid")?;

@@ -56,35 +56,28 @@ pub fn seize(tid: Tid, fate: IfTracerDies) -> Result<()> {
     request("PTRACE_SEIZE", libc::PTRACE_SEIZE, tid, 0, options(fate)).map(drop)
 }
 
-/// Changes what happens to the task when the tracer dies.
-pub fn set_fate(tid: Tid, fate: IfTracerDies) -> Result<()> {
-    request(
-        "PTRACE_SETOPTIONS",
-        libc::PTRACE_SETOPTIONS,
-        tid,
-        0,
-        options(fate),
-    )
-    .map(drop)
-}
-
 /// Reports nothing about the task any more but its end; it dies with the
-/// tracer.
-pub fn only_kill(tid: Tid) -> Result<()> {
+/// tracer. `suspend`: its seccomp filter is off as long as it is traced.
+pub fn only_kill(tid: Tid, suspend: bool) -> Result<()> {
     request(
         "PTRACE_SETOPTIONS",
         libc::PTRACE_SETOPTIONS,
         tid,
         0,
-        libc::PTRACE_O_EXITKILL as usize,
+        libc::PTRACE_O_EXITKILL as usize | suspended(suspend),
     )
     .map(drop)
 }
 
-/// Lets injected system calls pass a seccomp filter (needs CAP_SYS_ADMIN).
+fn suspended(suspend: bool) -> usize {
+    const SUSPEND_SECCOMP: usize = 1 << 21;
+    if suspend { SUSPEND_SECCOMP } else { 0 }
+}
+
+/// Sets what happens to the task when the tracer dies, and lets injected system
+/// calls pass a seccomp filter (needs CAP_SYS_ADMIN).
 pub fn suspend_seccomp(tid: Tid, fate: IfTracerDies, suspend: bool) -> Result<()> {
-    const SUSPEND: usize = 1 << 21;
-    let data = options(fate) | if suspend { SUSPEND } else { 0 };
+    let data = options(fate) | suspended(suspend);
     request(
         "PTRACE_O_SUSPEND_SECCOMP",
         libc::PTRACE_SETOPTIONS,

@@ -47,7 +47,17 @@ fn a_mutant_of_the_sudoku_clashes() -> Fallible {
     let (output, rows) = mutant.check(&monitors, &[])?;
     assert_eq!(output.status.code(), Some(100));
     assert_eq!(rows.last().ok_or("no rows")?["events"], 96);
-    let text = mutant.debug(&monitors, "sudoku/sudoku.sc", &["run", "print cell"])?;
+    let commands = [
+        "run",
+        "continue",
+        "info checkpoints",
+        "restart 96",
+        "print cell",
+    ];
+    let text = mutant.debug(&monitors, "sudoku/sudoku.sc", &commands)?;
+    // One for each write that was watched.
+    assert!(text.contains("\n97  process"), "{text}");
+    assert!(!text.contains("\n98  process"), "{text}");
     assert!(text.contains("Checkpoint 95: process"), "{text}");
     assert!(text.contains("restored in"), "{text}");
     assert!(text.ends_with("$1 = 3\n"), "{text}");

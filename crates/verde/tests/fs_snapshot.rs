@@ -248,13 +248,13 @@ fn an_ordinary_user_needs_a_namespace() -> Fallible {
     let lab = Lab::new()?;
     // The build directory may be closed to others.
     let verde = lab.layers.with_file_name("verde");
-    // By another process: one that a test beside this one starts would hold the
-    // file open that is written, and it could not be executed.
-    let copied = Command::new("cp")
-        .arg(env!("CARGO_BIN_EXE_verde"))
-        .arg(&verde)
-        .status()?;
-    assert!(copied.success());
+    let mut cp = Command::new("cp");
+    assert!(
+        cp.arg(env!("CARGO_BIN_EXE_verde"))
+            .arg(&verde)
+            .status()?
+            .success()
+    );
     let everybody = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o777));
     for path in [lab.work.parent().ok_or("a parent")?, &lab.work, &lab.layers] {
         everybody(path)?;

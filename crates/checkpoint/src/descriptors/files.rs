@@ -1,8 +1,10 @@
-//! Offsets of files, and whether files have changed.
+//! Offsets of files, whether files have changed, and the contents of those
+//! without a name, which are nobody else's: memfd, temporary ones.
 
 use crate::snapshot::{Item, Items};
 use crate::{Result, Warning};
 use std::fs;
+use std::io::Write;
 use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 use std::time::SystemTime;
@@ -20,10 +22,19 @@ struct File {
     flags: i32,
     /// When it was last written, if the process can write it.
     written: Option<SystemTime>,
+    /// What is in it, if it has no name.
+    contents: Option<Vec<u8>>,
+}
+
+/// Contents kept with a snapshot, at most.
+const MOST_CONTENTS: u64 = 64 << 20;
+
+fn place(pid: Tid, number: RawFd) -> String {
+    format!("/proc/{pid}/fd/{number}")
 }
 
 fn stat(pid: Tid, number: RawFd) -> Option<fs::Metadata> {
-    fs::metadata(format!("/proc/{pid}/fd/{number}")).ok()
+    fs::metadata(place(pid, number)).ok()
 }
 
 /// The files that this process itself reads and writes as its standard ones.
@@ -34,21 +45,45 @@ fn our_own() -> Vec<(u64, u64)> {
     files.map(|m| (m.dev(), m.ino())).collect()
 }
 
+impl File {
+    /// Gives a file without a name what was in it, if that was kept.
+    fn put_back(&self, pid: Tid) -> Option<()> {
+        let contents = self.contents.as_ref()?;
+        let path = place(pid, self.number);
+        // A sealed one cannot have changed.
+        if fs::read(&path).is_ok_and(|now| now == *contents) {
+            return Some(());
+        }
+        let mut file = fs::OpenOptions::new().write(true).open(&path).ok()?;
+        // Not emptied before: who has mapped it would lose its memory.
+        file.write_all(contents).ok()?;
+        file.set_len(contents.len() as u64).ok()?;
+        file.set_modified(self.written?).ok()
+    }
+}
+
 impl Files {
     pub fn save(pid: Tid, list: &[Descriptor]) -> Files {
         let ours = our_own();
         let paths = list.iter().filter(|d| d.target.starts_with('/'));
+        let mut left = MOST_CONTENTS;
         let files = paths.filter_map(|d| {
             let meta = stat(pid, d.number)?;
             if !meta.is_file() || ours.contains(&(meta.dev(), meta.ino())) {
                 return None;
             }
+            let contents = match meta.nlink() == 0 && d.writes() && meta.len() <= left {
+                true => fs::read(place(pid, d.number)).ok(),
+                false => None,
+            };
+            left -= contents.as_ref().map_or(0, |c| c.len() as u64).min(left);
             Some(File {
                 number: d.number,
                 path: d.target.clone(),
                 offset: d.field("pos")?.parse().ok()?,
                 flags: d.flags(),
                 written: meta.modified().ok().filter(|_| d.writes()),
+                contents,
             })
         });
         Files(files.collect())
@@ -69,6 +104,9 @@ impl Files {
             let fd = handle.descriptor(file.number)?;
             super::set_flags_of(&fd, file.flags)?;
             seek(fd, file.offset)?;
+            if !without.contains(Item::Nameless) && file.put_back(pid).is_some() {
+                continue;
+            }
             let now = stat(pid, file.number).and_then(|m| m.modified().ok());
             if file.written.is_some() && now != file.written && !changed.contains(&file.path) {
                 changed.push(file.path.clone());

@@ -123,15 +123,11 @@ impl Image {
     }
 }
 
-/// Bytes of stored contents for each that shares them.
-pub(super) fn cost(stored: &Rc<Stored>) -> u64 {
-    stored.len / Rc::strong_count(stored) as u64
-}
-
 impl Tree {
     fn cost(&self) -> u64 {
         let costs = self.entries.values().map(|node| match node {
-            Node::File(stored, _) => cost(stored),
+            // Its part of what it shares.
+            Node::File(stored, _) => stored.len / Rc::strong_count(stored) as u64,
             Node::Dir(tree) => tree.cost(),
             _ => 0,
         });

@@ -262,7 +262,7 @@ impl Saved {
 
     /// Bytes kept for this checkpoint, shared ones in part.
     pub fn cost(&self) -> u64 {
-        self.image.cost() + self.open.cost()
+        self.image.cost()
     }
 }
 

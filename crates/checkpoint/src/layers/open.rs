@@ -2,17 +2,13 @@
 //! directory. A copy of the process shares them, so they are the right ones
 //! unless their file was deleted or replaced since: then they are opened again.
 
-use super::image::{Stored, cost};
-use super::{Layers, at, copy};
+use super::{Layers, at};
 use crate::leader::Leader;
 use crate::{Error, Result, Warning};
 use std::fs;
 use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
-use std::time::SystemTime;
 use verde_engine::Tid;
 use verde_sys::descriptors::{self, Descriptor};
 use verde_sys::number as n;
@@ -31,8 +27,6 @@ struct Open {
     number: RawFd,
     target: PathBuf,
     flags: i32,
-    /// Contents and time, of a file that had no name any more.
-    nameless: Option<(Rc<Stored>, SystemTime)>,
 }
 
 const AT_FDCWD: u64 = -100i64 as u64;
@@ -52,22 +46,10 @@ impl OpenFiles {
         for descriptor in descriptors::of_process(pid)?.iter().filter(of_layer) {
             let number = descriptor.number;
             let place = PathBuf::from(format!("/proc/{pid}/fd/{number}"));
-            let it = fs::metadata(&place).map_err(at(&place))?;
-            let nameless = match it.is_file() && it.nlink() == 0 {
-                true => {
-                    let contents = layers.store(&place, 0, false);
-                    Some((
-                        contents.map_err(at(&place))?,
-                        it.modified().map_err(at(&place))?,
-                    ))
-                }
-                false => None,
-            };
             files.push(Open {
                 number,
                 target: fs::read_link(&place).map_err(at(&place))?,
                 flags: descriptor.flags(),
-                nameless,
             });
         }
         let maps = procfs::maps(pid)?.into_iter();
@@ -87,11 +69,6 @@ impl OpenFiles {
             .any(|m| m.write && Path::new(&m.name) == path)
     }
 
-    pub fn cost(&self) -> u64 {
-        let kept = self.files.iter().flat_map(|f| &f.nameless);
-        kept.map(|(contents, _)| cost(contents)).sum()
-    }
-
     /// Opens again what a copy of the process has open, where that is another
     /// file now.
     pub fn restore(
@@ -104,14 +81,7 @@ impl OpenFiles {
         let mut lost = Vec::new();
         let mut again: Vec<&Open> = Vec::new();
         for file in &self.files {
-            if let Some((contents, written)) = &file.nameless {
-                let place = PathBuf::from(format!("/proc/{pid}/fd/{}", file.number));
-                let done = copy::rewrite(&contents.path, &place).and_then(|()| {
-                    let file = fs::OpenOptions::new().write(true).open(&place)?;
-                    file.set_modified(*written)
-                });
-                done.map_err(at(&file.target))?;
-            } else if link(pid, &format!("fd/{}", file.number)).as_ref() != Some(&file.target) {
+            if link(pid, &format!("fd/{}", file.number)).as_ref() != Some(&file.target) {
                 again.push(file);
             }
         }

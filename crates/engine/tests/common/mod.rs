@@ -200,13 +200,13 @@ pub fn as_user(test: &str) -> bool {
     fs::create_dir(&directory).expect("a directory");
     let open = std::fs::Permissions::from_mode(0o777);
     fs::set_permissions(&directory, open).expect("permissions");
-    // The build directory may be closed to others.
+    // The build directory may be closed to others. Not by ourselves: a process
+    // that another test starts meanwhile would keep the copy open for writing,
+    // and what is being written cannot be run.
     let copy = directory.join("test");
-    // By another process: a child that a test beside this one forks would hold
-    // a file open that is written here, and nobody can execute it then.
-    let this = std::env::current_exe().expect("this test");
-    let copied = Command::new("cp").arg(this).arg(&copy).status();
-    assert!(copied.expect("cp").success());
+    let mut cp = Command::new("cp");
+    cp.arg(std::env::current_exe().expect("this test"));
+    assert!(cp.arg(&copy).status().expect("cp").success());
     let output = Command::new("setpriv")
         .args([
             "--reuid=65534",
@@ -222,10 +222,10 @@ pub fn as_user(test: &str) -> bool {
         .expect("setpriv");
     fs::remove_dir_all(&directory).expect("removed");
     let text = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success() && text.contains("1 passed"),
-        "as a user:\n{text}{errors}"
+        "as a user:\n{text}{}",
+        String::from_utf8_lossy(&output.stderr)
     );
     true
 }

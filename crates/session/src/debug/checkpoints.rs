@@ -18,6 +18,8 @@ pub(super) struct Checkpoints {
     undo: Option<Checkpoint>,
     /// What was last run, after its end: a restore goes on with it.
     ended: Option<Live>,
+    /// What was warned of where nobody has asked: once is enough.
+    warned: Vec<Warning>,
 }
 
 pub(super) struct Checkpoint {
@@ -58,6 +60,25 @@ impl Checkpoints {
         self.list.push((number, checkpoint));
         self.list.sort_by_key(|(n, _)| *n);
         number
+    }
+
+    /// The warnings that were not said before, as lines.
+    pub fn new_warnings(&mut self, warnings: Vec<Warning>) -> Vec<String> {
+        let mut lines = Vec::new();
+        for warning in warnings {
+            if !self.warned.contains(&warning) {
+                lines.push(format!("warning: {warning}"));
+                self.warned.push(warning);
+            }
+        }
+        lines
+    }
+
+    /// A line to say, after them.
+    pub fn with_new_warnings(&mut self, warnings: Vec<Warning>, text: String) -> String {
+        let mut lines = self.new_warnings(warnings);
+        lines.push(text);
+        lines.join("\n")
     }
 
     /// A program that has ended can be brought back.
@@ -112,14 +133,10 @@ impl Debugger {
     pub(super) fn checkpoint_as(&mut self, number: u32) -> Result<String> {
         let (checkpoint, warnings) = self.save()?;
         let time = milliseconds(checkpoint.snapshot.saved_in());
-        let mut text: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
-        text.push(format!(
-            "Checkpoint {number}: {} saved in {time}",
-            checkpoint.place
-        ));
+        let text = format!("Checkpoint {number}: {} saved in {time}", checkpoint.place);
         self.checkpoints.list.push((number, checkpoint));
         self.checkpoints.list.sort_by_key(|(n, _)| *n);
-        Ok(text.join("\n"))
+        Ok(self.checkpoints.with_new_warnings(warnings, text))
     }
 
     /// Goes back for the scenario; what to say.
@@ -131,8 +148,10 @@ impl Debugger {
         let place = checkpoint.place.clone();
         self.checkpoints.list.push((number, checkpoint));
         self.checkpoints.list.sort_by_key(|(n, _)| *n);
-        let time = milliseconds(result?.elapsed);
-        Ok(format!("Checkpoint {number}: {place} restored in {time}"))
+        let restored = result?;
+        let time = milliseconds(restored.elapsed);
+        let text = format!("Checkpoint {number}: {place} restored in {time}");
+        Ok(self.checkpoints.with_new_warnings(restored.warnings, text))
     }
 
     pub(super) fn save(&mut self) -> Result<(Checkpoint, Vec<Warning>)> {
@@ -327,10 +346,15 @@ impl Debugger {
                 n => format!(", {n} threads"),
             };
             let memory = match checkpoint.snapshot.memory_cost() {
+                Ok(bytes) if bytes < 1_000_000 => format!(", {} kB", bytes.div_ceil(1000)),
                 Ok(bytes) => format!(", {:.1} MB", bytes as f64 / 1e6),
                 Err(_) => ", lost".to_owned(),
             };
-            format!("{number}  {}{threads}{memory}", checkpoint.place)
+            let event = match checkpoint.monitors.as_ref().map_or(0, Then::event) {
+                0 => String::new(),
+                n => format!(", after event {n}"),
+            };
+            format!("{number}  {}{event}{threads}{memory}", checkpoint.place)
         });
         let lines: Vec<String> = lines.collect();
         self.say_all(lines, "No checkpoints.")

@@ -62,14 +62,19 @@ impl Automatic {
 
 impl Debugger {
     /// Takes a checkpoint if it is time for one. `changed`: a slice has another state; `n`: the
-    /// event that was just applied. Whether all threads are stopped now.
-    pub(super) fn automatic_checkpoint(&mut self, changed: bool, n: u64) -> Result<bool> {
+    /// event that was just applied. If one was taken all threads are stopped; with what is new to
+    /// warn of.
+    pub(super) fn automatic_checkpoint(
+        &mut self,
+        changed: bool,
+        n: u64,
+    ) -> Result<Option<Vec<String>>> {
         let Some(often) = self.automation.often else {
-            return Ok(false);
+            return Ok(None);
         };
         let last = self.automatic.last;
         if last.is_some_and(|(_, event)| event == n) || n == 0 {
-            return Ok(false);
+            return Ok(None);
         }
         let due = match often {
             Often::Events => true,
@@ -77,17 +82,17 @@ impl Debugger {
             Often::Every(time) => last.is_none_or(|(at, _)| at.elapsed() >= time),
         };
         if !due {
-            return Ok(false);
+            return Ok(None);
         }
         let Some(live) = &mut self.live else {
-            return Ok(false);
+            return Ok(None);
         };
         live.process.stop_all()?.keep();
-        let (checkpoint, _) = self.save()?;
+        let (checkpoint, warnings) = self.save()?;
         self.automatic.list.push(checkpoint);
         self.automatic.last = Some((Instant::now(), n));
         self.thin_out();
-        Ok(true)
+        Ok(Some(self.checkpoints.new_warnings(warnings)))
     }
 
     /// Keeps within the budget: of the older half every second one goes.
@@ -163,10 +168,10 @@ impl Debugger {
                 let at = then(&checkpoint).unwrap_or(0);
                 self.automatic.list.push(checkpoint);
                 self.automatic.last = Some((Instant::now(), at));
-                let time = milliseconds(done?.elapsed);
-                Ok(format!(
-                    "Back before event {event}: {place} restored in {time}"
-                ))
+                let restored = done?;
+                let time = milliseconds(restored.elapsed);
+                let text = format!("Back before event {event}: {place} restored in {time}");
+                Ok(self.checkpoints.with_new_warnings(restored.warnings, text))
             }
             (_, Some(number)) => self.restore_for(number),
             _ => failure(format!(

@@ -69,7 +69,11 @@ impl Debugger {
         let n = self.irv.as_ref().map_or(0, |irv| irv.n);
         if latch.restore.is_none() {
             match self.automatic_checkpoint(latch.changed, n) {
-                Ok(stopped) => settled |= stopped,
+                Ok(Some(warnings)) => {
+                    settled = true;
+                    self.tell_of_checkpoint(Ok(warnings.join("\n")));
+                }
+                Ok(None) => {}
                 Err(e) => self.tell_of_checkpoint(Err(e)),
             }
         }
@@ -113,7 +117,10 @@ impl Debugger {
         match done {
             Ok(text) => {
                 for line in text.lines() {
-                    irv.output.state(&mut self.out, "scenario", line);
+                    match line.starts_with("warning: ") {
+                        true => irv.output.remark(&mut self.out, line),
+                        false => irv.output.state(&mut self.out, "scenario", line),
+                    }
                 }
             }
             Err(e) => {
