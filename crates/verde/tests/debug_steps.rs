@@ -190,3 +190,54 @@ fn an_exception_ends_the_steps_it_leaves() -> Fallible {
     );
     Ok(())
 }
+
+const INLINED: &str = r#"volatile int seen;
+static inline __attribute__((always_inline)) int mixed(int a) {
+    int c = a * 3;
+    seen = c;
+    return c + 1;
+}
+static int outer(int n) {
+    int first = n + 1;
+    int second = mixed(first);
+    int third = mixed(second) + mixed(n);
+    seen = third;
+    return third;
+}
+int main(void) {
+    return outer(2) == 0;
+}
+"#;
+
+/// `next` goes over inlined calls, `step` into them, each with its frame.
+#[test]
+fn inlined_calls_are_calls() -> Fallible {
+    let lab = Lab::c(INLINED, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break outer",
+        "run",
+        "next",
+        "next",
+        "next",
+        "next",
+        "info locals",
+        "next",
+    ])?;
+    lab.same_as_gdb(&[
+        "break outer",
+        "run",
+        "next",
+        "print $pc",
+        "step",
+        "print $pc",
+        "bt",
+        "step",
+        "up",
+        "next",
+        "step",
+        "next",
+        "print $pc",
+        "next",
+        "next",
+    ])
+}

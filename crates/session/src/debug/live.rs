@@ -35,6 +35,16 @@ pub(super) struct Live {
     pub selected: usize,
     /// How many modules were looked through for ways out of frames.
     pub exits_of: usize,
+    /// Inlined calls that begin where the program stands and are not entered yet.
+    pub hidden: Option<Hidden>,
+}
+
+/// Levels that are not shown, and where.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hidden {
+    tid: Tid,
+    pc: u64,
+    pub levels: usize,
 }
 
 /// The memory of a process.
@@ -58,6 +68,7 @@ impl Live {
             levels: Vec::new(),
             selected: 0,
             exits_of: 0,
+            hidden: None,
         }
     }
 
@@ -102,9 +113,28 @@ impl Live {
                 break;
             }
         }
+        let pc = frames.first().map_or(0, |f| f.pc);
         self.frames = frames;
         self.levels = levels;
+        if let Some(hidden) = self.hidden
+            && hidden.tid == self.tid
+            && hidden.pc == pc
+        {
+            self.levels.drain(..hidden.levels.min(self.levels.len()));
+        }
         Ok(())
+    }
+
+    /// The program is shown before the innermost inlined calls, which begin where it stands.
+    pub fn hide(&mut self, levels: usize) {
+        if levels > 0 && levels < self.levels.len() {
+            self.levels.drain(..levels);
+            self.hidden = Some(Hidden {
+                tid: self.tid,
+                pc: self.frames.first().map_or(0, |f| f.pc),
+                levels,
+            });
+        }
     }
 
     /// The scope of a frame by its number.

@@ -29,6 +29,7 @@ mod highlight;
 mod hot_scope;
 mod images;
 mod info;
+mod inlined;
 mod interrupts;
 mod irv;
 mod jumps;

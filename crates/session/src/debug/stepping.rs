@@ -34,10 +34,12 @@ impl Debugger {
             text => self.number(text)?,
         };
         for _ in 0..count {
-            let before = self.live.as_ref().and_then(|l| l.frame_ref(0));
+            let before = self.standing();
             let reason = self.whole_step(kind)?;
             let interrupted = !matches!(reason, Reason::Step);
-            self.announce(reason, before)?;
+            // Another call is another frame, also when it is inlined.
+            let same = self.standing().calls == before.calls;
+            self.announce(reason, before.frame.filter(|_| same))?;
             if interrupted {
                 break;
             }
@@ -66,11 +68,18 @@ impl Debugger {
     /// on to the end of that line.
     fn whole_step(&mut self, kind: StepKind) -> Result<Reason> {
         let first = self.kind_here(kind)?;
+        if !matches!(kind, StepKind::Into | StepKind::Over) {
+            return self.one_step(first);
+        }
+        // The call that the program is about to make is entered without a move.
+        if kind == StepKind::Into && self.enter_inlined()? {
+            return Ok(Reason::Step);
+        }
+        let start = self.standing();
         let mut reason = self.one_step(first)?;
-        while matches!(kind, StepKind::Into | StepKind::Over)
-            && matches!(reason, Reason::Step)
+        while matches!(reason, Reason::Step)
             && self.current_line().is_some()
-            && self.is_inside_line(0)
+            && self.goes_on(kind, &start)
         {
             reason = self.one_step(kind)?;
         }

@@ -100,6 +100,7 @@ impl Debugger {
                         live.process.cancel_step(tid)?;
                     }
                     let before = live.tid;
+                    live.hidden = None;
                     live.look(stop.tid, &self.images)?;
                     self.listing.reset();
                     self.say_switch(before)?;

@@ -1,0 +1,99 @@
+//! Steps around inlined calls, which have no instruction of their own: where
+//! one begins, the program is shown before the call, and `step` enters it
+//! without a move.
+
+use super::Debugger;
+use super::failure::{NOT_RUN, Result, failure};
+use std::sync::Arc;
+use verde_engine::{FrameRef, StepKind};
+use verde_symbols::{DieId, SourceFile};
+
+/// Where a step begins.
+pub(super) struct Standing {
+    pub frame: Option<FrameRef>,
+    /// The function of the innermost code and the calls inlined into it, outermost first.
+    pub calls: Vec<DieId>,
+    line: Option<(Arc<SourceFile>, u32)>,
+    /// An inlined call begins here and was not entered.
+    before_call: bool,
+}
+
+impl Debugger {
+    /// Where the selected thread stands.
+    pub(super) fn standing(&self) -> Standing {
+        let live = self.live.as_ref();
+        let levels = live.map_or(&[][..], |l| &l.levels);
+        let innermost = levels.iter().take_while(|l| l.code == 0);
+        let mut calls: Vec<DieId> = innermost
+            .filter_map(|l| Some(l.source.as_ref()?.die))
+            .collect();
+        calls.reverse();
+        Standing {
+            frame: live.and_then(|l| l.frame_ref(0)),
+            calls,
+            line: levels.first().and_then(|l| l.source.as_ref()?.line.clone()),
+            before_call: live.is_some_and(|l| l.hidden.is_some()),
+        }
+    }
+
+    /// Enters the inlined call that begins here, if the program is shown before one.
+    pub(super) fn enter_inlined(&mut self) -> Result<bool> {
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        let Some(hidden) = &mut live.hidden else {
+            return Ok(false);
+        };
+        hidden.levels -= 1;
+        if hidden.levels == 0 {
+            live.hidden = None;
+        }
+        live.look(live.tid, &self.images)?;
+        self.listing.reset();
+        Ok(true)
+    }
+
+    /// Whether a step that began at `start` is not over where the program stands now.
+    pub(super) fn goes_on(&mut self, kind: StepKind, start: &Standing) -> bool {
+        let now = self.standing();
+        let same_frame = now.frame == start.frame;
+        let pairs = now.calls.iter().zip(&start.calls);
+        let common = pairs.take_while(|(a, b)| a == b).count();
+        let entered = now.calls.len() - common;
+        if !same_frame || common == 0 || entered == 0 {
+            let again = same_frame && start.before_call && same_line(&now.line, &start.line);
+            return again || self.is_inside_line(0);
+        }
+        // The outermost call that is new, and the line that makes it.
+        let Some(live) = &self.live else {
+            return false;
+        };
+        let pc = live.frame(0).map_or(0, |f| f.pc);
+        let entry = |level: usize| {
+            let source = live.levels.get(level)?.source.as_ref()?;
+            let bias = live.frame(0).ok()?.module.as_ref()?.1;
+            Some(source.entry.at(bias))
+        };
+        if entry(entered - 1) != Some(pc) {
+            return kind == StepKind::Over || self.is_inside_line(0);
+        }
+        let caller = live.levels.get(entered);
+        let line = caller.and_then(|l| l.source.as_ref()?.line.clone());
+        let hide = match (same_line(&line, &start.line), kind) {
+            (true, StepKind::Over) => return true,
+            (true, _) => entered - 1,
+            (false, _) => entered,
+        };
+        if let Some(live) = &mut self.live {
+            live.hide(hide);
+        }
+        false
+    }
+}
+
+fn same_line(a: &Option<(Arc<SourceFile>, u32)>, b: &Option<(Arc<SourceFile>, u32)>) -> bool {
+    match (a, b) {
+        (Some((file, line)), Some((other, at))) => line == at && file.path == other.path,
+        _ => false,
+    }
+}
