@@ -43,6 +43,8 @@ impl Target {
 pub struct Saved {
     /// The trap that will report its return.
     pub trap: TrapId,
+    /// The function, and where the return address is on the stack.
+    pub place: (Addr, Addr),
     registers: Registers,
     /// For each source its parameters that are read at the entry.
     values: SmallVec<[(usize, Vec<Owned>); 1]>,
@@ -262,6 +264,7 @@ impl Debugger {
         let registers = thread.dwarf().clone();
         Some(Saved {
             trap: id,
+            place: (thread.regs.pc(), Addr(thread.regs.rsp)),
             registers,
             values,
         })
