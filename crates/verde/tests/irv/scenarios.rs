@@ -235,12 +235,7 @@ on entering non-accepting state {
 ",
     );
     let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
-    let said: Vec<_> = ran
-        .of_type("print")
-        .iter()
-        .map(|r| r["text"].clone())
-        .collect();
-    assert_eq!(said, ["before", "after", "again"], "{}", ran.err);
+    assert_eq!(ran.printed(), ["before", "after", "again"], "{}", ran.err);
 }
 
 #[test]
@@ -264,12 +259,7 @@ on exit { print(bindings()) }
 ",
     );
     let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
-    let said: Vec<_> = ran
-        .of_type("print")
-        .iter()
-        .map(|r| r["text"].clone())
-        .collect();
-    assert_eq!(said, ["7 1", "{}"], "{}", ran.err);
+    assert_eq!(ran.printed(), ["7 1", "{}"], "{}", ran.err);
     let lint = bench.command("lint").arg("s.sc").output();
     let lint = lint.expect("verde runs");
     let text = String::from_utf8_lossy(&lint.stdout).into_owned();
