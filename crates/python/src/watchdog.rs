@@ -6,6 +6,7 @@
 //! ends meanwhile is not the one that the signal is meant for, and the handler
 //! then does nothing.
 
+use std::io::Write as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -78,6 +79,7 @@ pub fn start(limit_ms: u64) -> std::io::Result<()> {
 
 fn watch(python: libc::pthread_t, limit: Duration) {
     let mut seen = (0, Instant::now());
+    let mut told = 0;
     loop {
         std::thread::sleep((limit / 8).clamp(Duration::from_millis(1), Duration::from_millis(100)));
         let running = RUNNING.load(Ordering::Acquire);
@@ -88,6 +90,23 @@ fn watch(python: libc::pthread_t, limit: Duration) {
             // SAFETY: the thread that started Python lives as long as the process uses the plugin.
             // Sent again until the block is gone: it may have swallowed the exception.
             unsafe { libc::pthread_kill(python, SIGNAL) };
+            if told != running && seen.1.elapsed() >= limit * 2 {
+                told = running;
+                explain(seen.1.elapsed());
+            }
         }
     }
+}
+
+/// Signals are looked at between two instructions of Python, and a call of C code is one of them.
+/// It cannot be left safely; whoever waits for it should know.
+fn explain(time: Duration) {
+    let mut err = std::io::stderr();
+    // Nobody is there to hear of a closed stderr.
+    let _ = writeln!(
+        err,
+        "verde: a block of Python has run for {:.1} s and is inside a call that cannot be interrupted \
+         (a builtin such as sum, or a library's function): it is ended when that call returns",
+        time.as_secs_f64()
+    );
 }

@@ -174,6 +174,12 @@ impl Ran {
         last
     }
 
+    /// What blocks, actions and the session itself printed.
+    pub fn printed(&self) -> Vec<&str> {
+        let rows = self.of_type("print").into_iter();
+        rows.filter_map(|r| r["text"].as_str()).collect()
+    }
+
     pub fn of_type(&self, wanted: &str) -> Vec<&Value> {
         let all = self.rows.iter();
         all.filter(|r| r["type"] == wanted).collect()

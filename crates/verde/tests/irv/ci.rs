@@ -240,12 +240,7 @@ fn forked_children_are_said_to_be_unchecked() {
         "state init accepting { transition { event f() success init } }",
         &[],
     );
-    let said: Vec<_> = ran
-        .of_type("print")
-        .iter()
-        .map(|r| r["text"].clone())
-        .collect();
-    assert_eq!(said, ["forked children run unchecked"]);
+    assert_eq!(ran.printed(), ["forked children run unchecked"]);
     assert_eq!((ran.code, &*ran.out), (0, ""), "{}", ran.err);
     assert!(!ran.err.contains("unchecked"), "{}", ran.err);
 }

@@ -82,7 +82,7 @@ state init accepting { transition { event write *shared (ret) success { n = n + 
     );
     let ran = bench.check(&["-p", "p.prop", "-p", "q.prop", "--show", "changed"], &[]);
     let text = "the program was replaced by exec: the monitors begin anew";
-    assert_eq!(ran.of_type("print")[0]["text"], text);
+    assert_eq!(ran.printed(), [text]);
     assert_eq!(ran.code, 100);
     // Open at the end are those of the second program alone.
     assert_eq!(ran.of_type("violation").len(), 2);
@@ -136,6 +136,20 @@ state bad non-accepting",
         text.contains("$1 = 1"),
         "the prompt is at the event: {text}"
     );
+}
+
+#[test]
+fn a_block_that_cannot_be_interrupted_is_explained() {
+    let bench = program("f(1); puts(\"end\"); return 0;");
+    bench.write(
+        "long.prop",
+        "state init accepting { transition { event f(x) { return sum(range(10**8)) > 0 } success init } }
+state bad non-accepting",
+    );
+    let ran = bench.check(&["-p", "long.prop", "--block-timeout", "0.05"], &[]);
+    assert!(ran.err.contains("cannot be interrupted"), "{}", ran.err);
+    assert!(ran.err.contains("BlockTimeout"), "{}", ran.err);
+    assert_eq!((ran.code, &*ran.out), (1, "end\n"));
 }
 
 #[test]

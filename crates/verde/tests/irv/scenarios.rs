@@ -235,12 +235,7 @@ on entering non-accepting state {
 ",
     );
     let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
-    let said: Vec<_> = ran
-        .of_type("print")
-        .iter()
-        .map(|r| r["text"].clone())
-        .collect();
-    assert_eq!(said, ["before", "after", "again"], "{}", ran.err);
+    assert_eq!(ran.printed(), ["before", "after", "again"], "{}", ran.err);
 }
 
 #[test]
@@ -264,14 +259,36 @@ on exit { print(bindings()) }
 ",
     );
     let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
-    let said: Vec<_> = ran
-        .of_type("print")
-        .iter()
-        .map(|r| r["text"].clone())
-        .collect();
-    assert_eq!(said, ["7 1", "{}"], "{}", ran.err);
+    assert_eq!(ran.printed(), ["7 1", "{}"], "{}", ran.err);
     let lint = bench.command("lint").arg("s.sc").output();
     let lint = lint.expect("verde runs");
     let text = String::from_utf8_lossy(&lint.stdout).into_owned();
     assert!(text.contains("no findings"), "{text}");
+}
+
+#[test]
+fn entry_values_come_back_with_a_checkpoint() {
+    let bench = Bench::c(
+        "__attribute__((noinline)) int f(int x) {\n    asm volatile(\"\" :: \"r\"(x));\n    x = 99;\n    asm volatile(\"\" : \"+r\"(x));\n    return x;\n}\n\
+         int main(void) { return f(7) != 99; }",
+        &["-O0"],
+    );
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { after event f(x, ret, entry(x) as y) { print(\"x\", x, ret, y) } success init } }
+state away accepting { transition { event main() success init } }",
+    );
+    // The wait for the return ends with the state, and begins again with the checkpoint.
+    let text = bench.debug(
+        &["-p", "p.prop"],
+        &[
+            "break prog.c:5",
+            "run",
+            "checkpoint",
+            "verde exec set_current_state away",
+            "restart 1",
+            "continue",
+        ],
+    );
+    assert!(text.contains("x 7 99 7"), "{text}");
 }

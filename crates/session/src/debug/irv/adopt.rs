@@ -5,7 +5,7 @@ use super::super::live::ProcessMemory;
 use super::super::registers::to_dwarf;
 use super::Irv;
 use super::feed::Saved;
-use verde_engine::{Addr, On, Tid};
+use verde_engine::{Addr, On, Tid, TrapId};
 use verde_property::{Kind, When};
 use verde_symbols::{FileAddr, Modules, backtrace};
 
@@ -97,13 +97,16 @@ impl Debugger {
                 continue;
             };
             for (call, found) in calls.into_iter().zip(&found) {
-                // At its first instruction a call has all its values; later they are gone.
-                if let Some(call) = call
-                    && found.at_entry
-                {
-                    let saved = self.entry_values(irv, tid, id);
-                    irv.saved.extend(saved.map(|s: Saved| (call, s)));
-                }
+                let Some(call) = call else {
+                    continue;
+                };
+                // At its first instruction a call has all its values; later they are gone,
+                // unless a checkpoint brought them back.
+                let saved = match found.at_entry {
+                    true => self.entry_values(irv, tid, id),
+                    false => irv.brought_back((at, found.slot), id),
+                };
+                irv.saved.extend(saved.map(|s| (call, s)));
             }
         }
     }
@@ -143,5 +146,24 @@ impl Debugger {
             }
         }
         out
+    }
+}
+
+impl Irv {
+    /// What a call began with, if a checkpoint has it from a trap that is no longer set.
+    fn brought_back(&self, place: (Addr, Addr), trap: TrapId) -> Option<Saved> {
+        let mut lost = self
+            .saved
+            .values()
+            .filter(|s| !self.targets.contains_key(&s.trap) || s.trap == trap);
+        let mut found = lost.find(|s| s.place == place)?.clone();
+        found.trap = trap;
+        Some(found)
+    }
+
+    /// What belongs to traps that are no longer set.
+    pub(super) fn forget_lost_calls(&mut self) {
+        self.saved
+            .retain(|_, call| self.targets.contains_key(&call.trap));
     }
 }

@@ -4,7 +4,7 @@ use super::super::Debugger;
 use super::super::here::Here;
 use super::super::registers::{place, to_dwarf, with_vectors};
 use super::data::Meaning;
-use super::host::{Context, Desk, Host, Watcher};
+use super::host::{Host, Watcher};
 use super::reads::{How, Phase, Read};
 use super::values::Owned;
 use super::{Fallen, Irv, Latch, Moved};
@@ -43,6 +43,8 @@ impl Target {
 pub struct Saved {
     /// The trap that will report its return.
     pub trap: TrapId,
+    /// The function, and where the return address is on the stack.
+    pub place: (Addr, Addr),
     registers: Registers,
     /// For each source its parameters that are read at the entry.
     values: SmallVec<[(usize, Vec<Owned>); 1]>,
@@ -262,6 +264,7 @@ impl Debugger {
         let registers = thread.dwarf().clone();
         Some(Saved {
             trap: id,
+            place: (thread.regs.pc(), Addr(thread.regs.rsp)),
             registers,
             values,
         })
@@ -635,80 +638,68 @@ impl Debugger {
     }
 
     fn apply_to(&mut self, irv: &mut Irv, source: usize, user: usize, at: &Moment) -> bool {
-        let Irv {
-            ones,
-            python,
-            output,
-            scenario,
-            latch,
-            values,
-            alphabet,
-            n,
-            moved,
-            fallen,
-            ..
-        } = irv;
-        let user = &alphabet.sources[source].users[user];
-        let Some(one) = ones.iter_mut().find(|o| o.id == user.monitor) else {
+        let user = &irv.alphabet.sources[source].users[user];
+        let Some(index) = irv.position(user.monitor) else {
             return false;
         };
-        if !one.listens() {
+        if !irv.ones[index].listens() {
             return false;
         }
-        let Some(monitor) = &mut one.monitor else {
-            return false;
-        };
+        // Lent for the time of the event.
+        let values = std::mem::take(&mut irv.values);
         let args: SmallVec<[Option<Arg>; 8]> = user
             .args
             .iter()
             .map(|i| Some(values.get(usize::from(*i)).map_or(Arg::None, Owned::arg)))
             .collect();
         let event = Event {
-            n: *n,
+            n: irv.n,
             spec: user.spec,
             args: &args,
             tid: u64::try_from(at.tid.0).ok(),
             time: Some(at.time),
             loc: at.loc.as_deref(),
         };
-        one.recorder.clear();
-        let mut writes = Vec::new();
-        let context = RefCell::new(Context {
-            python,
-            scenario,
-            recorder: &mut one.recorder,
-            desk: Desk {
-                debugger: self,
-                output,
-                latch,
-                switches: &mut one.switches,
-                writes: &mut writes,
-                name: &one.name,
-                tid: Some(at.tid),
-                slice: None,
-            },
-        });
-        let relevant = monitor.apply(&event, &mut Host(&context), &mut Watcher(&context));
-        if !relevant && context.borrow().desk.switches.all_events {
+        let relevant = self.apply_event(irv, index, &event, at.tid);
+        drop(args);
+        irv.values = values;
+        if !relevant && irv.ones[index].switches.all_events {
             // `set_transition_debug_function`: an event that no state takes.
-            let slices = monitor.slices();
-            let args: Vec<String> = vec![alphabet.sources[source].name.clone()];
-            let text = serde_json::to_string(&args).unwrap_or_default();
-            context.borrow_mut().fire(slices, "debug", &text);
+            let text = serde_json::json!([irv.alphabet.sources[source].name]).to_string();
+            self.with_context(irv, index, Some(at.tid), |context, slices| {
+                context.fire(slices, "debug", &text);
+            });
         }
+        relevant
+    }
+
+    /// One monitor sees an event. Whether some slice could take it.
+    fn apply_event(&mut self, irv: &mut Irv, index: usize, event: &Event, tid: Tid) -> bool {
+        let (monitor, mut parts) = irv.parts(index);
+        let Some(monitor) = monitor else {
+            return false;
+        };
+        parts.recorder.clear();
+        let mut writes = Vec::new();
+        let context = RefCell::new(parts.context(self, &mut writes, Some(tid)));
+        let relevant = monitor.apply(event, &mut Host(&context), &mut Watcher(&context));
         for write in writes {
-            write.carry_out(monitor, python);
+            write.carry_out(monitor, parts.python);
         }
-        let gone = latch.gone.take();
-        if let Some(slice) = latch.moved.take() {
-            let now = match gone {
-                Some((ended, history)) if ended == slice => Moved::Ended(history),
-                _ => Moved::Live(slice, monitor.slices().created(slice)),
-            };
-            *moved = Some((one.id, now));
+        let gone = parts.latch.gone.take();
+        let slices = monitor.slices();
+        let moved = parts.latch.moved.take().and_then(|slice| match gone {
+            Some((ended, history)) if ended == slice => Some(Moved::Ended(history)),
+            _ if slices.is_live(slice) => Some(Moved::Live(slice, slices.created(slice))),
+            _ => None,
+        });
+        let id = irv.ones[index].id;
+        if let Some(moved) = moved {
+            irv.moved = Some((id, moved));
         }
-        fallen.extend(latch.fallen.drain(..).map(|(past, history)| Fallen {
-            monitor: one.id,
+        let fallen = irv.latch.fallen.drain(..);
+        irv.fallen.extend(fallen.map(|(past, history)| Fallen {
+            monitor: id,
             past,
             history,
         }));

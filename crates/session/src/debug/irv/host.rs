@@ -3,7 +3,7 @@
 
 use super::super::Debugger;
 use super::react::Running;
-use super::{Change, Irv, Latch, Output, Switches, Write};
+use super::{Change, Irv, Latch, One, Output, Switches, Write};
 use crate::board::Past;
 use crate::json::{Json, Object};
 use crate::recorder::Recorder;
@@ -41,6 +41,66 @@ pub(super) struct Context<'a> {
     pub scenario: &'a mut Option<Running>,
     pub recorder: &'a mut Recorder,
     pub desk: Desk<'a>,
+}
+
+/// What a context is made of: the session's parts, and those of the monitor whose code runs.
+pub(super) struct Parts<'a> {
+    pub python: &'a mut PythonHost,
+    pub scenario: &'a mut Option<Running>,
+    pub output: &'a mut Output,
+    pub latch: &'a mut Latch,
+    pub recorder: &'a mut Recorder,
+    pub switches: &'a mut Switches,
+    pub name: &'a str,
+}
+
+impl Irv {
+    /// A monitor, and what its code may use beside it.
+    pub(super) fn parts(&mut self, index: usize) -> (&mut Option<Monitor>, Parts<'_>) {
+        let One {
+            monitor,
+            recorder,
+            switches,
+            name,
+            ..
+        } = &mut self.ones[index];
+        let parts = Parts {
+            python: &mut self.python,
+            scenario: &mut self.scenario,
+            output: &mut self.output,
+            latch: &mut self.latch,
+            recorder,
+            switches,
+            name,
+        };
+        (monitor, parts)
+    }
+}
+
+impl Parts<'_> {
+    /// For an event of a thread, or for none. `writes`: what code asks to be changed after it.
+    pub fn context<'b>(
+        &'b mut self,
+        debugger: &'b mut Debugger,
+        writes: &'b mut Vec<Write>,
+        tid: Option<Tid>,
+    ) -> Context<'b> {
+        Context {
+            python: self.python,
+            scenario: self.scenario,
+            recorder: self.recorder,
+            desk: Desk {
+                debugger,
+                output: self.output,
+                latch: self.latch,
+                switches: self.switches,
+                writes,
+                name: self.name,
+                tid,
+                slice: None,
+            },
+        }
+    }
 }
 
 pub(super) struct Host<'c, 'a>(pub &'c RefCell<Context<'a>>);
@@ -314,35 +374,13 @@ impl Debugger {
         tid: Option<Tid>,
         f: impl FnOnce(&mut Context, &Slices) -> T,
     ) -> Option<T> {
-        let Irv {
-            ones,
-            python,
-            output,
-            scenario,
-            latch,
-            ..
-        } = irv;
-        let one = &mut ones[index];
-        let monitor = one.monitor.as_mut()?;
+        let (monitor, mut parts) = irv.parts(index);
+        let monitor = monitor.as_mut()?;
         let mut writes = Vec::new();
-        let mut context = Context {
-            python,
-            scenario,
-            recorder: &mut one.recorder,
-            desk: Desk {
-                debugger: self,
-                output,
-                latch,
-                switches: &mut one.switches,
-                writes: &mut writes,
-                name: &one.name,
-                tid,
-                slice: None,
-            },
-        };
+        let mut context = parts.context(self, &mut writes, tid);
         let result = f(&mut context, monitor.slices());
         for write in writes {
-            write.carry_out(monitor, python);
+            write.carry_out(monitor, parts.python);
         }
         Some(result)
     }

@@ -2,7 +2,7 @@
 
 use super::super::Debugger;
 use super::super::failure::failure;
-use super::host::{Context, Desk, Host, Watcher, env_object, state_text};
+use super::host::{Host, Parts, Watcher, env_object, state_text};
 use super::react::Running;
 use super::{Choices, Irv, Known, MonitorId, One, Output, Switches, Tally};
 use crate::properties::{Failed, read, unique_name};
@@ -115,30 +115,17 @@ impl Debugger {
 
     /// The scenario's initialization runs before there is a monitor, too.
     fn run_scenario_start(&mut self, irv: &mut Irv, block: BlockId) {
-        let Irv {
-            python,
-            output,
-            scenario,
-            latch,
-            ..
-        } = irv;
         let (mut writes, mut switches) = (Vec::new(), Switches::default());
-        let mut recorder = Recorder::default();
-        let mut context = Context {
-            python,
-            scenario,
-            recorder: &mut recorder,
-            desk: Desk {
-                debugger: self,
-                output,
-                latch,
-                switches: &mut switches,
-                writes: &mut writes,
-                name: "scenario",
-                tid: None,
-                slice: None,
-            },
+        let mut parts = Parts {
+            python: &mut irv.python,
+            scenario: &mut irv.scenario,
+            output: &mut irv.output,
+            latch: &mut irv.latch,
+            recorder: &mut Recorder::default(),
+            switches: &mut switches,
+            name: "scenario",
         };
+        let mut context = parts.context(self, &mut writes, None);
         context.run_reaction(None, None, block);
     }
 
@@ -199,15 +186,7 @@ impl Debugger {
         property: Arc<Property>,
     ) -> Result<(), LoadFailure> {
         let rows = irv.output.show() != crate::replay::Show::Final;
-        let Irv {
-            ones,
-            python,
-            output,
-            scenario,
-            latch,
-            ..
-        } = irv;
-        let one = &mut ones[index];
+        let one = &mut irv.ones[index];
         one.recorder = Recorder {
             rows,
             ..Recorder::default()
@@ -216,21 +195,8 @@ impl Debugger {
         one.dropped = false;
         one.switches = Switches::default();
         let mut writes = Vec::new();
-        let context = RefCell::new(Context {
-            python,
-            scenario,
-            recorder: &mut one.recorder,
-            desk: Desk {
-                debugger: self,
-                output,
-                latch,
-                switches: &mut one.switches,
-                writes: &mut writes,
-                name: &one.name,
-                tid: None,
-                slice: None,
-            },
-        });
+        let (_, mut parts) = irv.parts(index);
+        let context = RefCell::new(parts.context(self, &mut writes, None));
         let started = Monitor::new(
             property.clone(),
             Options::default(),

@@ -56,6 +56,7 @@ impl Debugger {
         }
         let tid = self.live.as_ref().map(|l| l.tid);
         self.instrument(&mut irv, tid);
+        irv.forget_lost_calls();
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
             if source.wanted > 0 && source.datum.is_some() {
