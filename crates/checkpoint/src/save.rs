@@ -6,6 +6,7 @@ use crate::leader::Leader;
 use crate::memory::{self, Shared};
 use crate::signals::Pending;
 use crate::snapshot::{Beyond, Options, Program, Snapshot};
+use crate::threads::Saved;
 use crate::timers::Timers;
 use crate::{Error, Result, Warning, filter, threads};
 use std::time::Instant;
@@ -48,7 +49,11 @@ fn take_stopped(
     let knowledge = world.knowledge();
     let mut warnings = Vec::new();
     let pending = Pending::save(world)?;
-    let (threads, remote) = threads::save(world, scratch, instruction)?;
+    let Saved {
+        threads,
+        intervals,
+        remote,
+    } = threads::save(world, scratch, instruction)?;
     let mut leader = Leader {
         remote,
         memory: Memory::open(pid)?,
@@ -56,7 +61,7 @@ fn take_stopped(
         namespaced: world.has_namespace(),
         filtered,
     };
-    let timers = Timers::save(pid, &mut leader)?;
+    let timers = Timers::save(pid, &mut leader, intervals)?;
     let shared = Shared::save(pid, &leader.memory, &mut warnings)?;
     let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
     let descriptors = Descriptors::save(pid, children.is_empty(), &mut warnings)?;

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::snapshot::{Item, Items};
+use crate::timers::Intervals;
 use verde_engine::{Addr, Process, Regs, Scratch, Tid, XState};
 use verde_sys::affinity::CpuSet;
 use verde_sys::number as n;
@@ -31,13 +32,18 @@ pub(crate) struct ThreadState {
     pub clear_tid: u64,
 }
 
-/// Reads the table of a stopped, calm process, the first thread first. The
-/// returned remote is the first thread's.
-pub(crate) fn save(
-    process: &Process,
-    scratch: Scratch,
-    instruction: Addr,
-) -> Result<(Vec<ThreadState>, Remote)> {
+/// What was read of a process.
+pub(crate) struct Saved {
+    /// The first thread first.
+    pub threads: Vec<ThreadState>,
+    pub intervals: Intervals,
+    /// The first thread, borrowed.
+    pub remote: Remote,
+}
+
+/// Reads the table of a stopped, calm process, and its interval timers on the
+/// way.
+pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Result<Saved> {
     let pid = process.pid();
     let mut tids = process.threads();
     tids.retain(|t| *t != pid);
@@ -65,11 +71,16 @@ pub(crate) fn save(
             clear_tid: 0,
         });
     }
+    let room = scratch.data + tids.len() as u64 * SaveEntry::SIZE;
     // In all threads at once.
     for (i, tid) in tids.iter().enumerate() {
         let mut remote = Remote::begin(*tid, instruction)?;
         let entry = scratch.data + i as u64 * SaveEntry::SIZE;
-        remote.start(payload::save(scratch.code), |regs| regs.rbx = entry.0)?;
+        remote.start(payload::save(scratch.code), |regs| {
+            regs.rbx = entry.0;
+            // They are the process's, so one thread is enough.
+            regs.r12 = if i == 0 { room.0 } else { 0 };
+        })?;
         remotes.push(remote);
     }
     for remote in &mut remotes {
@@ -84,7 +95,18 @@ pub(crate) fn save(
             thread.clear_tid = entry.clear_tid;
         }
     }
-    Ok((table, remotes.swap_remove(0)))
+    let mut intervals = Intervals::default();
+    let mut bytes = [0; size_of::<Intervals>()];
+    process.read(room, &mut bytes)?;
+    let words = bytes.as_chunks::<8>().0.iter();
+    for (word, bytes) in intervals.iter_mut().flatten().zip(words) {
+        *word = u64::from_ne_bytes(*bytes);
+    }
+    Ok(Saved {
+        threads: table,
+        intervals,
+        remote: remotes.swap_remove(0),
+    })
 }
 
 impl ThreadState {

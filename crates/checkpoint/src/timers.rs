@@ -6,9 +6,9 @@ use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use verde_engine::Tid;
 use verde_sys::number as n;
+use verde_sys::payload;
 use verde_sys::procfs::{self, PosixTimer};
 
-const KINDS: u64 = 3;
 /// Lets `timer_create` take the id to give (Linux 6.15).
 const PR_TIMER_CREATE_RESTORE_IDS: u64 = 77;
 /// Without it, as many timers are made as it takes.
@@ -17,21 +17,20 @@ const MOST_TRIES: u64 = 4096;
 const ID: u64 = 64;
 const TIMES: u64 = 128;
 
+/// Period and time left of the real, virtual and profiling timer.
+pub(crate) type Intervals = [[u64; 4]; payload::INTERVALS];
+const _: () = assert!(size_of::<[u64; 4]>() as u64 == payload::INTERVAL_SIZE);
+
 /// The timers of a process.
 pub(crate) struct Timers {
-    /// Period and time left of the real, virtual and profiling timer.
-    intervals: [[u64; 4]; KINDS as usize],
+    intervals: Intervals,
     posix: Vec<(PosixTimer, [u64; 4])>,
 }
 
 impl Timers {
-    pub fn save(pid: Tid, leader: &mut Leader) -> Result<Timers> {
+    /// The interval timers have been read already.
+    pub fn save(pid: Tid, leader: &mut Leader, intervals: Intervals) -> Result<Timers> {
         let at = leader.scratch.data.0;
-        let mut intervals = [[0; 4]; KINDS as usize];
-        for (kind, times) in intervals.iter_mut().enumerate() {
-            leader.call("getitimer", n::SYS_getitimer, &[kind as u64, at])?;
-            *times = leader.words(0)?;
-        }
         let mut posix = Vec::new();
         for timer in procfs::timers(pid)? {
             let args = [timer.id as u64, at];

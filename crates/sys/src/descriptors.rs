@@ -1,8 +1,8 @@
 //! Open descriptors of another process: what /proc says of them, and what can
 //! be asked and set through a duplicate of ours.
 
-use crate::Tid;
 use crate::error::{Result, SysError, check};
+use crate::{Tid, procfs};
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -28,7 +28,7 @@ pub fn of_process(pid: Tid) -> Result<Vec<Descriptor>> {
         let Some(number) = entry.file_name().to_str().and_then(|n| n.parse().ok()) else {
             continue;
         };
-        let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}"));
+        let info = procfs::text(format!("/proc/{pid}/fdinfo/{number}"));
         if let (Ok(target), Ok(info)) = (fs::read_link(entry.path()), info) {
             list.push(Descriptor {
                 number,

@@ -13,8 +13,23 @@ global_asm!(
     ".globl verde_payload_self, verde_payload_end",
     "verde_payload_start:",
     // rbx: a save entry. sigaltstack(0, entry), prctl(PR_GET_TID_ADDRESS).
+    // r12: where the three interval timers go (getitimer), 0 for nowhere.
     "verde_payload_save:",
-    "mov eax, 131",
+    "test r12, r12",
+    "jz 6f",
+    "mov eax, 36",
+    "xor edi, edi",
+    "mov rsi, r12",
+    "syscall",
+    "mov eax, 36",
+    "mov edi, 1",
+    "lea rsi, [r12 + 32]",
+    "syscall",
+    "mov eax, 36",
+    "mov edi, 2",
+    "lea rsi, [r12 + 64]",
+    "syscall",
+    "6: mov eax, 131",
     "xor edi, edi",
     "mov rsi, rbx",
     "syscall",
@@ -94,10 +109,16 @@ pub fn code() -> &'static [u8] {
     unsafe { std::slice::from_raw_parts(start, offset(&raw const verde_payload_end) as usize) }
 }
 
-/// Where in the code a thread asks for its own state; rbx: a [`SaveEntry`].
+/// Where in the code a thread asks for its own state; rbx: a [`SaveEntry`];
+/// r12: room for [`INTERVALS`] of its process, or 0.
 pub fn save(base: Addr) -> Addr {
     base + offset(&raw const verde_payload_save)
 }
+
+/// Interval timers of a process, and the bytes of one: period and time left.
+pub const INTERVALS: usize = 3;
+/// Bytes of one.
+pub const INTERVAL_SIZE: u64 = 32;
 
 /// Where in the code threads are created; rbx: the first [`ThreadEntry`], r12:
 /// how many. Stops early at an entry whose result is an error.

@@ -3,11 +3,25 @@
 use crate::error::{Result, SysError};
 use crate::{Addr, Tid};
 use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 fn read(call: &'static str, path: String) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|e| SysError::from_io(call, &e))
+    whole(path).map_err(|e| SysError::from_io(call, &e))
+}
+
+/// All of a file of /proc, whose size nobody knows, with few calls.
+fn whole(path: String) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(8192);
+    File::open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The same as text.
+pub(crate) fn text(path: String) -> std::io::Result<String> {
+    let bytes = whole(path)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The threads of a process, as listed now.
@@ -132,7 +146,7 @@ pub fn parse_maps(text: &str) -> Vec<Mapping> {
 pub fn children(pid: Tid, threads: &[Tid]) -> Vec<Tid> {
     let mut list = Vec::new();
     for tid in threads {
-        let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/children"));
+        let text = text(format!("/proc/{pid}/task/{tid}/children"));
         let text = text.unwrap_or_default();
         list.extend(
             text.split_whitespace()
@@ -230,7 +244,7 @@ pub fn executable(pid: Tid) -> Result<PathBuf> {
 
 /// The value of a `Name:` line of /proc/pid/task/tid/status.
 pub fn status_field(pid: Tid, tid: Tid, name: &str) -> Option<String> {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+    let text = text(format!("/proc/{pid}/task/{tid}/status")).ok()?;
     let line = text
         .lines()
         .find(|l| l.strip_prefix(name).is_some_and(|r| r.starts_with(':')))?;
@@ -264,7 +278,7 @@ pub fn proportional_size(pid: Tid) -> Result<u64> {
 /// The seccomp mode of a thread and how many filters it has, as text; two
 /// threads with the same have the same filters.
 pub fn seccomp(pid: Tid, tid: Tid) -> Option<(String, String)> {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+    let text = text(format!("/proc/{pid}/task/{tid}/status")).ok()?;
     let field = |name: &str| text.lines().find_map(|l| l.strip_prefix(name));
     let value = |name: &str| field(name).map_or_else(String::new, |v| v.trim().to_owned());
     Some((value("Seccomp:"), value("Seccomp_filters:")))

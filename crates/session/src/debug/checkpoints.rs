@@ -108,6 +108,14 @@ pub(super) fn milliseconds(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }
 
+/// Bytes for people.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
 impl Debugger {
     pub(super) fn checkpoint(&mut self, _: &str) -> Result<()> {
         let (checkpoint, warnings) = self.save()?;
@@ -178,7 +186,7 @@ impl Debugger {
     }
 
     /// Where the program stands, in a few words.
-    fn place(&self) -> String {
+    pub(super) fn place(&self) -> String {
         let Some(live) = &self.live else {
             return String::new();
         };
@@ -346,8 +354,7 @@ impl Debugger {
                 n => format!(", {n} threads"),
             };
             let memory = match checkpoint.snapshot.memory_cost() {
-                Ok(bytes) if bytes < 1_000_000 => format!(", {} kB", bytes.div_ceil(1000)),
-                Ok(bytes) => format!(", {:.1} MB", bytes as f64 / 1e6),
+                Ok(bytes) => format!(", {}", size(bytes)),
                 Err(_) => ", lost".to_owned(),
             };
             let event = match checkpoint.monitors.as_ref().map_or(0, Then::event) {
@@ -356,7 +363,10 @@ impl Debugger {
             };
             format!("{number}  {}{event}{threads}{memory}", checkpoint.place)
         });
-        let lines: Vec<String> = lines.collect();
+        let mut lines: Vec<String> = lines.collect();
+        lines.extend(self.automatic.summary());
+        let undo = self.checkpoints.undo.as_ref();
+        lines.extend(undo.map(|u| format!("{}, before the last restart: restart undo", u.place)));
         self.say_all(lines, "No checkpoints.")
     }
 

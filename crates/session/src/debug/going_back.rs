@@ -1,7 +1,7 @@
 //! Checkpoints that are taken by themselves, and going back by them.
 
 use super::Debugger;
-use super::checkpoints::{Checkpoint, milliseconds};
+use super::checkpoints::{Checkpoint, milliseconds, size};
 use super::failure::{Result, failure};
 use super::irv::Then;
 use std::time::{Duration, Instant};
@@ -52,6 +52,21 @@ const WEIGH_EVERY: u32 = 8;
 impl Automatic {
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// What there is to go back to, in a line.
+    pub fn summary(&self) -> Option<String> {
+        let event = |c: &Checkpoint| c.monitors.as_ref().map_or(0, Then::event);
+        let (first, last) = (event(self.list.first()?), event(self.list.last()?));
+        let cost = self
+            .list
+            .iter()
+            .map(|c| c.snapshot.memory_cost().unwrap_or(0));
+        Some(format!(
+            "{} automatic, after events {first} to {last}, {}: \"verde back\" goes to them",
+            self.list.len(),
+            size(cost.sum())
+        ))
     }
 
     /// Takes all of them out.
@@ -164,12 +179,11 @@ impl Debugger {
                     self.forget_checkpoint(Some(gone));
                 }
                 let done = self.go_back(&checkpoint);
-                let place = checkpoint.place.clone();
                 let at = then(&checkpoint).unwrap_or(0);
                 self.automatic.list.push(checkpoint);
                 self.automatic.last = Some((Instant::now(), at));
                 let restored = done?;
-                let time = milliseconds(restored.elapsed);
+                let (place, time) = (self.place(), milliseconds(restored.elapsed));
                 let text = format!("Back before event {event}: {place} restored in {time}");
                 Ok(self.checkpoints.with_new_warnings(restored.warnings, text))
             }
