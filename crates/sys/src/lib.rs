@@ -59,9 +59,9 @@ pub mod number {
         SIGIO, SIGKILL, SIGPIPE, SIGPROF, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP, SIGTSTP,
         SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_chdir, SYS_clone3,
         SYS_close, SYS_dup3, SYS_epoll_ctl, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_epoll_wait,
-        SYS_fcntl, SYS_getpid, SYS_gettid, SYS_io_getevents, SYS_madvise, SYS_mmap, SYS_mprotect,
-        SYS_munmap, SYS_openat, SYS_pipe2, SYS_prctl, SYS_rt_sigqueueinfo, SYS_rt_sigtimedwait,
-        SYS_rt_tgsigqueueinfo, SYS_semop, SYS_semtimedop, SYS_setitimer, SYS_timer_create,
-        SYS_timer_delete, SYS_timer_gettime, SYS_timer_settime,
+        SYS_fcntl, SYS_getitimer, SYS_getpid, SYS_gettid, SYS_io_getevents, SYS_madvise, SYS_mmap,
+        SYS_mprotect, SYS_munmap, SYS_openat, SYS_pipe2, SYS_prctl, SYS_rt_sigqueueinfo,
+        SYS_rt_sigtimedwait, SYS_rt_tgsigqueueinfo, SYS_semop, SYS_semtimedop, SYS_setitimer,
+        SYS_timer_create, SYS_timer_delete, SYS_timer_gettime, SYS_timer_settime,
     };
 }
