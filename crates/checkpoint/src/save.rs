@@ -10,7 +10,7 @@ use crate::threads::Saved;
 use crate::timers::Timers;
 use crate::{Error, Result, Warning, filter, threads};
 use std::time::Instant;
-use verde_engine::{Process, StopGuard};
+use verde_engine::{Process, StopGuard, Tid};
 use verde_sys::memory::Memory;
 use verde_sys::payload::{SaveEntry, ThreadEntry};
 use verde_sys::remote::RemoteError;
@@ -98,6 +98,11 @@ fn take_stopped(
     Ok((snapshot, warnings))
 }
 
+fn has_ended(pid: Tid) -> bool {
+    let state = procfs::status_field(pid, pid, "State");
+    state.is_none_or(|s| s.starts_with(['Z', 'X']))
+}
+
 /// A program that was killed meanwhile is no failure of ours; the engine must
 /// know of its end.
 fn translate(world: &mut StopGuard<'_>, error: Error) -> Error {
@@ -120,6 +125,8 @@ fn translate(world: &mut StopGuard<'_>, error: Error) -> Error {
         Error::Engine(verde_engine::Error::Running(_) | verde_engine::Error::NoThread(_)) => {
             Error::Ended
         }
+        // Its open files went with it.
+        Error::Files(..) if has_ended(world.pid()) => Error::Ended,
         Error::Remote(RemoteError::Refused(e))
         | Error::Engine(verde_engine::Error::Remote(RemoteError::Refused(e))) => Error::Refused(e),
         other => other,

@@ -62,8 +62,8 @@ impl fmt::Display for Warning {
             ),
             Warning::ChangedFiles(list) => write!(
                 f,
-                "files written since the checkpoint stay as they are (--fs-snapshot brings them \
-                 back): {}",
+                "files written since the checkpoint stay as they are (--fs-snapshot=DIR brings \
+                 those of a directory back): {}",
                 list.join(", ")
             ),
             Warning::LostFiles(list) => write!(

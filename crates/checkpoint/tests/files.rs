@@ -251,6 +251,32 @@ fn a_killed_program_leaves_what_it_has_written() {
 }
 
 #[test]
+fn a_kill_during_a_checkpoint_is_a_clear_error() {
+    for round in 0..20 {
+        let mut lab = Lab::new(true);
+        let pid = lab.process.pid();
+        let options = Options {
+            layers: Some(lab.layers.clone()),
+        };
+        let killer = std::thread::spawn(move || {
+            // At different moments; which, does not matter.
+            std::thread::sleep(std::time::Duration::from_micros(round * 150));
+            verde_sys::signals::send(pid, verde_sys::number::SIGKILL).expect("killed");
+        });
+        let failed = loop {
+            if let Err(error) = Snapshot::take(&mut lab.process, &options) {
+                break error;
+            }
+        };
+        killer.join().expect("the killer");
+        assert!(matches!(failed, Error::Ended), "round {round}: {failed}");
+        assert_eq!(next(&mut lab.process).ended(), Some(End::Killed(9)));
+        assert_eq!(lab.layers.write_back().expect("written"), None);
+        assert_eq!(lab.dir.all()[Path::new("appended")].1, b"one");
+    }
+}
+
+#[test]
 fn what_cannot_be_covered_is_refused() {
     let program = compile("ck_files.c", &[]);
     let dir = Dir::new(&program, "dir", false);

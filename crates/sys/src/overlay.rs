@@ -122,21 +122,23 @@ impl Mounts {
     }
 }
 
+/// What a call fills in that tells the size if it is given no room; most have
+/// nothing to fill in.
+fn filled(call: impl Fn(*mut libc::c_void, usize) -> libc::ssize_t) -> Option<Vec<u8>> {
+    let size = usize::try_from(call(std::ptr::null_mut(), 0)).ok()?;
+    let mut room = vec![0u8; size];
+    if size > 0 {
+        let got = call(room.as_mut_ptr().cast(), room.len());
+        room.truncate(usize::try_from(got).ok()?);
+    }
+    Some(room)
+}
+
 /// An extended attribute; `None`: there is none of this name.
 pub fn attribute(path: &Path, name: &CStr) -> Option<Vec<u8>> {
     let path = c_path(path).ok()?;
-    let mut room = vec![0u8; 65536];
-    // SAFETY: the buffer has the length that is passed.
-    let got = unsafe {
-        libc::lgetxattr(
-            path.as_ptr(),
-            name.as_ptr(),
-            room.as_mut_ptr().cast(),
-            room.len(),
-        )
-    };
-    room.truncate(usize::try_from(got).ok()?);
-    Some(room)
+    // SAFETY: the room has the length that is passed.
+    filled(|room, len| unsafe { libc::lgetxattr(path.as_ptr(), name.as_ptr(), room, len) })
 }
 
 /// The extended attributes of a file that are the program's, not an overlay's.
@@ -144,10 +146,10 @@ pub fn attributes(path: &Path) -> Vec<(OsString, Vec<u8>)> {
     let Ok(c) = c_path(path) else {
         return Vec::new();
     };
-    let mut room = vec![0u8; 65536];
-    // SAFETY: the buffer has the length that is passed.
-    let got = unsafe { libc::llistxattr(c.as_ptr(), room.as_mut_ptr().cast(), room.len()) };
-    room.truncate(usize::try_from(got).unwrap_or(0));
+    // SAFETY: the room has the length that is passed.
+    let list =
+        |room: *mut libc::c_void, len| unsafe { libc::llistxattr(c.as_ptr(), room.cast(), len) };
+    let room = filled(list).unwrap_or_default();
     let names = room.split(|b| *b == 0).filter(|n| !n.is_empty());
     let own = names.filter(|n| {
         !n.starts_with(b"trusted.overlay.")

@@ -97,7 +97,6 @@ impl Layers {
             changed: (it.ctime(), it.ctime_nsec()),
             copied: SystemTime::now(),
         });
-        cache.last.retain(|_, kept| kept.strong_count() > 0);
         cache.last.insert(inode, Rc::downgrade(&stored));
         Ok(stored)
     }
@@ -105,6 +104,8 @@ impl Layers {
 
 impl Image {
     pub fn save(layers: &Layers, open: &OpenFiles) -> Result<Image> {
+        let is_kept = |_: &u64, kept: &mut Weak<Stored>| kept.strong_count() > 0;
+        layers.cache.borrow_mut().last.retain(is_kept);
         let tree = |layer| {
             let mut reader = Reader {
                 layers,

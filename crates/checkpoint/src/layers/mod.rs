@@ -26,7 +26,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use verde_engine::Tid;
 use verde_sys::overlay::Overlay;
 use verde_sys::procfs;
@@ -87,11 +86,7 @@ impl Layers {
         if let Some(dir) = real.iter().find(|d| base.starts_with(d)) {
             return Err(Error::LayerInside(dir.clone(), base));
         }
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let home = base.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        let make = |path: &Path| DirBuilder::new().mode(0o700).create(path).map_err(at(path));
-        make(&home)?;
+        let home = new_home(&base)?;
         let layers = Layers {
             list: layers_of(&home, real),
             home,
@@ -99,7 +94,7 @@ impl Layers {
             cache: RefCell::default(),
             settled: Cell::new(false),
         };
-        let filled = layers.fill(make);
+        let filled = layers.fill();
         if filled.is_err() {
             // Nothing is in them yet.
             let _ = copy::remove(&layers.home);
@@ -108,7 +103,8 @@ impl Layers {
     }
 
     /// Makes the directories of the layers.
-    fn fill(&self, make: impl Fn(&Path) -> Result<()>) -> Result<()> {
+    fn fill(&self) -> Result<()> {
+        let make = |path: &Path| make_private(path).map_err(at(path));
         make(&self.home.join("saved"))?;
         for Layer {
             dir, upper, work, ..
@@ -264,6 +260,25 @@ impl Saved {
     pub fn cost(&self) -> u64 {
         self.image.cost()
     }
+}
+
+fn make_private(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(dir)
+}
+
+/// A directory of our own. Our process id may have been another debugger's, too.
+fn new_home(base: &Path) -> Result<PathBuf> {
+    for number in 0.. {
+        let home = base.join(format!("{PREFIX}{}-{number}", std::process::id()));
+        match make_private(&home) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            done => return done.map(|()| home.clone()).map_err(at(&home)),
+        }
+    }
+    Err(Error::Files(
+        base.to_owned(),
+        io::ErrorKind::AlreadyExists.into(),
+    ))
 }
 
 fn layers_of(home: &Path, dirs: Vec<PathBuf>) -> Vec<Layer> {
