@@ -152,7 +152,7 @@ impl Points {
     }
 
     /// The point a trap was set for.
-    pub fn of_trap(&mut self, id: TrapId) -> Vec<u32> {
+    pub fn of_trap(&self, id: TrapId) -> Vec<u32> {
         let with = self.list.iter().filter(|p| p.traps().contains(&id));
         with.map(|p| p.number).collect()
     }

@@ -48,6 +48,8 @@ impl Debugger {
                 return Ok(Reason::Ended(end));
             }
             let mut reason = None;
+            // A temporary one is gone once it was hit.
+            let location = self.location_hit(&stop.causes);
             for cause in &stop.causes {
                 if let Some(new) = self.judge(stop.tid, cause)? {
                     reason = Some(merge(reason, new));
@@ -96,6 +98,9 @@ impl Debugger {
                     let before = live.tid;
                     live.hidden = None;
                     live.look(stop.tid, &self.images)?;
+                    if let (Reason::Point(_), Some(spec)) = (&reason, &location) {
+                        self.stand_before_inlined(spec);
+                    }
                     self.listing.reset();
                     self.say_switch(before)?;
                     return Ok(reason);
