@@ -51,6 +51,7 @@ mod style;
 mod terminal;
 mod threads;
 mod tls;
+mod waits;
 mod watches;
 
 pub use commands::Reply;
