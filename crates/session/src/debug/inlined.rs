@@ -5,9 +5,8 @@
 use super::Debugger;
 use super::failure::{NOT_RUN, Result, failure};
 use super::location::Spec;
-use super::points::Kind;
 use std::sync::Arc;
-use verde_engine::{Cause, FrameRef, StepKind};
+use verde_engine::{FrameRef, StepKind};
 use verde_symbols::{DieId, FileAddr, FunctionQuery, Modules, SourceFile, SourceFrame};
 
 /// Where a step begins.
@@ -94,22 +93,6 @@ impl Debugger {
 }
 
 impl Debugger {
-    /// The location of the breakpoint that stops the program, if there is one.
-    pub(super) fn location_hit(&self, causes: &[Cause]) -> Option<String> {
-        let traps = causes.iter().filter_map(|c| match c {
-            Cause::Trap { id } => Some(*id),
-            _ => None,
-        });
-        let mut numbers = traps.flat_map(|id| self.points.of_trap(id));
-        numbers.find_map(|number| {
-            let point = self.points.list.iter().find(|p| p.number == number)?;
-            match &point.kind {
-                Kind::Code { spec, .. } => Some(spec.clone()),
-                Kind::Watch(_) | Kind::Catch(_) => None,
-            }
-        })
-    }
-
     /// A breakpoint of a function or line that begins with an inlined call is before that call.
     pub(super) fn stand_before_inlined(&mut self, spec: &str) {
         let Some(live) = &mut self.live else {

@@ -123,6 +123,8 @@ impl Point {
 pub(super) struct Points {
     pub list: Vec<Point>,
     last: u32,
+    /// The location of the breakpoint that has just stopped the program.
+    pub location: Option<String>,
 }
 
 impl Points {

@@ -48,8 +48,6 @@ impl Debugger {
                 return Ok(Reason::Ended(end));
             }
             let mut reason = None;
-            // A temporary one is gone once it was hit.
-            let location = self.location_hit(&stop.causes);
             for cause in &stop.causes {
                 if let Some(new) = self.judge(stop.tid, cause)? {
                     reason = Some(merge(reason, new));
@@ -98,8 +96,8 @@ impl Debugger {
                     let before = live.tid;
                     live.hidden = None;
                     live.look(stop.tid, &self.images)?;
-                    if let (Reason::Point(_), Some(spec)) = (&reason, &location) {
-                        self.stand_before_inlined(spec);
+                    if let (Reason::Point(_), Some(spec)) = (&reason, self.points.location.take()) {
+                        self.stand_before_inlined(&spec);
                     }
                     self.listing.reset();
                     self.say_switch(before)?;
@@ -202,8 +200,14 @@ impl Debugger {
             Kind::Code { .. } if point.temporary => format!("\nTemporary breakpoint {number}, "),
             Kind::Code { .. } => format!("\nBreakpoint {number}, "),
         };
+        let location = match &point.kind {
+            Kind::Code { spec, .. } => Some(spec.clone()),
+            Kind::Watch(_) | Kind::Catch(_) => None,
+        };
         self.attached.hit(point);
-        if point.temporary {
+        let temporary = point.temporary;
+        self.points.location = location;
+        if temporary {
             self.remove_point(number)?;
         }
         Ok(Some(format!("{complaint}{text}")))
