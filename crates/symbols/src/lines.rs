@@ -65,7 +65,9 @@ impl UnitLines {
                 after = Some(first.pc);
             }
             let next = items.partition_point(|i| i.pc <= pc);
-            if next > 0 && best.is_none_or(|(b, _)| items[next - 1].pc > b.pc) {
+            // Where one file's run ends another's begins: an end is nobody's line.
+            let is_line = next > 0 && items[next - 1].line != 0;
+            if is_line && best.is_none_or(|(b, _)| items[next - 1].pc > b.pc) {
                 best = Some((prefer_stmt(items, next - 1), file));
                 if best_end <= items[next - 1].pc {
                     best_end = 0;

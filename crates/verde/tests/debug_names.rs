@@ -327,6 +327,71 @@ fn a_reader_may_have_enough() -> Fallible {
     Ok(())
 }
 
+const DEADLOCK: &str = r#"#include <pthread.h>
+#include <stdio.h>
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
+static void take(pthread_mutex_t *a, pthread_mutex_t *b) {
+    pthread_mutex_lock(a);
+    pthread_barrier_wait(&both);
+    pthread_mutex_lock(b);
+}
+static void *up(void *x) { take(&first, &second); return x; }
+static void *down(void *x) { take(&second, &first); return x; }
+int main(void) {
+    pthread_t a, b;
+    pthread_barrier_init(&both, 0, 2);
+    pthread_create(&a, 0, up, 0);
+    pthread_create(&b, 0, down, 0);
+    pthread_join(a, 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_deadlock_is_seen() -> Fallible {
+    let lab = Lab::c(DEADLOCK, &["-O0", "-pthread"])?;
+    // The process sleeps when all its threads do: then it is attached to.
+    let program = lab.path("prog");
+    let mut child = std::process::Command::new(&program).spawn()?;
+    let tasks = format!("/proc/{}/task", child.id());
+    let waits_for_mutexes = || -> std::io::Result<bool> {
+        let mut sleeping = 0;
+        for task in std::fs::read_dir(&tasks)? {
+            let call = std::fs::read_to_string(task?.path().join("syscall"))?;
+            // In futex, with an address of the program's own data or of a thread.
+            sleeping += usize::from(call.starts_with("202 "));
+        }
+        Ok(sleeping == 3)
+    };
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let mut text = String::new();
+    while std::time::Instant::now() < end && !text.contains("deadlock") {
+        if !waits_for_mutexes()? {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            continue;
+        }
+        let mut verde = std::process::Command::new(env!("CARGO_BIN_EXE_verde"));
+        verde.args(["attach", "--batch", "--ex", "info threads"]);
+        let output = verde.arg(child.id().to_string()).output()?;
+        text = String::from_utf8_lossy(&output.stdout).into_owned();
+    }
+    child.kill()?;
+    child.wait()?;
+    in_order(
+        &text,
+        &[
+            "Thread 1 waits for the end of thread 2.\n",
+            "Thread 2 waits for the mutex at 0x",
+            " <second>, which thread 3 holds.\n",
+            "Thread 3 waits for the mutex at 0x",
+            " <first>, which thread 2 holds.\n",
+            "Threads 2, 3 wait for each other: a deadlock.\n",
+        ],
+    );
+    Ok(())
+}
+
 #[test]
 fn the_surroundings_are_at_hand() -> Fallible {
     let lab = lab()?;

@@ -241,3 +241,56 @@ fn inlined_calls_are_calls() -> Fallible {
         "next",
     ])
 }
+
+const RUST: &str = r#"use std::collections::BTreeMap;
+#[inline(never)]
+fn total(items: &[u32]) -> u32 {
+    let mut sum = 0;
+    for item in items {
+        sum += item.wrapping_mul(3);
+    }
+    sum
+}
+fn main() {
+    let items = vec![1, 2, 3];
+    let mut names = BTreeMap::new();
+    names.insert("a".to_string(), 1);
+    let all = total(&items);
+    println!("{all} {}", names.len());
+}
+"#;
+
+/// Much of an optimised Rust program is inlined from its library; `next` stays in the program.
+#[test]
+fn next_stays_in_an_optimised_rust_program() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }", &[])?;
+    for level in ["0", "2"] {
+        let level = format!("opt-level={level}");
+        lab.build("rustc", "prog.rs", RUST, "prog", &["-C", &level])?;
+        let text = lab.text(&["break prog.rs:14", "run", "next"])?;
+        in_order(
+            &text,
+            &["\n14\t    let all = total(&items);", "\n15\t    println!("],
+        );
+        // From the first line on it comes by the later ones, and does not run away.
+        let mut commands = vec!["break prog::main", "run"];
+        commands.extend(["next"; 6]);
+        let text = lab.text(&commands)?;
+        in_order(
+            &text,
+            &[
+                "file prog.rs, line 11.",
+                "\n14\t    let all = total(&items);",
+            ],
+        );
+        let text = lab.text(&["break prog::total", "run", "finish", "next"])?;
+        in_order(
+            &text,
+            &[
+                "Breakpoint 1, prog::total (items=",
+                "Value returned is $1 = 18\n15\t    println!(",
+            ],
+        );
+    }
+    Ok(())
+}

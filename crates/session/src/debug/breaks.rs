@@ -158,11 +158,10 @@ impl Debugger {
         if sites.len() > 1 {
             return format!(" at {addr:#x}: {spec}. ({} locations)", sites.len());
         }
-        match self.line_at(addr) {
-            Some(span) => format!(
-                " at {addr:#x}: file {}, line {}.",
-                span.file.name, span.line
-            ),
+        let line = self.line_in_function(spec, addr);
+        let line = line.or_else(|| self.line_at(addr).map(|s| (s.file, s.line)));
+        match line {
+            Some((file, line)) => format!(" at {addr:#x}: file {}, line {line}.", file.name),
             None => format!(" at {addr:#x}"),
         }
     }

@@ -85,9 +85,10 @@ const TOPICS: &[Topic] = &[
                 "to the caller; print and info locals then mean its variables",
             ),
             (
-                "thread apply all bt",
-                "every thread: who waits for whom in a deadlock",
+                "info threads",
+                "every thread, and who waits for whom in a deadlock",
             ),
+            ("thread apply all bt", "the calls of every thread"),
         ],
     },
     Topic {

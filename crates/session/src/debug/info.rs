@@ -441,7 +441,8 @@ impl Debugger {
             live.look(current, &self.images)?;
             live.selected = selected;
         }
-        self.look_again()
+        self.look_again()?;
+        self.say_waits()
     }
 }
 

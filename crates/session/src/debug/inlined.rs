@@ -4,9 +4,10 @@
 
 use super::Debugger;
 use super::failure::{NOT_RUN, Result, failure};
+use super::location::Spec;
 use std::sync::Arc;
 use verde_engine::{FrameRef, StepKind};
-use verde_symbols::{DieId, SourceFile};
+use verde_symbols::{DieId, FileAddr, FunctionQuery, Modules, SourceFile, SourceFrame};
 
 /// Where a step begins.
 pub(super) struct Standing {
@@ -89,6 +90,57 @@ impl Debugger {
         }
         false
     }
+}
+
+impl Debugger {
+    /// A breakpoint of a function or line that begins with an inlined call is before that call.
+    pub(super) fn stand_before_inlined(&mut self, spec: &str) {
+        let Some(live) = &mut self.live else {
+            return;
+        };
+        let Ok(frame) = live.frame(0) else {
+            return;
+        };
+        let (pc, bias) = (frame.pc, frame.module.as_ref().map_or(0, |m| m.1));
+        let meant = |source: &SourceFrame| match Spec::parse(spec) {
+            Spec::Function(name) => FunctionQuery::parse(name).base() == base_of(&source.name),
+            Spec::Line(_, line) => source.line.as_ref().is_some_and(|(_, n)| *n == line),
+            Spec::Address(_) => false,
+        };
+        for (hidden, level) in live.levels.iter().enumerate() {
+            let Some(source) = &level.source else {
+                return;
+            };
+            if meant(source) {
+                return live.hide(hidden);
+            }
+            if !source.is_inlined || source.entry.at(bias) != pc {
+                return;
+            }
+        }
+    }
+}
+
+impl Debugger {
+    /// The line of a function where an address is, also when another call is inlined there.
+    pub(super) fn line_in_function(&self, spec: &str, addr: u64) -> Option<(Arc<SourceFile>, u32)> {
+        let Spec::Function(name) = Spec::parse(spec) else {
+            return None;
+        };
+        let query = FunctionQuery::parse(name);
+        let (module, bias) = self.images.module_at(addr)?;
+        let frames = module.frames_at(FileAddr::of(addr, bias));
+        let own = frames
+            .into_iter()
+            .find(|f| base_of(&f.name) == query.base());
+        own?.line
+    }
+}
+
+/// The last name of a path, without what follows it.
+fn base_of(name: &str) -> &str {
+    let name = name.split(['(', '<']).next().unwrap_or(name);
+    name.rsplit("::").next().unwrap_or(name)
 }
 
 fn same_line(a: &Option<(Arc<SourceFile>, u32)>, b: &Option<(Arc<SourceFile>, u32)>) -> bool {

@@ -52,6 +52,7 @@ mod style;
 mod terminal;
 mod threads;
 mod tls;
+mod waits;
 mod watches;
 
 pub use commands::Reply;

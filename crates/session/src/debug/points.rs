@@ -123,6 +123,8 @@ impl Point {
 pub(super) struct Points {
     pub list: Vec<Point>,
     last: u32,
+    /// The location of the breakpoint that has just stopped the program.
+    pub location: Option<String>,
 }
 
 impl Points {
@@ -152,7 +154,7 @@ impl Points {
     }
 
     /// The point a trap was set for.
-    pub fn of_trap(&mut self, id: TrapId) -> Vec<u32> {
+    pub fn of_trap(&self, id: TrapId) -> Vec<u32> {
         let with = self.list.iter().filter(|p| p.traps().contains(&id));
         with.map(|p| p.number).collect()
     }

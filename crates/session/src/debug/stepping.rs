@@ -75,12 +75,18 @@ impl Debugger {
         if kind == StepKind::Into && self.enter_inlined()? {
             return Ok(Reason::Step);
         }
-        let start = self.standing();
+        let mut start = self.standing();
         let mut reason = self.one_step(first)?;
-        while matches!(reason, Reason::Step)
-            && self.current_line().is_some()
-            && self.goes_on(kind, &start)
-        {
+        while matches!(reason, Reason::Step) && self.current_line().is_some() {
+            // Back in the caller, in the middle of the line that called: what is inlined
+            // there is gone over as well.
+            let now = self.standing();
+            if now.frame != start.frame && self.is_inside_line(0) {
+                start = now;
+            }
+            if !self.goes_on(kind, &start) {
+                break;
+            }
             reason = self.one_step(kind)?;
         }
         Ok(reason)

@@ -102,6 +102,9 @@ impl Debugger {
                     let before = live.tid;
                     live.hidden = None;
                     live.look(stop.tid, &self.images)?;
+                    if let (Reason::Point(_), Some(spec)) = (&reason, self.points.location.take()) {
+                        self.stand_before_inlined(&spec);
+                    }
                     self.listing.reset();
                     self.say_switch(before)?;
                     return Ok(reason);
@@ -209,8 +212,14 @@ impl Debugger {
             Kind::Code { .. } if point.temporary => format!("\nTemporary breakpoint {number}, "),
             Kind::Code { .. } => format!("\nBreakpoint {number}, "),
         };
+        let location = match &point.kind {
+            Kind::Code { spec, .. } => Some(spec.clone()),
+            Kind::Watch(_) | Kind::Catch(_) => None,
+        };
         self.attached.hit(point);
-        if point.temporary {
+        let temporary = point.temporary;
+        self.points.location = location;
+        if temporary {
             self.remove_point(number)?;
         }
         Ok(Some(format!("{complaint}{text}")))
