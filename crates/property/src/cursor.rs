@@ -1,7 +1,7 @@
 //! Reads words and symbols off a text; shared by the two languages.
 
 use crate::ast::{Name, RawBlock};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, nearest};
 use crate::scan;
 use crate::source::Span;
 
@@ -138,6 +138,26 @@ impl<'a> Cursor<'a> {
                 .hint(hint),
         );
         Err(Reported)
+    }
+
+    /// A mistyped one of `words`: reported and read as the one that was meant,
+    /// so that the next mistake is found where it is.
+    pub fn slip(&mut self, words: &[&'static str]) -> Option<&'static str> {
+        let word = self.peek_word();
+        // With parentheses it is a name of the user's.
+        if word.is_empty() || self.rest()[word.len()..].trim_start().starts_with('(') {
+            return None;
+        }
+        let meant = nearest(word, words.iter().copied())?;
+        let _: Parsed<()> =
+            self.expected(&format!("`{meant}`"), format!("did you mean `{meant}`?"));
+        self.bump(word.len());
+        Some(meant)
+    }
+
+    /// The word, or a slip of it.
+    pub fn word_or_slip(&mut self, word: &'static str) -> bool {
+        self.word(word) || self.slip(&[word]).is_some()
     }
 
     pub fn name(&mut self, what: &str, hint: &str) -> Parsed<Name> {

@@ -14,6 +14,7 @@ pub fn lint(p: &Property, file: &PropertyFile, functions: &Functions, found: &mu
     outcomes(p, found);
     undefined_actions(file, functions, found);
     unknown_names(&p.blocks, &p.env, functions, found);
+    odd_types(p, found);
     return_values(p, found);
     after_release(p, found);
     pointers_without_end(p, file, found);
@@ -197,6 +198,32 @@ pub fn unknown_names(
                 )),
             };
             found.push(d);
+        }
+    }
+}
+
+/// Types of other languages, which nothing of the program would convert to.
+fn odd_types(p: &Property, found: &mut Diagnostics) {
+    for t in p.states.iter().flat_map(|s| &s.transitions) {
+        for param in &t.params {
+            let Some(ty) = param.ty.as_deref() else {
+                continue;
+            };
+            let meant = match ty.trim() {
+                "integer" | "Integer" | "number" | "Int" | "uint" => "int",
+                "string" | "text" => "str",
+                "boolean" | "Boolean" | "Bool" => "bool",
+                "real" | "Float" | "Double" => "double",
+                _ => continue,
+            };
+            found.push(
+                Diagnostic::warning(
+                    "odd-type",
+                    t.span,
+                    format!("`{}` has the unusual type `{}`", param.python, ty.trim()),
+                )
+                .hint(format!("did you mean `{meant}`?")),
+            );
         }
     }
 }

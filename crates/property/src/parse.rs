@@ -3,7 +3,7 @@
 
 use crate::ast::*;
 use crate::cursor::{Cursor, Parsed, Reported, is_word, word_at};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, nearest};
 use crate::limits;
 use crate::source::Span;
 
@@ -55,7 +55,7 @@ impl Parser<'_> {
                     )
                     .hint("write the states that `...` stands for"),
                 );
-            } else if self.c.word("state") {
+            } else if self.c.word_or_slip("state") {
                 if file.states.len() >= limits::STATES {
                     let span = self.c.here();
                     let most = limits::STATES;
@@ -160,10 +160,16 @@ impl Parser<'_> {
         };
         self.c.skip_space();
         let at = self.c.pos;
-        if self.c.word("accepting") {
+        let slipped = match self.c.peek_word() {
+            "accepting" | "non" | "final" | "state" | "transition" => None,
+            _ => self.c.slip(&["accepting", "non-accepting", "final"]),
+        };
+        if slipped == Some("non-accepting") {
+            state.accepting = Some((false, self.c.span_from(at)));
+        } else if slipped == Some("accepting") || self.c.word("accepting") {
             state.accepting = Some((true, self.c.span_from(at)));
         } else if self.c.word("non") {
-            if !(self.c.symbol("-") && self.c.word("accepting")) {
+            if !(self.c.symbol("-") && self.c.word_or_slip("accepting")) {
                 return self.c.expected(
                     "`non-accepting`",
                     "a state is `accepting` or `non-accepting`",
@@ -171,7 +177,9 @@ impl Parser<'_> {
             }
             state.accepting = Some((false, self.c.span_from(at)));
         }
-        if self.c.peek_word() == "final"
+        if slipped == Some("final") {
+            state.is_final = true;
+        } else if self.c.peek_word() == "final"
             && !self.c.rest()["final".len()..].trim_start().starts_with('(')
         {
             self.c.word("final");
@@ -200,7 +208,7 @@ impl Parser<'_> {
 
     fn transitions(&mut self, state: &mut State, braces: bool) -> Parsed<()> {
         loop {
-            while self.c.peek_word() == "transition" {
+            while self.at_transition() {
                 match self.transition() {
                     Ok(t) => state.transitions.push(t),
                     Err(Reported) => {
@@ -227,9 +235,17 @@ impl Parser<'_> {
         }
     }
 
+    fn at_transition(&mut self) -> bool {
+        match self.c.peek_word() {
+            "transition" => true,
+            "state" | "event" => false,
+            word => nearest(word, ["transition"]).is_some(),
+        }
+    }
+
     fn transition(&mut self) -> Parsed<Transition> {
         let start = self.c.pos;
-        self.c.word("transition");
+        self.c.word_or_slip("transition");
         self.transitions += 1;
         if self.transitions > limits::TRANSITIONS {
             let most = limits::TRANSITIONS;
@@ -252,7 +268,7 @@ impl Parser<'_> {
                 .expected("`{` or `:`", "write `transition { event f() success s }`");
         }
         let when = self.when();
-        if !self.c.word("event") {
+        if !self.c.word_or_slip("event") {
             return self.c.expected(
                 "`event`",
                 "write `before event f(x)` or `after event f(x, ret)`",
@@ -265,12 +281,15 @@ impl Parser<'_> {
             self.c.skip_space();
             let at = self.c.pos;
             let success = match self.c.peek_word() {
-                "success" => true,
-                "failure" => false,
-                _ => break,
+                "success" => self.c.word("success"),
+                "failure" => !self.c.word("failure"),
+                // Without braces the next state or transition may stand here.
+                "state" | "transition" => break,
+                _ => match self.c.slip(&["success", "failure"]) {
+                    Some(meant) => meant == "success",
+                    None => break,
+                },
             };
-            let word = self.c.peek_word();
-            self.c.word(word);
             let block = self.c.block()?;
             let action = self.action()?;
             let to = self.c.name(
