@@ -43,7 +43,7 @@ pub enum Part {
 }
 
 /// Longest line of a label, in characters.
-const WIDTH: usize = 44;
+const WIDTH: usize = 56;
 /// Most transitions written on one edge.
 const LABELS: usize = 100;
 /// Most lines of code in a label.

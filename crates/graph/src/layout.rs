@@ -23,7 +23,7 @@ pub struct Point {
     pub y: f64,
 }
 
-/// The course of an edge from its source to its target, and where its label is centred.
+/// The course of an edge from its source to its target, and the centre line of its label.
 #[derive(Clone, Debug)]
 pub struct Route {
     pub points: Vec<Point>,
@@ -93,7 +93,7 @@ pub fn layout(nodes: &[Size], edges: &[EdgeIn], root: usize) -> Layout {
     let mut rows = rows(&cells);
     order(&mut rows, &cells);
     place_x(&rows, &mut cells);
-    let y = place_y(&rows, &cells);
+    let (y, heights) = place_y(&rows, &cells);
     let at = |i: usize| Point {
         x: cells[i].x,
         y: y[cells[i].rank],
@@ -103,7 +103,7 @@ pub fn layout(nodes: &[Size], edges: &[EdgeIn], root: usize) -> Layout {
         .zip(&labels)
         .zip(&back)
         .map(|((chain, label), back)| {
-            let mut points = course(chain, &cells, &y);
+            let mut points = course(chain, &cells, &y, &heights);
             if *back {
                 points.reverse();
             }
@@ -114,13 +114,7 @@ pub fn layout(nodes: &[Size], edges: &[EdgeIn], root: usize) -> Layout {
         })
         .collect();
     let width = cells.iter().map(|c| c.x + c.size.right).fold(0.0, f64::max);
-    let height = rows.last().map_or(0.0, |r| {
-        let rank = rows.len() - 1;
-        y[rank]
-            + r.iter()
-                .map(|i| cells[*i].size.height / 2.0)
-                .fold(0.0, f64::max)
-    });
+    let height = y.last().map_or(0.0, |y| *y) + heights.last().map_or(0.0, |h| h / 2.0);
     Layout {
         nodes: (0..nodes.len()).map(at).collect(),
         edges: routes,
@@ -370,23 +364,26 @@ fn settle(row: &[usize], wish: &[f64], cells: &mut [Cell]) {
     }
 }
 
-fn place_y(rows: &[Vec<usize>], cells: &[Cell]) -> Vec<f64> {
+/// Where the middle of each row is, and how high it is.
+fn place_y(rows: &[Vec<usize>], cells: &[Cell]) -> (Vec<f64>, Vec<f64>) {
     let mut y = 0.0;
-    let mut out = Vec::new();
+    let (mut middles, mut heights) = (Vec::new(), Vec::new());
     for row in rows {
         let height = row
             .iter()
             .map(|i| cells[*i].size.height)
             .fold(0.0, f64::max);
-        out.push(y + height / 2.0);
+        middles.push(y + height / 2.0);
+        heights.push(height);
         y += height + GAP_Y;
     }
-    out
+    (middles, heights)
 }
 
 /// Leaves the upper state at its bottom, passes the rows, enters the lower one at
-/// its top. Edges that share a state leave it side by side.
-fn course(chain: &[usize], cells: &[Cell], y: &[f64]) -> Vec<Point> {
+/// its top. Edges that share a state leave it side by side. A row is crossed
+/// straight: bent, an edge would run behind the boxes beside it.
+fn course(chain: &[usize], cells: &[Cell], y: &[f64], heights: &[f64]) -> Vec<Point> {
     let (top, bottom) = (chain[0], chain[chain.len() - 1]);
     let port = |node: usize, near: &[usize], other: usize| {
         let mut sorted: Vec<usize> = near.to_vec();
@@ -403,18 +400,9 @@ fn course(chain: &[usize], cells: &[Cell], y: &[f64]) -> Vec<Point> {
         y: y[cells[top].rank] + cells[top].size.height / 2.0,
     }];
     for &i in &chain[1..chain.len() - 1] {
-        let half = cells[i].size.height / 2.0;
+        let half = heights[cells[i].rank] / 2.0;
         let centre = y[cells[i].rank];
-        points.push(Point {
-            x: cells[i].x,
-            y: centre - half,
-        });
-        if half > 0.0 {
-            points.push(Point {
-                x: cells[i].x,
-                y: centre + half,
-            });
-        }
+        points.extend([centre - half, centre + half].map(|y| Point { x: cells[i].x, y }));
     }
     points.push(Point {
         x: port(bottom, &cells[bottom].up, chain[chain.len() - 2]),

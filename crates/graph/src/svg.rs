@@ -1,7 +1,7 @@
 //! The property as a picture of its own, without Graphviz.
 
 use crate::labels::{self, Edge, Part};
-use crate::layout::{EdgeIn, Layout, Point, Size, layout};
+use crate::layout::{EdgeIn, Layout, Point, Route, Size, layout};
 use std::fmt::Write;
 use verde_property::{Property, StateId};
 
@@ -13,6 +13,8 @@ const LINE: f64 = 15.0;
 const STATE_LINE: f64 = 18.0;
 const PAD: f64 = 14.0;
 const MARGIN: f64 = 24.0;
+/// From an edge to its label.
+const BESIDE: f64 = 2.0;
 /// How far a loop bulges.
 const LOOP: f64 = 34.0;
 
@@ -61,9 +63,10 @@ pub fn svg(p: &Property) -> String {
             EdgeIn {
                 from: e.from,
                 to: e.to,
+                // Beside the line, which would strike the text.
                 label: Size {
-                    left: w / 2.0,
-                    right: w / 2.0,
+                    left: BESIDE,
+                    right: BESIDE + w,
                     height: h,
                 },
             }
@@ -117,12 +120,18 @@ fn draw(p: &Property, nodes: &[Node], edges: &[Edge], straight: &[&Edge], l: &La
         MARGIN + 24.0
     );
     let start = l.nodes[p.init.index()];
+    // In the middle, unless other edges come in there.
+    let enters = |(e, r): (&&Edge, &Route)| e.to == p.init.index() && r.label.y < start.y;
+    let aside = match straight.iter().zip(&l.edges).any(enters) {
+        true => nodes[p.init.index()].width / 4.0,
+        false => 0.0,
+    };
     let top = start.y - nodes[p.init.index()].height / 2.0;
     let _ = writeln!(
         out,
         "<circle cx=\"{x:.1}\" cy=\"{cy:.1}\" r=\"4\" fill=\"#333\"/>\
          <path class=\"edge\" d=\"M{x:.1} {from:.1}V{top:.1}\" marker-end=\"url(#arrow)\"/>",
-        x = start.x - nodes[p.init.index()].width / 4.0,
+        x = start.x - aside,
         cy = top - 26.0,
         from = top - 22.0,
     );
@@ -142,8 +151,8 @@ fn draw(p: &Property, nodes: &[Node], edges: &[Edge], straight: &[&Edge], l: &La
         }
     }
     for (e, r) in straight.iter().zip(&l.edges) {
-        let (w, h) = label_size(e);
-        text_block(&mut out, e, r.label.x - w / 2.0, r.label.y - h / 2.0);
+        let (_, h) = label_size(e);
+        text_block(&mut out, e, r.label.x + BESIDE, r.label.y - h / 2.0);
     }
     out.push_str("</g>\n</svg>\n");
     out
