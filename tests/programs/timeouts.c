@@ -105,6 +105,14 @@ static int run(const char *what) {
     }
     CALL("epoll_wait") return is(epoll_wait(epoll_create1(0), &event, 1, MS), 0, 0);
     CALL("epoll_pwait") return is(epoll_pwait(epoll_create1(0), &event, 1, MS, 0), 0, 0);
+    CALL("epoll_child") {
+        // Nobody wants to hear of its end.
+        if (!fork()) {
+            usleep(MS * 500);
+            _exit(0);
+        }
+        return is(epoll_wait(epoll_create1(0), &event, 1, MS), 0, 0);
+    }
     CALL("epoll_raw") {
         bad = is(raw(SYS_epoll_wait, epoll_create1(0), (long)&event, 1, MS, 0, &kept), 0, 0);
         return kept ? bad : 4;

@@ -96,7 +96,14 @@ impl Process {
                 let info = ptrace::siginfo(tid)?;
                 self.which_trap(tid, info, stepped)?
             }
-            WaitStatus::Signal(_) => Some(Happening::Signal(ptrace::siginfo(tid)?)),
+            WaitStatus::Signal(signal) => {
+                let info = ptrace::siginfo(tid)?;
+                if restart::is_cut_short(&thread.regs) && self.is_ignored(tid, signal) {
+                    // Without a debugger it would not even have been sent.
+                    self.make_again(tid)?;
+                }
+                Some(Happening::Signal(info))
+            }
             WaitStatus::Syscall => match call {
                 Some(SyscallStop::Exit { .. }) if thread.window.is_none() => {
                     match self.make_again(tid)? {

@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use verde_sys::memory::Memory;
 use verde_sys::pidfd::PidFd;
-use verde_sys::{Regs, descriptors, number, ptrace};
+use verde_sys::{Regs, descriptors, number, procfs, ptrace};
 
 /// Length of the instruction `syscall`.
 const INSTRUCTION: u64 = 2;
@@ -99,6 +99,28 @@ fn cut_short(regs: &Regs) -> Option<Limit> {
     })
 }
 
+/// A call comes back with `EINTR` that is none of the kernel's to restart.
+pub(crate) fn is_cut_short(regs: &Regs) -> bool {
+    cut_short(regs).is_some()
+}
+
+/// Whether a signal does nothing to a program: it is ignored, or not caught and of those that
+/// do nothing by themselves.
+pub(crate) fn is_ignored(pid: Tid, tid: Tid, signal: i32) -> bool {
+    const HARMLESS: [i32; 4] = [
+        number::SIGCHLD,
+        number::SIGCONT,
+        number::SIGURG,
+        number::SIGWINCH,
+    ];
+    let has = |set: &str| {
+        let mask = procfs::status_field(pid, tid, set);
+        let mask = mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok());
+        mask.is_some_and(|m| m >> (signal - 1) & 1 != 0)
+    };
+    has("SigIgn") || (HARMLESS.contains(&signal) && !has("SigCgt"))
+}
+
 /// Makes the call again when the thread goes on.
 fn again(regs: &mut Regs) {
     regs.rip = regs.rip.wrapping_sub(INSTRUCTION);
@@ -167,6 +189,10 @@ pub(crate) fn prolong(thread: &mut Thread, memory: &Memory) -> bool {
 }
 
 impl Process {
+    pub(crate) fn is_ignored(&self, tid: Tid, signal: i32) -> bool {
+        is_ignored(self.pid, tid, signal)
+    }
+
     /// A stopped thread may be about to see `EINTR` from a call that should have gone on waiting:
     /// then it makes the call again.
     pub(crate) fn make_again(&mut self, tid: Tid) -> Result<bool> {

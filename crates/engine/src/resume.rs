@@ -105,14 +105,11 @@ impl Process {
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
-        let limited = match signal {
-            0 => restart::prolong(thread, &self.memory),
+        if signal != 0 && thread.limited.is_some() && !restart::is_ignored(self.pid, tid, signal) {
             // Its handler ends the wait.
-            _ => {
-                thread.limited = None;
-                false
-            }
-        };
+            thread.limited = None;
+        }
+        let limited = restart::prolong(thread, &self.memory);
         let result = hand_over(thread, info, signal, step, syscalls || limited);
         unless_gone(result)
     }

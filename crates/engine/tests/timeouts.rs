@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use verde_engine::{Cause, End};
 
-const CALLS: [&str; 24] = [
+const CALLS: [&str; 25] = [
     "epoll_wait",
+    "epoll_child",
     "epoll_pwait",
     "epoll_raw",
     "epoll_pwait2",

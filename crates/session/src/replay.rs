@@ -81,6 +81,9 @@ pub(crate) struct One {
 /// Most lines that are read before the first of them is applied.
 const TOGETHER: usize = 16;
 
+/// What is said of it.
+pub(crate) const REPLACED: &str = "the program was replaced by exec: the monitors begin anew";
+
 /// A line that was read. A few of them lie on the stack.
 #[allow(clippy::large_enum_variant)]
 enum Read<'a> {
@@ -273,6 +276,11 @@ impl<'s> Replay<'s> {
         self.outcome.lines += 1;
         match read {
             Read::Blank => {}
+            Read::Event(event, ..)
+                if event.kind == verde_property::Kind::Process && event.name == trace::EXEC =>
+            {
+                self.begin_again();
+            }
             Read::Event(event, calls, line) => {
                 let n = self.event(&event, &calls);
                 if let Some(watch) = &mut self.watch {
@@ -281,6 +289,36 @@ impl<'s> Replay<'s> {
                 }
             }
             Read::Wrong(detail) => self.malformed(detail),
+        }
+    }
+
+    /// The program was replaced by exec: every monitor begins anew, as in the live run.
+    fn begin_again(&mut self) {
+        if self.events > 0 {
+            (self.sink)(Row::Print(PrintRow {
+                property: "verde".into(),
+                text: REPLACED.into(),
+            }));
+        }
+        for index in 0..self.ones.len() {
+            let one = &mut self.ones[index];
+            let property = one.monitor.property().clone();
+            one.recorder.clear();
+            self.host.forget(property.uid);
+            let options = Options::default();
+            match Monitor::new(property.clone(), options, &mut self.host, &mut one.recorder) {
+                Ok(new) => std::mem::replace(&mut one.monitor, new).discard(&mut self.host),
+                Err(failure) => {
+                    self.outcome.error = Some(ReplayError::Initialization { property, failure });
+                    return;
+                }
+            }
+            let printed = std::mem::take(&mut one.recorder.printed);
+            for text in printed {
+                let property = property.name.clone();
+                (self.sink)(Row::Print(PrintRow { property, text }));
+            }
+            self.violations(index, None, None);
         }
     }
 

@@ -9,6 +9,9 @@ use std::borrow::Cow;
 use verde_monitor::Arg;
 use verde_property::{Kind, When};
 
+/// The name of the line, of kind `process`, that tells of an exec.
+pub const EXEC: &str = "exec";
+
 /// An event as written, with the defaults filled in.
 pub struct TraceEvent<'a> {
     pub n: Option<u64>,

@@ -94,6 +94,29 @@ state init accepting { transition { event write *shared (ret) success { n = n + 
     };
     assert_eq!(env("p"), [1, 1, 1]);
     assert_eq!(env("q"), [7, 7], "bound after the loader's work, each time");
+
+    let options = ["-p", "p.prop", "-p", "q.prop"];
+    let mut record = bench.command("record");
+    record.args(options).args(["-o", "t.jsonl", "./prog"]);
+    assert!(record.status().expect("verde runs").success());
+    let mut replay = bench.command("replay");
+    replay.args(options).args(["--format", "jsonl", "t.jsonl"]);
+    let replayed = replay.output().expect("verde runs");
+    let text = String::from_utf8_lossy(&replayed.stdout).into_owned();
+    let offline: Vec<serde_json::Value> = text
+        .lines()
+        .map(|l| serde_json::from_str(l).expect("a row is JSON"))
+        .collect();
+    let of_type = |wanted: &str| -> Vec<&serde_json::Value> {
+        offline.iter().filter(|r| r["type"] == wanted).collect()
+    };
+    assert_eq!(
+        of_type("event"),
+        ran.of_type("event"),
+        "the trace tells of it"
+    );
+    assert_eq!(of_type("print"), ran.of_type("print"));
+    assert_eq!(of_type("violation").len(), 2);
 }
 
 #[test]

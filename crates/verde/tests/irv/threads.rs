@@ -142,11 +142,31 @@ int main(void) {
         &["-O1", "-pthread"],
     );
     // Waiting for a return begins with a look at the stacks of all threads.
-    let ran = bench.check_property(
-        "state init accepting { transition { after event f(x) success other } }
-         state other accepting { transition { after event g(x) success init } }
-         state bad non-accepting",
-        &[],
-    );
+    let calls = |state: &str| {
+        format!(
+            "transition {{ event syscall epoll_wait(arg 3) success {state} }}
+             transition {{ after event syscall epoll_wait(ret) success {state} }}"
+        )
+    };
+    let property = |init: &str, other: &str| {
+        format!(
+            "state init accepting {{ transition {{ after event f(x) success other }} {init} }}
+             state other accepting {{ transition {{ after event g(x) success init }} {other} }}
+             state bad non-accepting"
+        )
+    };
+    let ran = bench.check_property(&property("", ""), &[]);
     assert_eq!((ran.code, &*ran.out), (0, "0 0\n"), "{}", ran.err);
+    // For whoever follows the calls it is one.
+    bench.write("calls.prop", &property(&calls("init"), &calls("other")));
+    let mut record = bench.command("record");
+    record.args(["-p", "calls.prop", "-o", "t.jsonl", "./prog"]);
+    assert!(record.status().expect("verde runs").success());
+    let trace = std::fs::read_to_string(bench.path("t.jsonl")).expect("a trace");
+    let waits: Vec<&str> = trace
+        .lines()
+        .filter(|l| l.contains("epoll_wait\""))
+        .collect();
+    assert_eq!(waits.len(), 2, "{waits:?}");
+    assert!(waits[0].contains(r#""arg 3":200"#) && waits[1].contains(r#""ret":0"#));
 }

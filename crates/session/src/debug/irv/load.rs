@@ -7,6 +7,7 @@ use super::react::Running;
 use super::{Choices, Irv, Known, MonitorId, One, Output, Switches, Tally};
 use crate::properties::{Failed, read, unique_name};
 use crate::recorder::Recorder;
+use crate::replay::REPLACED;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -288,13 +289,18 @@ impl Debugger {
             return Ok(());
         };
         if irv.relevant > 0 {
-            let text = "the program was replaced by exec: the monitors begin anew";
-            irv.output.print(&mut self.out, "verde", text);
+            irv.output.print(&mut self.out, "verde", REPLACED);
+        }
+        if let (Some(trace), Some(live)) = (&mut irv.trace, &self.live) {
+            let time = u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            trace.write_exec(irv.n, live.process.pid(), time);
         }
         let kept: Vec<_> = irv.ones.iter().map(|o| (o.tally, o.dropped)).collect();
         let begun = self.begin_again(&mut irv);
         for (one, (tally, dropped)) in irv.ones.iter_mut().zip(kept) {
-            (one.tally, one.dropped) = (tally, dropped);
+            one.tally.violations += tally.violations;
+            one.tally.suppressed += tally.suppressed;
+            one.dropped = dropped;
         }
         irv.replaced = true;
         self.irv = Some(irv);

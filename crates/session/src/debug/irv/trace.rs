@@ -6,6 +6,7 @@ use crate::json::{Json, Object};
 use serde::Serialize;
 use std::io::{self, Write};
 use verde_engine::Tid;
+use verde_property::{Kind, When};
 
 /// A trace that is being written.
 pub struct TraceFile {
@@ -40,16 +41,13 @@ impl TraceFile {
         time: u64,
         loc: Option<&str>,
     ) {
-        if self.error.is_some() {
-            return;
-        }
         let args = source
             .params
             .iter()
             .zip(values)
             .map(|(p, v)| (p.text.clone(), Json::of_arg(v.arg())))
             .collect();
-        let line = Line {
+        self.line(&Line {
             n,
             tid: tid.0,
             kind: source.kind.word(),
@@ -58,8 +56,28 @@ impl TraceFile {
             args: Object(args),
             loc,
             time,
-        };
-        let written = serde_json::to_writer(&mut self.out, &line)
+        });
+    }
+
+    /// The program was replaced by exec: no event of a property, but its monitors begin anew.
+    pub(super) fn write_exec(&mut self, n: u64, tid: Tid, time: u64) {
+        self.line(&Line {
+            n,
+            tid: tid.0,
+            kind: Kind::Process.word(),
+            when: When::Before.word(),
+            event: crate::trace::EXEC,
+            args: Object(Vec::new()),
+            loc: None,
+            time,
+        });
+    }
+
+    fn line(&mut self, line: &Line) {
+        if self.error.is_some() {
+            return;
+        }
+        let written = serde_json::to_writer(&mut self.out, line)
             .map_err(io::Error::from)
             .and_then(|()| self.out.write_all(b"\n"));
         self.error = written.err();
