@@ -43,16 +43,18 @@ fuzz: setup
 release:
 	$(CARGO) build --release -p verde -p verde-python
 
-# The table goes to docs/measurements.md as it is.
+# Tables go to docs/measurements.md as they are.
 bench-monitor: setup release
 	$(CARGO) build --release -p verde-bench
 	@mkdir -p bench/out
 	target/release/monitor target/release/verde | tee bench/out/monitor.md
+	sh scripts/figures monitor bench/out/monitor.md
 
 bench-checkpoint: setup
 	$(CARGO) build --release -p verde-bench --bin checkpoint
 	@mkdir -p bench/out
 	target/release/checkpoint | tee bench/out/checkpoint.md
+	sh scripts/figures checkpoint bench/out/checkpoint.md
 
 # The same. The large program is a build of verde with all debug information.
 bench-debugger: setup release
@@ -61,10 +63,12 @@ bench-debugger: setup release
 		--config 'profile.dev.package."*".debug="full"' --target-dir target/full -p verde
 	@mkdir -p bench/out
 	target/release/debugger target/release/verde target/full/debug/verde | tee bench/out/debugger.md
+	sh scripts/figures debugger bench/out/debugger.md
 
 bench-page: setup release web/node_modules/.package-lock.json
 	@mkdir -p bench/out
 	cd web && VERDE=$(abspath target/release/verde) node bench/page.mjs | tee ../bench/out/page.md
+	sh scripts/figures page bench/out/page.md
 
 # The paper's experiments beside gdb: bench/report/report.md, and the summary in docs/measurements.md.
 # QUICK=1 takes less than three minutes and leaves the documentation alone; ONLY=cost,gap chooses.
