@@ -83,6 +83,27 @@ impl Report {
     }
 }
 
+impl Report {
+    /// Writes the files that were asked for; the number of those that could not be.
+    fn write_files(&self, junit: &str) -> u64 {
+        let junit = self
+            .junit
+            .as_ref()
+            .map(|(file, _)| (file, junit.to_owned()));
+        let sarif = self.sarif.as_ref().map(|(file, r)| (file, r.text()));
+        let mut failed = 0;
+        for (what, written) in [("JUnit", junit), ("SARIF", sarif)] {
+            if let Some((mut file, text)) = written
+                && let Err(e) = file.write_all(text.as_bytes())
+            {
+                complain(&format!("cannot write the {what} report: {e}"));
+                failed += 1;
+            }
+        }
+        failed
+    }
+}
+
 /// Runs a program under its properties to the end.
 pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
     let web = std::mem::take(&mut c.web);
@@ -108,41 +129,49 @@ pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
         sarif: sarif.map(|file| (file, sarif::Results::default())),
         last: None,
     }));
+    match run(c, web, &report, interruption) {
+        Ok(outcome) => finish(c, &outcome, &report.borrow()),
+        Err(exit) => {
+            // Whoever reads the files must not take nothing for success.
+            report.borrow().write_files(&junit::refused());
+            exit
+        }
+    }
+}
+
+fn run(
+    c: &CheckCommand,
+    web: Web,
+    report: &Rc<RefCell<Report>>,
+    interruption: &Interruption,
+) -> Result<RunOutcome, Exit> {
     let rows = report.clone();
     let output = Output::Rows {
         sink: Box::new(move |row| rows.borrow_mut().row(row)),
         show: c.show,
         verbose: c.verbose,
     };
-    let mut debugger = match open(&c.program, &c.args) {
-        Ok(debugger) => debugger,
-        Err(exit) => return exit,
-    };
+    let mut debugger = open(&c.program, &c.args)?;
     for setting in c.launch.commands() {
-        if let Err(e) = debugger.execute(&setting) {
-            return complain(&e.to_string());
-        }
+        debugger
+            .execute(&setting)
+            .map_err(|e| complain(&e.to_string()))?;
     }
-    if let Err(exit) = c.monitors.load(&mut debugger, output) {
-        return exit;
-    }
-    if let Err(e) = web.open(&mut debugger) {
-        return complain(&e.to_string());
-    }
+    c.monitors.load(&mut debugger, output)?;
+    web.open(&mut debugger)
+        .map_err(|e| complain(&e.to_string()))?;
     let limits = Limits {
         timeout: c.timeout,
         stop_on_violation: c.stop_on_violation,
     };
-    let outcome = match debugger.check(limits, interruption) {
-        Ok(outcome) => outcome,
-        Err(e) => return complain(&e.to_string()),
-    };
+    let outcome = debugger
+        .check(limits, interruption)
+        .map_err(|e| complain(&e.to_string()))?;
     if debugger.is_watched() && !outcome.interrupted {
         complain("the run is over; the page stays until ^C");
         debugger.attend(interruption);
     }
-    drop(debugger);
-    finish(c, &outcome, &report.borrow())
+    Ok(outcome)
 }
 
 /// Runs a program and writes down the events that its properties saw.
@@ -235,16 +264,8 @@ fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &Report) -> Exit {
         return complain("the run ended without a verdict");
     };
     let mut outcome = outcome.clone();
-    let junit = report.junit.as_ref().map(|(file, f)| (file, f.text(last)));
-    let sarif = report.sarif.as_ref().map(|(file, r)| (file, r.text()));
-    for (what, written) in [("JUnit", junit), ("SARIF", sarif)] {
-        if let Some((mut file, text)) = written
-            && let Err(e) = file.write_all(text.as_bytes())
-        {
-            complain(&format!("cannot write the {what} report: {e}"));
-            outcome.errors += 1;
-        }
-    }
+    let junit = report.junit.as_ref().map(|(_, f)| f.text(last));
+    outcome.errors += report.write_files(&junit.unwrap_or_default());
     exit_of(&outcome, outcome.violated, c.error_exitcode)
 }
 

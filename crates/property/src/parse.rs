@@ -663,6 +663,22 @@ impl Parser<'_> {
         } else {
             None
         };
+        // `<T as Trait>::X` is a type of Rust's.
+        if let Some(ty) = &ty
+            && !ty.text.contains('<')
+            && let Some((before, name)) = ty.text.split_once(" as ")
+        {
+            self.c.found.push(
+                Diagnostic::error("syntax", ty.span, "the name comes before the type").hint(
+                    format!(
+                        "write `{} as {} : {}`",
+                        operand.text(),
+                        name.trim(),
+                        before.trim()
+                    ),
+                ),
+            );
+        }
         Ok(Param {
             operand,
             alias,

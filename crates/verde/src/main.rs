@@ -64,12 +64,13 @@ fn on_interrupt(interrupt: Arc<Interrupt>, violated: u8) -> std::io::Result<()> 
     Ok(())
 }
 
-/// ^C ends the run, and its report says so.
+/// ^C ends the run, and its report says so; so does SIGTERM, which is how others end it.
 fn until_interrupted() -> Arc<Interruption> {
     let interruption = Arc::new(Interruption::default());
     let asked = interruption.clone();
     // Without the handler ^C simply kills the run.
-    if let Ok(mut signals) = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT]) {
+    let both = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new(both) {
         let wait = move || signals.forever().for_each(|_| asked.ask());
         let _ = std::thread::Builder::new().spawn(wait);
     }

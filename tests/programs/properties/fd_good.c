@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <mqueue.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -21,6 +22,10 @@ int main(void) {
         if (write(copy, "copy\n", 5) != 5)
             return 1;
         close(copy);
+        mqd_t queue = mq_open("/verde-fd-good", O_CREAT | O_RDWR, 0600, NULL);
+        if (queue != (mqd_t)-1)
+            mq_close(queue);
     }
+    mq_unlink("/verde-fd-good");
     return 0;
 }

@@ -1,7 +1,10 @@
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, recursive;
+// As std::recursive_mutex is: nobody is told by a call.
+static pthread_mutex_t quiet = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
 static int turn, sum;
 
@@ -20,6 +23,11 @@ static void *player(void *arg) {
     pthread_mutex_lock(&recursive);
     pthread_mutex_unlock(&recursive);
     pthread_mutex_unlock(&recursive);
+    pthread_mutex_lock(&quiet);
+    pthread_mutex_lock(&quiet);
+    pthread_mutex_trylock(&quiet);
+    for (int i = 0; i < 3; i++)
+        pthread_mutex_unlock(&quiet);
     return NULL;
 }
 

@@ -45,7 +45,8 @@ const fn kind(
 
 pub fn measure(lab: &Lab) -> Fallible<Section> {
     let calls = lab.program("calls.c", "calls", &[])?;
-    let (ours, theirs, repetitions) = lab.pick((8_000, 320, 3), (40_000, 2_000, 11));
+    // gdb takes longer for each return the more there were: few keep the comparison fair.
+    let (ours, theirs, repetitions) = lab.pick((8_000, 320, 3), (40_000, 400, 7));
     let mut samples = [const { (Vec::new(), Vec::new()) }; KINDS.len()];
     let mut cpu = [const { Vec::new() }; KINDS.len()];
     for _ in 0..repetitions {

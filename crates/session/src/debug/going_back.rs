@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub enum Often {
     /// After every event that concerns some slice.
     Events,
-    /// After every change of a slice's state.
+    /// After the first event, and after every change of a slice's state.
     States,
     /// At the first event after so much time.
     Every(Duration),
@@ -93,7 +93,8 @@ impl Debugger {
         }
         let due = match often {
             Often::Events => true,
-            Often::States => changed,
+            // The first change needs one before it, too.
+            Often::States => changed || last.is_none(),
             Often::Every(time) => last.is_none_or(|(at, _)| at.elapsed() >= time),
         };
         if !due {
@@ -188,6 +189,9 @@ impl Debugger {
                 Ok(self.checkpoints.with_new_warnings(restored.warnings, text))
             }
             (_, Some(number)) => self.restore_for(number),
+            _ if self.automation.often.is_some() => failure(format!(
+                "No checkpoint is from before event {event}: the first is taken after the first event."
+            )),
             _ => failure(format!(
                 "No checkpoint is from before event {event}; start with --auto-checkpoint states."
             )),

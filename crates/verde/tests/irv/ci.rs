@@ -244,3 +244,57 @@ fn forked_children_are_said_to_be_unchecked() {
     assert_eq!((ran.code, &*ran.out), (0, ""), "{}", ran.err);
     assert!(!ran.err.contains("unchecked"), "{}", ran.err);
 }
+
+/// A run that is refused leaves reports that a reader takes for what they are.
+#[test]
+fn a_refused_run_leaves_valid_reports() {
+    let bench = Bench::c(BAD, &["-O1"]);
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event f(nobody) success bad } }\nstate bad non-accepting",
+    );
+    let ran = bench.check(
+        &["-p", "p.prop", "--junit", "j.xml", "--sarif", "s.sarif"],
+        &[],
+    );
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let junit = std::fs::read_to_string(bench.path("j.xml")).expect("a JUnit report");
+    assert!(junit.contains("errors=\"1\""), "{junit}");
+    let sarif = std::fs::read_to_string(bench.path("s.sarif")).expect("a SARIF report");
+    let sarif: Value = serde_json::from_str(&sarif).expect("JSON");
+    assert_eq!(
+        sarif["runs"][0]["results"].as_array().map(Vec::len),
+        Some(0)
+    );
+}
+
+/// Whoever ends the run with SIGTERM gets the report as with ^C.
+#[test]
+fn a_run_that_is_terminated_reports() {
+    let bench = Bench::c(
+        "#include <unistd.h>\n\
+         __attribute__((noinline)) void f(int q, int x) { asm volatile(\"\" :: \"r\"(q), \"r\"(x)); }\n\
+         int main(void) { f(1, 1); write(1, \"here\\n\", 5); for (;;) pause(); }",
+        &["-O1"],
+    );
+    bench.write("p.prop", PROPERTY);
+    let mut command = bench.command("check");
+    command.args([
+        "-p", "p.prop", "--format", "jsonl", "--output", "r.jsonl", "./prog",
+    ]);
+    let mut child = command
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("verde runs");
+    let mut here = [0; 5];
+    let mut out = child.stdout.take().expect("its output");
+    std::io::Read::read_exact(&mut out, &mut here).expect("the program runs");
+    let pid = child.id().to_string();
+    let sent = std::process::Command::new("kill").arg(&pid).status();
+    assert!(sent.expect("kill").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let rows = std::fs::read_to_string(bench.path("r.jsonl")).expect("a report");
+    let last: Value = serde_json::from_str(rows.lines().last().unwrap_or_default()).expect("JSON");
+    assert_eq!(last["type"], "final");
+    assert_eq!(last["events"], 1);
+}

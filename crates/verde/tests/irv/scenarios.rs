@@ -207,6 +207,29 @@ fn the_last_interval_again_with_the_data_of_the_property() {
     }
 }
 
+/// The first change of state has a checkpoint before it, too.
+#[test]
+fn the_first_change_is_seen_closer() {
+    let bench = Bench::c(ROUNDS, &["-O1"]);
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event write total(ret) { return ret < 10 } success init failure bad } }
+state bad non-accepting",
+    );
+    let ran = bench.check(&["-p", "p.prop", "--auto-zoom"], &[]);
+    assert_eq!(ran.code, 100, "{}", ran.err);
+    assert!(ran.err.contains("closer: total = 10"), "{}", ran.err);
+    // Before the first event there is nothing to go back to, which is said.
+    bench.write(
+        "q.prop",
+        "state init accepting { transition { event write total(ret) success bad } }
+state bad non-accepting",
+    );
+    let ran = bench.check(&["-p", "q.prop", "--auto-zoom"], &[]);
+    assert_eq!(ran.code, 100, "{}", ran.err);
+    assert!(ran.err.contains("cannot be seen closer"), "{}", ran.err);
+}
+
 #[test]
 fn a_reaction_that_restores_still_prints() {
     let bench = Bench::c(

@@ -777,6 +777,11 @@ impl Debugger {
             irv.put_off = Some((id, row));
             return;
         }
+        if self.automation.zoom && at.is_some() && !irv.zoomed {
+            irv.zoomed = true;
+            let text = "no checkpoint is from before this event, so it cannot be seen closer";
+            irv.output.remark(&mut self.out, text);
+        }
         irv.ones[index].tally.violations += 1;
         irv.put_off = None;
         irv.latch.violated = true;

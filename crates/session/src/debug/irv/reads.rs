@@ -135,13 +135,36 @@ pub fn of_call(
         f if callee.is_described() => format!("{e} (in {f})"),
         f => format!("{e} ({f} has no debug information: use `arg 0`, `arg 1`, ...)"),
     })?;
-    if callee.is_described() {
-        converts(param, &node.ty)?;
-    }
+    let node = match callee.is_described().then(|| converts(param, &node.ty)) {
+        Some(Err(misfit)) => {
+            // The words of an opaque structure, as in a library that says nothing of it.
+            let words = first_words(operand, param.ty.as_deref(), callee, &node.ty);
+            let text = words.ok_or(misfit)?;
+            bind(&text, callee, images, memo)?
+        }
+        _ => node,
+    };
     Ok(Read {
         how: How::Node(Box::new(node), form),
         phase,
     })
+}
+
+/// `*arg 0 : unsigned long` where the argument points to a structure: what its
+/// memory begins with.
+fn first_words(
+    operand: &Operand,
+    declared: Option<&str>,
+    callee: &Callee,
+    ty: &Type,
+) -> Option<String> {
+    let Operand::Deref(pointer) = operand else {
+        return None;
+    };
+    let word = declared.map(str::trim).filter(|t| is_c_type(t))?;
+    let whole = matches!(ty.strip().kind(), Kind::Record(_));
+    let pointer = expression(pointer, None, callee).ok()?;
+    whole.then(|| format!("*({word} *)({pointer})"))
 }
 
 /// A parameter of an event that is no call: an expression at the place, or what the event brings.
