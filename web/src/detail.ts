@@ -142,6 +142,17 @@ async function showEvent(event: EventView): Promise<void> {
   );
 }
 
+/** Shows a violation among the others. */
+export function openViolation(v: Violation): void {
+  openTab("violations");
+  const shown = byId("panel-violations").querySelectorAll<HTMLDetailsElement>("details.violation");
+  const at = store.violations.length - 1 - store.violations.indexOf(v);
+  const found = shown[at];
+  if (!found) return;
+  found.open = true;
+  found.scrollIntoView({ block: "nearest" });
+}
+
 let listed = -1;
 
 function showViolations(): void {

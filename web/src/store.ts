@@ -31,6 +31,8 @@ class Store {
   events: EventView[] = [];
   /** Threads that had events. */
   threads = new Set<number>();
+  /** Their names. */
+  tracks = new Map<number, string>();
   violations: Violation[] = [];
   total = 0;
   time = 0;
@@ -79,9 +81,17 @@ class Store {
       this.before = { time: 0, total: 0, clock: 0 };
       this.rate = 0;
     }
-    this.events.push(...message.events);
-    for (const e of message.events) this.threads.add(e.tid);
-    if (this.events.length > EVENTS + EVENTS / 4) this.events = this.events.slice(-EVENTS);
+    for (const e of message.events) {
+      this.events.push(e);
+      this.threads.add(e.tid);
+    }
+    if (this.events.length > EVENTS + EVENTS / 4) {
+      this.events = this.events.slice(-EVENTS);
+      this.threads = new Set(this.events.map((e) => e.tid));
+    }
+    const chosen = this.chosen.event;
+    if (message.fresh && chosen && !this.events.some((e) => e.serial === chosen.serial)) this.show({});
+    if (message.tracks) this.tracks = new Map(message.tracks.map((t) => [t.tid, t.name]));
     this.violations.push(...message.violations);
     this.properties = message.properties;
     this.checkpoints = message.checkpoints;

@@ -151,7 +151,7 @@ impl<'s> Replay<'s> {
                 recorder,
                 violations: 0,
             });
-            replay.violations(replay.ones.len() - 1, None, None);
+            replay.violations(replay.ones.len() - 1, None);
         }
         Ok(replay)
     }
@@ -343,7 +343,7 @@ impl<'s> Replay<'s> {
         }
         if !one.recorder.failures.is_empty() {
             let failure = one.recorder.failures.remove(0);
-            self.violations(monitor, e.tid, e.loc);
+            self.violations(monitor, Some(e));
             self.outcome.error.get_or_insert(ReplayError::Failure {
                 line: self.outcome.lines,
                 property,
@@ -363,18 +363,20 @@ impl<'s> Replay<'s> {
             );
             (self.sink)(Row::Event(row));
         }
-        self.violations(monitor, e.tid, e.loc);
+        self.violations(monitor, Some(e));
     }
 
     /// Rows for the violations that were just found.
-    fn violations(&mut self, monitor: usize, tid: Option<u64>, loc: Option<&str>) {
+    fn violations(&mut self, monitor: usize, e: Option<&trace::TraceEvent>) {
+        let tid = e.and_then(|e| e.tid);
+        let loc = e.and_then(|e| e.loc);
         let one = &mut self.ones[monitor];
         for found in std::mem::take(&mut one.recorder.violations) {
             one.violations += 1;
             self.outcome.violated = true;
             let row = violation_row(&one.monitor, found, self.history, tid, loc);
             if let Some(watch) = &mut self.watch {
-                watch.violation(&row);
+                watch.violation(&row, e.and_then(|e| e.time));
             }
             (self.sink)(Row::Violation(row));
         }
@@ -403,7 +405,7 @@ impl<'s> Replay<'s> {
                 one.violations += 1;
                 let row = violation_row(&one.monitor, found, self.history, None, None);
                 if let Some(watch) = &mut self.watch {
-                    watch.violation(&row);
+                    watch.violation(&row, None);
                 }
                 (self.sink)(Row::Violation(row));
             }

@@ -1,5 +1,6 @@
 //! What watchers see, as plain values.
 
+use crate::report::ViolationRow;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ pub struct Frame {
     pub program: Arc<ProgramView>,
     pub properties: Vec<PropertyView>,
     pub checkpoints: Vec<CheckpointView>,
+    /// The threads that had events.
+    pub tracks: Arc<Vec<TrackView>>,
     /// Number of the last event.
     pub events: u64,
     /// Nanoseconds since the monitors started.
@@ -110,6 +113,8 @@ pub struct LastStep {
     pub title: Option<String>,
     pub from: usize,
     pub to: usize,
+    /// The state of the slice now, when it still lives; somebody may have set it.
+    pub state: Option<usize>,
     /// Index into the transitions of `from`.
     pub transition: usize,
     pub success: bool,
@@ -129,10 +134,29 @@ pub struct EventView {
     pub loc: Option<Arc<str>>,
 }
 
+/// A thread whose events are shown; it may have ended since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TrackView {
+    pub tid: i64,
+    pub name: String,
+}
+
+/// A violation, and when it came about.
+#[derive(Clone, Debug, Serialize)]
+pub struct ViolationView {
+    #[serde(flatten)]
+    pub row: ViolationRow,
+    /// None when no event brought it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<u64>,
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckpointView {
     pub number: u32,
     pub label: String,
     /// The last event before it.
     pub event: u64,
+    /// When that was; none if nobody watched then.
+    pub time: Option<u64>,
 }

@@ -142,6 +142,7 @@ pub fn property_view(index: usize, m: &Monitor, last: Option<&Taken>) -> Propert
             title: there.map(|r| Object::of(&slices.bindings(r)).to_string()),
             from: taken.from.index(),
             to: taken.to.index(),
+            state: there.map(|r| slices.state(r).index()),
             transition: taken.transition,
             success: taken.branch == Branch::Success,
         }
