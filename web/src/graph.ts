@@ -100,7 +100,9 @@ function paint(): void {
     group.classList.toggle("previous", i === previous && i !== current);
     const n = view.counts[i] ?? 0;
     group.classList.toggle("occupied", n > 0);
-    if (count) setText(count, shape.slice_on.length === 0 || n === 0 ? "" : grouped(n));
+    const root = i === view.root ? ["root"] : [];
+    const there = [...(n === 0 ? [] : [grouped(n)]), ...root].join(" + ");
+    if (count) setText(count, shape.slice_on.length === 0 ? "" : there);
   });
   shape.edges.forEach((edge, i) => {
     const taken = step !== null && edge.from === step.from && edge.to === step.to;

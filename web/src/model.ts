@@ -22,6 +22,7 @@ export interface LastStep {
 export interface PropertyView {
   name: string;
   verdict: string;
+  outcome: string | null;
   counts: number[];
   root: number | null;
   live: number;
@@ -41,6 +42,7 @@ export interface ProgramView {
   selected: number;
   source: { file: string; path: string; line: number; first: number; lines: string[] } | null;
   controllable: boolean;
+  startable: boolean;
 }
 
 export interface EventView {
@@ -92,6 +94,7 @@ export interface Message {
   shapes: number;
   fresh: boolean;
   total: number;
+  relevant: number;
   time: number;
   properties: PropertyView[];
   checkpoints: Checkpoint[];

@@ -35,6 +35,10 @@ class Store {
   tracks = new Map<number, string>();
   violations: Violation[] = [];
   total = 0;
+  /** Events that some slice could take. */
+  relevant = 0;
+  /** The session can be reached. */
+  connected = false;
   time = 0;
   /** Events per second, smoothed. */
   rate = 0;
@@ -97,6 +101,7 @@ class Store {
     this.checkpoints = message.checkpoints;
     if (message.program) this.program = message.program;
     this.total = message.total;
+    this.relevant = message.relevant;
     this.time = message.time;
     this.measure();
     if (message.shapes !== this.version) {
@@ -105,6 +110,11 @@ class Store {
     }
     this.tell("frame");
     this.refresh();
+  }
+
+  connect(is: boolean): void {
+    this.connected = is;
+    this.tell("frame");
   }
 
   private measure(): void {

@@ -2,7 +2,7 @@
 
 import { command } from "./controls.js";
 import { openViolation } from "./detail.js";
-import { byId, h, setText } from "./dom.js";
+import { byId, fillList, h, setText } from "./dom.js";
 import { duration, type EventView, named, pairs } from "./model.js";
 import { draw, drawSoon, forgetColours } from "./paint.js";
 import { store } from "./store.js";
@@ -85,7 +85,7 @@ function checkpoints(): void {
     button.onclick = () => void command(`restart ${p.number}`);
     return button;
   });
-  byId("checkpoints").replaceChildren(...shown);
+  fillList(byId("checkpoints"), shown, shown.length - 1, ["ArrowLeft", "ArrowRight"]);
 }
 
 function tell(text: string, e: PointerEvent): void {

@@ -6,7 +6,7 @@ use crate::recorder::Recorder;
 use crate::replay_board::Watch;
 use crate::report::*;
 use crate::router::{ArgList, Route, Router, arguments};
-use crate::rows::{event_row, final_property, violation_row};
+use crate::rows::{event_row, final_property, final_word, violation_row};
 use crate::trace::{self, Strings};
 use smallvec::SmallVec;
 use std::io::{BufRead, ErrorKind};
@@ -76,6 +76,8 @@ pub(crate) struct One {
     pub monitor: Monitor,
     pub recorder: Recorder,
     pub violations: u64,
+    /// The last word, when the trace is read.
+    pub outcome: Option<&'static str>,
 }
 
 /// Most lines that are read before the first of them is applied.
@@ -105,7 +107,7 @@ pub struct Replay<'s> {
     history: usize,
     sink: &'s mut dyn FnMut(Row),
     outcome: Outcome,
-    events: u64,
+    pub(crate) events: u64,
     /// Somebody watches.
     pub(crate) watch: Option<Box<Watch>>,
 }
@@ -150,6 +152,7 @@ impl<'s> Replay<'s> {
                 monitor,
                 recorder,
                 violations: 0,
+                outcome: None,
             });
             replay.violations(replay.ones.len() - 1, None);
         }
@@ -410,6 +413,7 @@ impl<'s> Replay<'s> {
                 (self.sink)(Row::Violation(row));
             }
             self.outcome.violated |= verdict == FinalVerdict::False;
+            one.outcome = Some(final_word(verdict));
             properties.push(final_property(&one.monitor, verdict, one.violations));
         }
         (self.sink)(Row::Final(FinalRow {

@@ -136,10 +136,12 @@ impl Replay<'_> {
             properties: ones
                 .map(|(i, one)| PropertyView {
                     violations: one.violations,
+                    outcome: one.outcome,
                     ..board::property_view(i, &one.monitor, one.recorder.last.as_ref())
                 })
                 .collect(),
             events: watch.last,
+            relevant: self.events,
             time: watch.time,
             ..Frame::default()
         };

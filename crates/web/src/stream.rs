@@ -87,6 +87,7 @@ struct Message<'a> {
     /// Forget what was told before.
     fresh: bool,
     total: u64,
+    relevant: u64,
     time: u64,
     properties: &'a [PropertyView],
     checkpoints: &'a [CheckpointView],
@@ -119,6 +120,7 @@ impl Tab {
             shapes: frame.shapes,
             fresh,
             total: frame.events,
+            relevant: frame.relevant,
             time: frame.time,
             properties: &frame.properties,
             checkpoints: &frame.checkpoints,

@@ -20,6 +20,8 @@ pub struct Frame {
     pub tracks: Arc<Vec<TrackView>>,
     /// Number of the last event.
     pub events: u64,
+    /// How many of them some slice could take.
+    pub relevant: u64,
     /// Nanoseconds since the monitors started.
     pub time: u64,
 }
@@ -49,8 +51,10 @@ pub struct ProgramView {
     /// The selected frame.
     pub selected: usize,
     pub source: Option<SourceView>,
-    /// A program can be started, stopped and stepped; a trace cannot.
+    /// A program can be stopped and stepped; a trace cannot.
     pub controllable: bool,
+    /// It can be started, and after its end again.
+    pub startable: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -84,6 +88,8 @@ pub struct SourceView {
 pub struct PropertyView {
     pub name: String,
     pub verdict: &'static str,
+    /// The last word, when the run is over.
+    pub outcome: Option<&'static str>,
     /// Live slices in each state; the root only when there is no `slice on`.
     pub counts: Vec<u64>,
     /// The root's state.

@@ -13,6 +13,7 @@ use crate::board::{
 };
 use crate::json::Json;
 use crate::report::ViolationRow;
+use crate::rows::final_word;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -181,6 +182,7 @@ impl Debugger {
             program: Arc::new(ProgramView {
                 command: command.join(" "),
                 controllable: true,
+                startable: true,
                 ..ProgramView::default()
             }),
             interrupted: false,
@@ -245,6 +247,16 @@ impl Debugger {
             .is_some_and(|w| w.keeper.wants_frame())
         {
             self.pin_frame();
+        }
+    }
+
+    /// The program is not started again.
+    pub(super) fn runs_once(&mut self) {
+        if let Some(watched) = &mut self.watched {
+            watched.program = Arc::new(ProgramView {
+                startable: false,
+                ..ProgramView::clone(&watched.program)
+            });
         }
     }
 
@@ -389,6 +401,7 @@ impl Debugger {
         watched.follow(irv);
         frame.tracks = watched.tracks.clone();
         frame.events = irv.n;
+        frame.relevant = irv.relevant;
         frame.time = u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let monitors = irv.ones.iter().filter(|o| o.monitor.is_some());
         frame.properties = monitors
@@ -399,6 +412,7 @@ impl Debugger {
                     name: one.name.clone(),
                     violations: one.tally.violations,
                     listens: one.listens(),
+                    outcome: one.outcome.map(final_word),
                     ..board::property_view(i, m, one.recorder.last.as_ref())
                 })
             })
@@ -498,6 +512,11 @@ impl Debugger {
             if word == Some("continue") && self.live.is_some() {
                 let prompt = self.prompt();
                 return order.done(String::new(), prompt, false);
+            }
+            if matches!(word, Some("run" | "start")) {
+                order
+                    .failed("This run is the only one; verde debug starts a program again.".into());
+                continue;
             }
             let (text, ran) = self.execute_shared(&order.line);
             let prompt = self.prompt();

@@ -141,6 +141,7 @@ impl Irv {
                 old.discard(&mut self.python);
             }
             one.tally = *tally;
+            one.outcome = None;
             one.version = u64::MAX;
             one.recorder.clear();
             one.recorder.last = *last;
