@@ -27,7 +27,7 @@ unit:
 page: setup web/node_modules/.package-lock.json
 	cd web && ./node_modules/.bin/tsc -p . && node build.mjs --check
 	$(CARGO) build -p verde -p verde-python
-	cd web && node --test test/page.test.mjs
+	cd web && node --test test/*.test.mjs
 
 # Builds the live page from its sources into what the binary embeds.
 web: setup web/node_modules/.package-lock.json

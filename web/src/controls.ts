@@ -47,8 +47,30 @@ export async function command(line: string): Promise<void> {
   }
 }
 
+/** Why a key does nothing now. */
+function excuse(): string {
+  if (!store.connected) return "The session cannot be reached.";
+  if (!store.program?.controllable) return "A trace is only watched: there is no program to command.";
+  const again = store.program.startable ? "; r starts it again" : "";
+  return {
+    idle: "The program was not started: r runs it.",
+    running: "The program is running: i interrupts it.",
+    stopped: "The program is stopped: c lets it go on.",
+    ended: `The program is over${again}.`,
+  }[store.program.state];
+}
+
+/** Goes back to the last checkpoint. */
+function restoreLast(): void {
+  const last = store.checkpoints.at(-1);
+  if (!store.connected || !store.program?.controllable || store.running) tell(excuse(), true);
+  else if (!last) tell("There is no checkpoint: k saves one.", true);
+  else void command(`restart ${last.number}`);
+}
+
 function press(control: Control): void {
-  if (byId<HTMLButtonElement>(`do-${control.id}`).disabled) return;
+  const button = byId<HTMLButtonElement>(`do-${control.id}`);
+  if (button.disabled || button.hidden) return tell(excuse(), true);
   if (control.line) void command(control.line);
   else void interrupt();
 }
@@ -58,23 +80,26 @@ function update(): void {
   const state = program?.state ?? "idle";
   for (const control of CONTROLS) {
     const button = byId<HTMLButtonElement>(`do-${control.id}`);
-    const fits =
-      control.when === "startable" ? state === "idle" || state === "ended" : control.when === state;
-    button.disabled = !program?.controllable || !fits;
+    const starts = program?.startable === true && (state === "idle" || state === "ended");
+    const fits = control.when === "startable" ? starts : control.when === state;
+    button.disabled = !store.connected || !program?.controllable || !fits;
   }
-  byId("do-run").hidden = state === "running" || state === "stopped";
+  byId("do-run").hidden = state === "running" || state === "stopped" || program?.startable === false;
   byId("do-continue").hidden = !byId("do-run").hidden || state === "running";
   byId("do-interrupt").hidden = state !== "running";
   const pill = byId("state");
-  pill.dataset["state"] = state;
+  pill.dataset["state"] = store.connected ? state : "lost";
   const reason = program?.reason.filter((line) => line !== "[Execution stopped.]").at(-1);
-  setText(pill, state === "idle" ? "not started" : state);
-  setText(byId("reason"), state === "running" || !reason ? "" : reason.replace(/^\[verde\] /, ""));
+  setText(pill, !store.connected ? "lost" : state === "idle" ? "not started" : state);
+  pill.title = store.connected ? "" : `the session is over or cannot be reached; it was ${state}`;
+  byId("program").classList.toggle("stale", !store.connected || state === "running");
+  setText(byId("reason"), !store.connected || state === "running" || !reason ? "" : reason.replace(/^\[verde\] /, ""));
   const [path, ...args] = (program?.command ?? "").split(" ");
   setText(byId("command"), [path?.split("/").at(-1), ...args].join(" "));
   byId("command").title = program?.command ?? "";
-  document.title = `${state} · ${program?.command.split("/").at(-1) ?? "Verde"}`;
+  document.title = `${store.connected ? state : "lost"} · ${program?.command.split("/").at(-1) ?? "Verde"}`;
   setText(byId("total"), grouped(store.total));
+  setText(byId("relevant"), store.relevant === store.total ? "" : `(${grouped(store.relevant)} relevant)`);
   const rate = store.rate;
   setText(byId("rate"), rate >= 1 ? `${grouped(Math.round(rate))}/s` : "");
   renderProperties();
@@ -85,6 +110,7 @@ const VERDICTS: Record<string, [string, string]> = {
   "currently-true": ["holds so far", "good"],
   "currently-false": ["fails so far", "bad"],
   false: ["violated", "bad"],
+  inconclusive: ["inconclusive", ""],
 };
 
 function renderProperties(): void {
@@ -101,7 +127,7 @@ function renderProperties(): void {
   }
   store.properties.forEach((p, i) => {
     const button = list.children[i] as HTMLButtonElement;
-    const [word, kind] = VERDICTS[p.verdict] ?? [p.verdict, ""];
+    const [word, kind] = VERDICTS[p.outcome ?? p.verdict] ?? [p.verdict, ""];
     button.setAttribute("aria-selected", String(i === store.property));
     setText(button.children[0]!, p.name);
     const badge = button.children[1]!;
@@ -130,8 +156,9 @@ export function startControls(): void {
   byId("help-close").onclick = () => help.close();
   document.addEventListener("keydown", (e) => {
     if (isTyping(e.target) || e.ctrlKey || e.metaKey || e.altKey || help.open) return;
-    const control = CONTROLS.find((c) => c.key === e.key && !byId(`do-${c.id}`).hidden);
+    const control = CONTROLS.find((c) => c.key === e.key);
     if (control) press(control);
+    else if (e.key === "b") restoreLast();
     else if (e.key === "/") byId("filter").focus();
     else if (e.key === ":") {
       byId("tab-console").click();

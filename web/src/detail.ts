@@ -9,7 +9,9 @@ import {
   named,
   pairs,
   sameSlice,
+  type Shape,
   type SliceDetail,
+  type SliceId,
   type Violation,
 } from "./model.js";
 import { ask } from "./net.js";
@@ -48,70 +50,119 @@ function historyTable(rows: HistoryRow[]): HTMLElement {
     if (!frames) return line;
     return h("details", {}, h("summary", {}, line), frames);
   });
-  return h("div", { class: "history" }, ...lines);
+  const table = h("div", { class: "history" }, ...lines);
+  const digits = Math.max(0, ...rows.map((e) => String(e.n).length));
+  table.style.setProperty("--digits", String(Math.max(3, digits)));
+  return table;
 }
 
-async function change(request: object): Promise<void> {
-  const answer = await ask(request);
-  if (answer.is === "failed") tell(answer.error, true);
+/** Changes a slice; what was refused is taken back. */
+async function change(request: object, refused = () => {}): Promise<void> {
+  const answer = await ask(request).catch(() => null);
+  if (answer?.is === "failed") {
+    tell(answer.error, true);
+    refused();
+  }
   store.refresh();
 }
 
-function field(detail: SliceDetail, name: string, value: string): HTMLElement {
-  const input = h("input", { value, "aria-label": `value of ${name}`, spellcheck: false });
-  input.size = Math.max(4, value.length + 1);
-  const set = () => {
-    if (input.value !== value) void change({ do: "set-env", slice: detail.id, name, value: input.value });
-  };
-  input.addEventListener("change", set);
-  input.addEventListener("keydown", (e) => {
-    if (e.key === "Enter") input.blur();
-    if (e.key === "Escape") {
-      input.value = value;
-      input.blur();
-      e.stopPropagation();
-    }
-  });
-  return h("label", { class: "variable" }, h("span", {}, name), h("b", {}, "="), input);
+interface Field {
+  input: HTMLInputElement;
+  /** What the session last said. */
+  known: string;
 }
 
-let drawn = "";
+/** The panel of the chosen slice: made once, then only what changed is touched, so that whoever
+ * types in it is not disturbed and everything else still tells the truth. */
+interface Sheet {
+  of: string;
+  badge: HTMLElement;
+  states: HTMLSelectElement;
+  verdict: HTMLElement;
+  variables: HTMLElement;
+  fields: Map<string, Field>;
+  history: HTMLElement;
+  past: string;
+}
+
+let sheet: Sheet | null = null;
+
+function field(id: SliceId, name: string): [HTMLElement, Field] {
+  const input = h("input", { "aria-label": `value of ${name}`, spellcheck: false });
+  const own: Field = { input, known: "" };
+  input.addEventListener("change", () => {
+    if (input.value === own.known) return;
+    void change({ do: "set-env", slice: id, name, value: input.value }, () => setField(own, own.known));
+  });
+  input.addEventListener("keydown", (e) => {
+    if (e.key === "Enter") input.blur();
+    if (e.key !== "Escape") return;
+    setField(own, own.known);
+    input.blur();
+    e.stopPropagation();
+  });
+  return [h("label", { class: "variable" }, h("span", {}, name), h("b", {}, "="), input), own];
+}
+
+function setField(field: Field, value: string): void {
+  field.known = value;
+  field.input.value = value;
+  field.input.size = Math.max(4, value.length + 1);
+}
+
+function makeSheet(detail: SliceDetail, shape: Shape, of: string): Sheet {
+  const states = h("select", { "aria-label": "state of the slice" }, ...shape.states.map((s) => h("option", { value: s.name }, s.name)));
+  states.onchange = () => void change({ do: "set-state", slice: detail.id, state: states.value });
+  const badge = h("span", { class: "badge" });
+  const verdict = h("b");
+  const variables = h("div", { class: "variables" });
+  const history = h("div");
+  const { parent } = detail;
+  byId("panel-slice").replaceChildren(
+    h("h3", {}, pairs(detail.slice) || "root"),
+    h("div", { class: "facts" }, badge, states, h("span", {}, "verdict ", verdict), parent && h("span", {}, "parent ", h("b", {}, pairs(parent) || "root"))),
+    variables,
+    history,
+  );
+  return { of, badge, states, verdict, variables, fields: new Map(), history, past: "" };
+}
 
 function showSlice(): void {
-  const panel = byId("panel-slice");
   const { detail, shape } = store;
   if (!store.slice || !shape) {
-    drawn = "";
-    panel.replaceChildren(h("p", { class: "hint" }, "Choose a slice in the table to see its variables, its parent and its last events; it then drives the graph."));
+    sheet = null;
+    const hint = "Choose a slice in the table to see its variables, its parent and its last events; it then drives the graph.";
+    byId("panel-slice").replaceChildren(h("p", { class: "hint" }, hint));
     return;
   }
   if (!detail || !sameSlice(detail.id, store.slice)) return;
-  const key = JSON.stringify(detail, (_k, v: unknown) => (typeof v === "bigint" ? v.toString() : v));
-  if (key === drawn || panel.contains(document.activeElement)) return;
-  drawn = key;
+  const of = JSON.stringify([detail.id, shape.name]);
+  if (sheet?.of !== of) sheet = makeSheet(detail, shape, of);
+  const { badge, states, verdict, variables, fields, history } = sheet;
   const state = shape.states[detail.state];
-  const states = h(
-    "select",
-    { "aria-label": "state of the slice" },
-    ...shape.states.map((s, i) => h("option", { value: s.name, selected: i === detail.state }, s.name)),
-  );
-  states.onchange = () => {
-    void change({ do: "set-state", slice: detail.id, state: states.value });
-    states.blur();
-  };
-  panel.replaceChildren(
-    h("h3", {}, pairs(detail.slice) || "root"),
-    h(
-      "div",
-      { class: "facts" },
-      h("span", { class: `badge ${state?.accepting ? "good" : "bad"}` }, state?.accepting ? "accepting" : "non-accepting"),
-      states,
-      h("span", {}, "verdict ", h("b", {}, detail.verdict)),
-      detail.parent && h("span", {}, "parent ", h("b", {}, pairs(detail.parent) || "root")),
-    ),
-    h("div", { class: "variables" }, ...detail.env.map(([name, value]) => field(detail, name, value))),
-    historyTable(detail.history),
-  );
+  badge.className = `badge ${state?.accepting ? "good" : "bad"}`;
+  setText(badge, state?.accepting ? "accepting" : "non-accepting");
+  states.value = state?.name ?? "";
+  setText(verdict, detail.verdict);
+  if (detail.env.map(([name]) => name).join() !== [...fields.keys()].join()) {
+    fields.clear();
+    variables.replaceChildren(
+      ...detail.env.map(([name]) => {
+        const [label, own] = field(detail.id, name);
+        fields.set(name, own);
+        return label;
+      }),
+    );
+  }
+  for (const [name, value] of detail.env) {
+    const own = fields.get(name);
+    if (own && own.known !== value && document.activeElement !== own.input) setField(own, value);
+  }
+  const past = JSON.stringify(detail.history, (_k, v: unknown) => (typeof v === "bigint" ? v.toString() : v));
+  // Somebody may be reading a backtrace there.
+  if (past === sheet.past || history.contains(document.activeElement)) return;
+  sheet.past = past;
+  history.replaceChildren(historyTable(detail.history));
 }
 
 async function showEvent(event: EventView): Promise<void> {
@@ -140,6 +191,17 @@ async function showEvent(event: EventView): Promise<void> {
   frames.replaceChildren(
     stack(answer.frames) ?? h("p", { class: "hint" }, "No backtrace was kept; --history-stacks keeps one for every event."),
   );
+}
+
+/** Shows a violation among the others. */
+export function openViolation(v: Violation): void {
+  openTab("violations");
+  const shown = byId("panel-violations").querySelectorAll<HTMLDetailsElement>("details.violation");
+  const at = store.violations.length - 1 - store.violations.indexOf(v);
+  const found = shown[at];
+  if (!found) return;
+  found.open = true;
+  found.scrollIntoView({ block: "nearest" });
 }
 
 let listed = -1;

@@ -39,6 +39,27 @@ export function isTyping(target: EventTarget | null): boolean {
   );
 }
 
+/** A list of buttons is one stop of the Tab key; arrows move in it. What had the focus keeps it. */
+export function fillList(list: HTMLElement, items: HTMLElement[], chosen: number, step: [string, string]): void {
+  const before = [...list.querySelectorAll("button")];
+  const focused = before.indexOf(document.activeElement as HTMLButtonElement);
+  list.replaceChildren(...items);
+  const buttons = [...list.querySelectorAll("button")];
+  const stop = (at: number) => buttons.forEach((b, i) => (b.tabIndex = i === at ? 0 : -1));
+  stop(Math.max(0, chosen));
+  if (focused >= 0) buttons[Math.min(focused, buttons.length - 1)]?.focus();
+  list.onkeydown = (e) => {
+    const at = buttons.indexOf(e.target as HTMLButtonElement);
+    const moves: Record<string, number> = { [step[0]]: at - 1, [step[1]]: at + 1, Home: 0, End: buttons.length - 1 };
+    const to = moves[e.key];
+    if (at < 0 || to === undefined) return;
+    e.preventDefault();
+    const next = Math.min(Math.max(to, 0), buttons.length - 1);
+    stop(next);
+    buttons[next]?.focus();
+  };
+}
+
 /** Runs something at the next frame, however often it is asked for. */
 export function onFrame(run: () => void): () => void {
   let waiting = false;

@@ -1,93 +1,79 @@
 // The property's graph: laid out once, then animated by classes only.
 
 import { byId, onFrame, setText } from "./dom.js";
-import { grouped, type LastStep, type PropertyView, type Shape } from "./model.js";
+import { grouped, type LastStep, pairs, type PropertyView, sameSlice, type Shape } from "./model.js";
+import { better, drawn, MARGIN, type Picture, wholeScale } from "./picture.js";
 import { store } from "./store.js";
 import { instance, type Viz } from "./viz.js";
-
-interface Picture {
-  svg: SVGSVGElement;
-  nodes: { group: SVGGElement; count: SVGTextElement | null }[];
-  edges: { group: SVGGElement; texts: SVGTextElement[][] }[];
-  width: number;
-  height: number;
-}
 
 interface Moment {
   current: number | null;
   previous: number | null;
-  step: Pick<LastStep, "from" | "to"> & Partial<LastStep> | null;
+  step: (Pick<LastStep, "from" | "to"> & Partial<LastStep>) | null;
+  /** The event of a step whose transition is not known. */
+  event?: string;
 }
 
+/** The smallest letters, which are those of the edges, have this height in the layout. */
+const LETTERS = 11;
+/** Nobody should have to read smaller ones, in pixels; on large screens everything is larger. */
+const readable = () => Math.max(10.5, 0.65 * rem());
+const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
+
 const place = byId("graph");
-const pictures = new Map<Shape, Picture>();
+const pictures = new Map<Shape, { down: Picture; right: Picture }>();
 let viz: Viz | null = null;
 let shown: Picture | null = null;
 let scale = 1;
-let middle = { x: 0, y: 0 };
+/** Readable, with the current state in sight; all of it; or as the user wants it. */
+let mode: "readable" | "whole" | "own" = "readable";
+/** The moment whose states were brought into sight. */
+let aimed = "";
 
-/** From top to bottom or from left to right, whichever is larger in the room there is. */
-function layOut(viz: Viz, dot: string): SVGSVGElement {
-  const made = ["TB", "LR"].map((dir) => viz.renderSVGElement(dot.replace("rankdir=TB", `rankdir=${dir}`)));
-  const size = (svg: SVGSVGElement) => {
-    const { width, height } = svg.viewBox.baseVal;
-    return Math.min(place.clientWidth / width, place.clientHeight / height);
-  };
-  return made.reduce((best, one) => (size(one) > size(best) * 1.1 ? one : best));
+/** The layout that suits the panel's shape. */
+function draw(shape: Shape): Picture | null {
+  if (!viz) return null;
+  let both = pictures.get(shape);
+  if (!both) {
+    both = { down: drawn(viz, shape, "TB"), right: drawn(viz, shape, "LR") };
+    pictures.set(shape, both);
+  }
+  return better(both.down, both.right, panel(), readable() / LETTERS);
 }
 
-function draw(shape: Shape): Picture | null {
-  const known = pictures.get(shape);
-  if (known) return known;
-  if (!viz) return null;
-  const svg = layOut(viz, shape.dot);
-  svg.querySelectorAll("title").forEach((title) => title.remove());
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `Graph of property ${shape.name}`);
-  const group = (id: string) => svg.querySelector<SVGGElement>(`#${id}`);
-  const nodes = shape.states.map((_, i) => {
-    const found = group(`s${i}`)!;
-    const texts = found.querySelectorAll("text");
-    const count = texts[texts.length - 1] ?? null;
-    count?.classList.add("count");
-    return { group: found, count };
-  });
-  const edges = shape.edges.map((edge, i) => {
-    const found = group(`e${i}`)!;
-    const texts = [...found.querySelectorAll("text")];
-    let at = 0;
-    const lines = edge.labels.map((label) => {
-      const own = texts.slice(at, at + label.lines);
-      at += label.lines + 1;
-      own[0]?.classList.add("event");
-      return own;
-    });
-    return { group: found, texts: lines };
-  });
-  const box = svg.viewBox.baseVal;
-  svg.removeAttribute("width");
-  svg.removeAttribute("height");
-  const picture = { svg, nodes, edges, width: box.width, height: box.height };
-  pictures.set(shape, picture);
-  return picture;
+/** The panel, without the bars by which it is scrolled. */
+function panel() {
+  return { width: place.offsetWidth, height: place.offsetHeight };
 }
 
 /** What the graph shows: the selected slice, else the one that moved last. */
 function moment(view: PropertyView, shape: Shape): Moment {
-  const detail = store.detail;
+  const { detail } = store;
+  const { last } = view;
   if (store.slice && detail) {
+    const nowhere = { current: detail.state, previous: null, step: null };
     const taken = detail.history.filter((e) => e.taken).at(-1);
+    if (!taken) return nowhere;
     const state = (name: string) => shape.states.findIndex((s) => s.name === name);
-    if (!taken) return { current: detail.state, previous: null, step: null };
-    const from = state(taken.from);
-    const to = state(taken.to);
-    const last = view.last;
-    const same = last && last.slice.created === detail.id.created && last.from === from && last.to === to;
-    return { current: detail.state, previous: from, step: same ? last : { from, to } };
+    const [from, to] = [state(taken.from), state(taken.to)];
+    // Somebody set its state since.
+    if (to !== detail.state) return nowhere;
+    const same = last && sameSlice(last.slice, detail.id) && last.from === from && last.to === to;
+    return { current: to, previous: from, step: same ? last : { from, to }, event: taken.event };
   }
-  const last = view.last;
   if (!last) return { current: view.root, previous: null, step: null };
+  if (last.state !== null && last.state !== last.to) return { current: last.state, previous: null, step: null };
   return { current: last.to, previous: last.from, step: last };
+}
+
+/** The labels of the taken edge that say what was taken. */
+function ownLabels(edge: Shape["edges"][number], { step, event }: Moment): boolean[] {
+  const { transition, success } = step ?? {};
+  if (transition !== undefined) {
+    return edge.labels.map((l) => l.of.some(([t, s]) => t === transition && s === success));
+  }
+  const named = edge.labels.map((l) => event !== undefined && l.full.split("\n")[0]!.includes(`${event}(`));
+  return named.filter(Boolean).length === 1 ? named : named.map(() => false);
 }
 
 function paint(): void {
@@ -102,70 +88,100 @@ function paint(): void {
   if (!picture) return;
   byId("graph-empty").hidden = true;
   if (shown !== picture) {
+    if (mode === "own") mode = "readable";
     place.replaceChildren(picture.svg);
     shown = picture;
     fit();
   }
-  const { current, previous, step } = moment(view, shape);
+  const now = moment(view, shape);
+  const { current, previous, step } = now;
   picture.nodes.forEach(({ group, count }, i) => {
     group.classList.toggle("current", i === current);
     group.classList.toggle("previous", i === previous && i !== current);
     const n = view.counts[i] ?? 0;
     group.classList.toggle("occupied", n > 0);
-    if (count) setText(count, shape.slice_on.length === 0 || n === 0 ? "" : grouped(n));
+    const root = i === view.root ? ["root"] : [];
+    const there = [...(n === 0 ? [] : [grouped(n)]), ...root].join(" + ");
+    if (count) setText(count, shape.slice_on.length === 0 ? "" : there);
   });
   shape.edges.forEach((edge, i) => {
     const taken = step !== null && edge.from === step.from && edge.to === step.to;
-    const drawn = picture.edges[i];
-    if (!drawn) return;
-    drawn.group.classList.toggle("taken", taken);
-    edge.labels.forEach((label, k) => {
-      const exact = step?.transition !== undefined;
-      const own = taken && exact && label.of.some(([t, s]) => t === step.transition && s === step.success);
-      for (const text of drawn.texts[k] ?? []) text.classList.toggle("own", own);
-    });
+    const lines = picture.edges[i];
+    if (!lines) return;
+    lines.group.classList.toggle("taken", taken);
+    lines.texts.classList.toggle("taken", taken);
+    const own = taken ? ownLabels(edge, now) : [];
+    lines.labels.forEach((label, k) => label.classList.toggle("own", own[k] ?? false));
   });
+  const key = `${store.property} ${current} ${previous} ${store.slice?.created}`;
+  if (key !== aimed) {
+    aimed = key;
+    bringIntoSight(current, previous);
+  }
   const title = store.slice
-    ? (store.detail ? store.detail.slice.map(([n, v]) => `${n} = ${v}`).join(", ") || "root" : "…")
+    ? store.detail ? pairs(store.detail.slice) || "root" : "…"
     : view.last?.title || (view.last && shape.slice_on.length ? "a slice that ended" : "");
-  const follow = byId("graph-who");
-  setText(follow, store.slice ? `slice ${title}` : title ? `last moved: ${title}` : "");
+  const who = byId("graph-who");
+  setText(who, store.slice ? `slice ${title}` : title ? `last moved: ${title}` : "");
+  who.title = title;
   byId("graph-follow").hidden = !store.slice;
 }
 
-function show(): void {
+/** Scrolls as little as shows the current state and, if there is room, the one before. */
+function bringIntoSight(...states: (number | null)[]): void {
+  if (!shown || mode !== "readable") return;
+  const box = place.getBoundingClientRect();
+  for (const state of states.reverse()) {
+    const node = state === null ? undefined : shown.nodes[state]?.group.getBoundingClientRect();
+    if (!node) continue;
+    const by = (low: number, high: number, from: number, to: number) =>
+      low < from + MARGIN ? low - from - MARGIN : high > to - MARGIN ? high - to + MARGIN : 0;
+    place.scrollLeft += by(node.left, node.right, box.left, box.left + place.clientWidth);
+    place.scrollTop += by(node.top, node.bottom, box.top, box.top + place.clientHeight);
+  }
+}
+
+function resize(to: number): void {
   if (!shown) return;
-  const { clientWidth, clientHeight } = place;
-  if (clientWidth === 0 || clientHeight === 0) return;
-  const w = clientWidth / scale;
-  const h = clientHeight / scale;
-  shown.svg.setAttribute("viewBox", `${middle.x - w / 2} ${middle.y - h / 2} ${w} ${h}`);
+  scale = to;
+  shown.svg.setAttribute("width", String(Math.floor((shown.width + 2 * MARGIN) * scale)));
+  shown.svg.setAttribute("height", String(Math.floor((shown.height + 2 * MARGIN) * scale)));
 }
 
 function fit(): void {
   if (!shown) return;
-  const { clientWidth, clientHeight } = place;
-  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize) / 13;
-  scale = Math.min(clientWidth / (shown.width + 20), clientHeight / (shown.height + 20), 1.5 * rem);
-  middle = { x: shown.width / 2, y: shown.height / 2 };
-  show();
+  byId("graph-fit").setAttribute("aria-pressed", String(mode === "whole"));
+  if (mode === "own") return;
+  const whole = Math.min(wholeScale(shown, panel()), 0.115 * rem());
+  resize(mode === "whole" ? whole : Math.max(whole, readable() / LETTERS));
+  aimed = "";
+}
+
+function setMode(next: typeof mode): void {
+  mode = next;
+  fit();
+  repaint();
 }
 
 function zoom(by: number, x = place.clientWidth / 2, y = place.clientHeight / 2): void {
-  const before = scale;
-  scale = Math.min(Math.max(scale * by, 0.05), 8);
-  const dx = (x - place.clientWidth / 2) * (1 / before - 1 / scale);
-  const dy = (y - place.clientHeight / 2) * (1 / before - 1 / scale);
-  middle = { x: middle.x + dx, y: middle.y + dy };
-  show();
+  if (!shown) return;
+  mode = "own";
+  fit();
+  const box = place.getBoundingClientRect();
+  const corner = () => shown!.svg.getBoundingClientRect();
+  const [u, v] = [(x - corner().left + box.left) / scale, (y - corner().top + box.top) / scale];
+  resize(Math.min(Math.max(scale * by, 0.1), 8));
+  place.scrollLeft += corner().left - box.left + u * scale - x;
+  place.scrollTop += corner().top - box.top + v * scale - y;
 }
+
+const repaint = onFrame(paint);
 
 export function startGraph(): void {
   void instance().then((made) => {
     viz = made;
     paint();
   });
-  const repaint = onFrame(paint);
   store.on("frame", repaint);
   store.on("shapes", () => {
     for (const shape of pictures.keys()) if (!store.shapes.includes(shape)) pictures.delete(shape);
@@ -173,8 +189,12 @@ export function startGraph(): void {
   });
   store.on("selection", repaint);
   store.on("detail", repaint);
-  new ResizeObserver(fit).observe(place);
-  byId("graph-fit").onclick = fit;
+  new ResizeObserver(() => {
+    fit();
+    repaint();
+  }).observe(byId("graph-panel"));
+  // The whole, and back to what can be read.
+  byId("graph-fit").onclick = () => setMode(mode === "whole" ? "readable" : "whole");
   byId("graph-in").onclick = () => zoom(1.25);
   byId("graph-out").onclick = () => zoom(0.8);
   byId("graph-follow").onclick = () => store.select(null);
@@ -187,32 +207,19 @@ export function startGraph(): void {
     },
     { passive: false },
   );
-  place.addEventListener("pointerdown", (e) => {
-    place.setPointerCapture(e.pointerId);
-    let at = { x: e.clientX, y: e.clientY };
-    const move = (m: PointerEvent) => {
-      middle = { x: middle.x - (m.clientX - at.x) / scale, y: middle.y - (m.clientY - at.y) / scale };
-      at = { x: m.clientX, y: m.clientY };
-      show();
-    };
-    place.addEventListener("pointermove", move);
-    place.addEventListener("pointerup", () => place.removeEventListener("pointermove", move), { once: true });
+  place.addEventListener("pointermove", (e) => {
+    if (e.buttons !== 1) return;
+    mode = "own";
+    fit();
+    place.scrollLeft -= e.movementX;
+    place.scrollTop -= e.movementY;
   });
   place.addEventListener("keydown", (e) => {
-    const by = 40 / scale;
-    const moves: Record<string, [number, number]> = {
-      ArrowLeft: [-by, 0],
-      ArrowRight: [by, 0],
-      ArrowUp: [0, -by],
-      ArrowDown: [0, by],
-    };
-    const move = moves[e.key];
-    if (move) middle = { x: middle.x + move[0], y: middle.y + move[1] };
-    else if (e.key === "+") zoom(1.25);
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.key === "+") zoom(1.25);
     else if (e.key === "-") zoom(0.8);
-    else if (e.key === "0") fit();
+    else if (e.key === "0") setMode(mode === "whole" ? "readable" : "whole");
     else return;
     e.preventDefault();
-    show();
   });
 }

@@ -14,6 +14,7 @@ export interface LastStep {
   title: string | null;
   from: number;
   to: number;
+  state: number | null;
   transition: number;
   success: boolean;
 }
@@ -21,6 +22,7 @@ export interface LastStep {
 export interface PropertyView {
   name: string;
   verdict: string;
+  outcome: string | null;
   counts: number[];
   root: number | null;
   live: number;
@@ -40,6 +42,7 @@ export interface ProgramView {
   selected: number;
   source: { file: string; path: string; line: number; first: number; lines: string[] } | null;
   controllable: boolean;
+  startable: boolean;
 }
 
 export interface EventView {
@@ -68,6 +71,7 @@ export interface HistoryRow {
 }
 
 export interface Violation {
+  time?: number;
   property: string;
   slice: Record<string, unknown>;
   state: string;
@@ -82,6 +86,7 @@ export interface Checkpoint {
   number: number;
   label: string;
   event: number;
+  time: number | null;
 }
 
 export interface Message {
@@ -89,10 +94,12 @@ export interface Message {
   shapes: number;
   fresh: boolean;
   total: number;
+  relevant: number;
   time: number;
   properties: PropertyView[];
   checkpoints: Checkpoint[];
   program?: ProgramView;
+  tracks?: { tid: number; name: string }[];
   events: EventView[];
   violations: Violation[];
 }
@@ -102,7 +109,7 @@ export interface Shape {
   file: string;
   dot: string;
   states: { name: string; accepting: boolean; final: boolean; verdict: string }[];
-  edges: { from: number; to: number; labels: { lines: number; of: [number, boolean][] }[] }[];
+  edges: { from: number; to: number; labels: { lines: number; of: [number, boolean][]; full: string }[] }[];
   slice_on: string[];
   env: string[];
 }
@@ -169,10 +176,17 @@ export function grouped(n: number): string {
   return n.toString().replace(/\B(?=(\d{3})+$)/g, "\u2009");
 }
 
-/** 1.8 ms, 12.3 s. */
-export function duration(ns: number): string {
-  if (ns < 1e3) return `${ns} ns`;
-  if (ns < 1e6) return `${(ns / 1e3).toFixed(1)} µs`;
-  if (ns < 1e9) return `${(ns / 1e6).toFixed(1)} ms`;
-  return `${(ns / 1e9).toFixed(ns < 1e11 ? 2 : 0)} s`;
+const UNITS: [number, string][] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
+
+/** 1.8 ms, 12.3 s; with as many digits as tell it from its neighbour a step away. */
+export function duration(ns: number, step?: number): string {
+  const [unit, name] = UNITS.find(([u]) => ns >= u) ?? [1, "ns"];
+  const usual = unit === 1e9 && ns < 1e11 ? 2 : unit === 1 || unit === 1e9 ? 0 : 1;
+  const digits = step === undefined ? usual : Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
+  return `${(ns / unit).toFixed(digits)} ${name}`;
 }

@@ -23,5 +23,6 @@ listen(
     const link = byId("link");
     link.classList.toggle("off", !connected);
     setText(link, connected ? "live" : "no connection");
+    store.connect(connected);
   },
 );

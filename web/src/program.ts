@@ -1,6 +1,6 @@
 // The program where it stopped: source, stack, threads.
 
-import { byId, h, setText } from "./dom.js";
+import { byId, fillList, h, setText } from "./dom.js";
 import { command } from "./controls.js";
 import type { ProgramView } from "./model.js";
 import { store } from "./store.js";
@@ -12,12 +12,12 @@ function render(): void {
   if (!program || program === drawn) return;
   drawn = program;
   const running = program.state === "running";
-  byId("program").classList.toggle("stale", running);
   const source = program.source;
+  const missing = source !== null && source.lines.length === 0;
   setText(byId("source-name"), source ? `${source.file}:${source.line}` : "");
   byId("source-name").title = source?.path ?? "";
   const code = byId("source");
-  if (source) {
+  if (source && !missing) {
     code.replaceChildren(
       ...source.lines.map((text, i) => {
         const n = source.first + i;
@@ -32,28 +32,33 @@ function render(): void {
     );
     const here = code.querySelector<HTMLElement>(".here");
     if (here) code.scrollTop = here.offsetTop - code.clientHeight / 2 + here.offsetHeight;
-  } else if (!running) {
-    const hint =
-      program.state === "idle"
-        ? "The program was not started."
-        : program.state === "ended"
-          ? `The program is over: ${program.reason.at(-1) ?? ""}`
-          : "There is no source here.";
-    code.replaceChildren(h("p", { class: "hint" }, hint));
+  } else {
+    const hints = {
+      idle: "The program was not started.",
+      running: "The program is running; interrupt it (i) to see where it is.",
+      stopped: "There is no source here.",
+      ended: `The program is over: ${program.reason.at(-1) ?? ""}`,
+    };
+    const lost = `The program is at ${source?.file}:${source?.line}, but its source is not here: ${source?.path}`;
+    code.replaceChildren(h("p", { class: "hint" }, missing ? lost : hints[program.state]));
   }
-  byId("stack").replaceChildren(
-    ...program.frames.map((frame, level) => {
+  fillList(
+    byId("stack"),
+    program.frames.map((frame, level) => {
       const current = level === program.selected;
       const button = h("button", { class: "frame", "aria-pressed": String(current) }, frame.text);
       button.disabled = running;
       button.onclick = () => void command(`frame ${level}`);
       return h("li", {}, button);
     }),
+    program.selected,
+    ["ArrowUp", "ArrowDown"],
   );
   const many = program.threads.length > 1;
   byId("threads").hidden = !many;
-  byId("threads").replaceChildren(
-    ...(many ? program.threads : []).map((t) => {
+  fillList(
+    byId("threads"),
+    (many ? program.threads : []).map((t) => {
       const button = h(
         "button",
         { class: "frame", "aria-pressed": String(t.selected) },
@@ -64,6 +69,8 @@ function render(): void {
       button.onclick = () => void command(`thread ${t.number}`);
       return h("li", {}, button);
     }),
+    program.threads.findIndex((t) => t.selected),
+    ["ArrowUp", "ArrowDown"],
   );
 }
 

@@ -70,10 +70,29 @@ async function fetchChunk(chunk: number): Promise<void> {
   cost = answer.micros / 1000;
   matching = answer.matching;
   chunks.set(chunk, answer.rows);
+  widen(answer.rows);
   const filtered = input.value.trim() !== "";
   setText(count, filtered ? `${grouped(matching)} of ${grouped(answer.total)}` : grouped(answer.total));
   if (wanted !== null && row(wanted)) choose(wanted);
   render();
+}
+
+/** Letters of the longest value of each column that was seen. */
+let widths: number[] = [];
+
+/** Columns are as wide as what is in them. */
+function widen(rows: SliceLine[]): void {
+  const names = ["state", ...columns()];
+  const before = widths.join();
+  names.forEach((name, i) => (widths[i] = Math.max(widths[i] ?? 0, name.length, 4)));
+  for (const line of rows) {
+    const values = new Map([...line.slice, ...line.env]);
+    widths[0] = Math.max(widths[0] ?? 0, (store.shape?.states[line.state]?.name.length ?? 0) + 2);
+    columns().forEach((name, i) => (widths[i + 1] = Math.max(widths[i + 1] ?? 0, Math.min(values.get(name)?.length ?? 0, 40))));
+  }
+  if (widths.join() === before) return;
+  const tracks = widths.map((n) => `minmax(calc(${n}ch + 1.6rem), ${n}fr)`);
+  byId("slices").style.setProperty("--columns", tracks.join(" "));
 }
 
 const columns = () => [...(store.shape?.slice_on ?? []), ...(store.shape?.env ?? [])];
@@ -87,7 +106,7 @@ function cells(line: SliceLine | undefined): HTMLElement[] {
   return [
     h("span", { class: "cell state", role: "gridcell" }, h("i", { class: `dot ${kind}` }), state?.name ?? "?"),
     ...columns().map((name) =>
-      h("span", { class: "cell", role: "gridcell" }, values.get(name) ?? (line.slice.length === 0 && shape.slice_on.includes(name) ? "root" : "")),
+      h("span", { class: "cell", role: "gridcell", title: values.get(name) ?? "" }, values.get(name) ?? (line.slice.length === 0 && shape.slice_on.includes(name) ? "root" : "")),
     ),
   ];
 }
@@ -130,6 +149,7 @@ const render = onFrame(() => {
     }
   });
   body.setAttribute("aria-rowcount", String(matching));
+  byId("slices-none").hidden = matching > 0 || chunks.size === 0 || input.value.trim() === "";
 });
 
 function choose(index: number): void {
@@ -153,7 +173,8 @@ function refresh(): void {
 
 /** At once when the program is stopped; else seldom enough to cost it nothing to speak of. */
 function refreshSoon(): void {
-  if (timer) return;
+  if (timer && store.running) return;
+  window.clearTimeout(timer);
   const pause = store.running ? Math.max(400, cost * 50) : 0;
   timer = window.setTimeout(() => {
     timer = 0;
@@ -176,12 +197,8 @@ function renderHead(): void {
     ...columns().map((name) => h("span", { class: "cell", role: "columnheader" }, name)),
   );
   const shape = store.shape;
-  const keys = shape?.slice_on.length ?? 0;
-  const env = shape?.env.length ?? 0;
-  byId("slices").style.setProperty(
-    "--columns",
-    `minmax(8rem, 1.3fr) repeat(${keys}, minmax(8rem, 1.2fr)) repeat(${Math.max(env, 1)}, minmax(4rem, 1fr))`,
-  );
+  widths = [];
+  widen([]);
   const example = [
     shape ? `state:${shape.states.at(-1)?.name}` : "",
     shape?.env[0] ? `${shape.env[0]}>3` : "",

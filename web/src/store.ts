@@ -31,8 +31,14 @@ class Store {
   events: EventView[] = [];
   /** Threads that had events. */
   threads = new Set<number>();
+  /** Their names. */
+  tracks = new Map<number, string>();
   violations: Violation[] = [];
   total = 0;
+  /** Events that some slice could take. */
+  relevant = 0;
+  /** The session can be reached. */
+  connected = false;
   time = 0;
   /** Events per second, smoothed. */
   rate = 0;
@@ -79,14 +85,23 @@ class Store {
       this.before = { time: 0, total: 0, clock: 0 };
       this.rate = 0;
     }
-    this.events.push(...message.events);
-    for (const e of message.events) this.threads.add(e.tid);
-    if (this.events.length > EVENTS + EVENTS / 4) this.events = this.events.slice(-EVENTS);
+    for (const e of message.events) {
+      this.events.push(e);
+      this.threads.add(e.tid);
+    }
+    if (this.events.length > EVENTS + EVENTS / 4) {
+      this.events = this.events.slice(-EVENTS);
+      this.threads = new Set(this.events.map((e) => e.tid));
+    }
+    const chosen = this.chosen.event;
+    if (message.fresh && chosen && !this.events.some((e) => e.serial === chosen.serial)) this.show({});
+    if (message.tracks) this.tracks = new Map(message.tracks.map((t) => [t.tid, t.name]));
     this.violations.push(...message.violations);
     this.properties = message.properties;
     this.checkpoints = message.checkpoints;
     if (message.program) this.program = message.program;
     this.total = message.total;
+    this.relevant = message.relevant;
     this.time = message.time;
     this.measure();
     if (message.shapes !== this.version) {
@@ -95,6 +110,11 @@ class Store {
     }
     this.tell("frame");
     this.refresh();
+  }
+
+  connect(is: boolean): void {
+    this.connected = is;
+    this.tell("frame");
   }
 
   private measure(): void {

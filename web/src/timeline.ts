@@ -1,264 +1,72 @@
-// Events in time, a track for each thread, on a canvas.
+// Events in time, a track for each thread: how it is moved and what is chosen in it.
 
 import { command } from "./controls.js";
-import { byId, h, onFrame, setText } from "./dom.js";
-import { type Checkpoint, duration, type EventView, pairs } from "./model.js";
+import { openViolation } from "./detail.js";
+import { byId, fillList, h, setText } from "./dom.js";
+import { duration, type EventView, named, pairs } from "./model.js";
+import { draw, drawSoon, forgetColours } from "./paint.js";
 import { store } from "./store.js";
+import { canvas, flags, left, near, rem, scroller, timeAt, top, trackHeight, view, violationAt, x, y } from "./view.js";
 
-const canvas = byId<HTMLCanvasElement>("timeline");
 const tip = byId("tip");
-
-/** What is in sight, in nanoseconds. */
-let from = 0;
-let to = 1e9;
-/** Keeps up with the newest events. */
-let follow = true;
-/** Shows everything that is known. */
-let whole = true;
-let hovered: EventView | null = null;
-let tracks: number[] = [];
-
-interface Colours {
-  text: string;
-  faint: string;
-  line: string;
-  event: string;
-  bad: string;
-  flag: string;
-  chosen: string;
-  band: string;
-}
-
-let colours: Colours | null = null;
-
-function palette(): Colours {
-  if (colours) return colours;
-  const style = getComputedStyle(document.documentElement);
-  const get = (name: string) => style.getPropertyValue(name).trim();
-  colours = {
-    text: get("--text"),
-    faint: get("--muted"),
-    line: get("--line"),
-    event: get("--event"),
-    bad: get("--bad"),
-    flag: get("--flag"),
-    chosen: get("--text"),
-    band: get("--band"),
-  };
-  return colours;
-}
-
-const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
-const left = () => rem() * 7;
-const top = () => rem() * 1.7;
-
-function x(time: number): number {
-  return left() + ((time - from) / (to - from)) * (canvas.clientWidth - left() - 8);
-}
-
-function timeAt(px: number): number {
-  return from + ((px - left()) / (canvas.clientWidth - left() - 8)) * (to - from);
-}
-
-function trackHeight(): number {
-  const room = canvas.clientHeight - top() - 4;
-  return Math.min(rem() * 2.2, Math.max(8, room / Math.max(tracks.length, 1)));
-}
-
-function bounds(): [number, number] {
-  const first = store.events[0]?.time ?? 0;
-  const last = Math.max(store.events.at(-1)?.time ?? 0, store.running ? store.time : 0);
-  const span = Math.max(last - first, 1000);
-  return [first - span * 0.01, last + span * 0.02];
-}
-
-/** A round step so that about `most` of them fit. */
-function stepOf(span: number, most: number): number {
-  const rough = span / most;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  return power * ([1, 2, 5, 10].find((k) => k * power >= rough) ?? 10);
-}
-
-function aim(): void {
-  const [first, last] = bounds();
-  if (whole) [from, to] = [first, last];
-  else if (follow) [from, to] = [last - (to - from), last];
-}
-
-/** While events stream, a picture every now and then is enough, and leaves the program its time. */
-let later = 0;
-function drawSoon(): void {
-  if (!store.running) return draw();
-  later ||= window.setTimeout(() => {
-    later = 0;
-    draw();
-  }, 100);
-}
-
-const draw = onFrame(() => {
-  const c = palette();
-  const ratio = devicePixelRatio || 1;
-  const { clientWidth: w, clientHeight: hgt } = canvas;
-  if (w === 0) return;
-  if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(hgt * ratio)) {
-    canvas.width = Math.round(w * ratio);
-    canvas.height = Math.round(hgt * ratio);
-  }
-  const g = canvas.getContext("2d");
-  if (!g) return;
-  g.setTransform(ratio, 0, 0, ratio, 0, 0);
-  g.clearRect(0, 0, w, hgt);
-  aim();
-  tracks = [...store.threads].sort((a, b) => a - b);
-  const size = rem() * 0.85;
-  g.font = `${size}px system-ui, sans-serif`;
-  g.textBaseline = "middle";
-  // The scale.
-  const step = stepOf(to - from, Math.max(2, (w - left()) / (rem() * 8)));
-  g.fillStyle = c.faint;
-  g.strokeStyle = c.line;
-  g.lineWidth = 1;
-  for (let t = Math.ceil(from / step) * step; t < to; t += step) {
-    if (t < 0) continue;
-    const at = Math.round(x(t)) + 0.5;
-    g.beginPath();
-    g.moveTo(at, top() - 4);
-    g.lineTo(at, hgt);
-    g.stroke();
-    g.fillText(duration(Math.round(t)), at + 3, top() / 2);
-  }
-  // The tracks.
-  const height = trackHeight();
-  const names = new Map(store.program?.threads.map((t) => [t.tid, t.name]));
-  tracks.forEach((tid, i) => {
-    const y = top() + i * height;
-    if (i % 2 === 0) {
-      g.fillStyle = c.band;
-      g.fillRect(0, y, w, height);
-    }
-    if (height >= size) {
-      g.fillStyle = c.text;
-      g.fillText(names.get(tid) || "thread", 8, y + height / 2, left() * 0.45);
-      g.fillStyle = c.faint;
-      g.fillText(String(tid), 8 + left() * 0.48, y + height / 2, left() * 0.42);
-    }
-  });
-  g.save();
-  g.beginPath();
-  g.rect(left() - 1, 0, w, hgt);
-  g.clip();
-  const place = new Map(tracks.map((tid, i) => [tid, i]));
-  const bad = new Set(store.violations.map((v) => v.n));
-  // Events that fall on the same pixel are drawn once, and darker.
-  g.fillStyle = c.event;
-  let lastKey = "";
-  const marks: [number, number][] = [];
-  for (let i = firstAfter(from); i < store.events.length; i++) {
-    const e = store.events[i]!;
-    if (e.time > to) break;
-    const at = Math.round(x(e.time));
-    const y = top() + (place.get(e.tid) ?? 0) * height;
-    if (bad.has(e.n)) marks.push([at, y]);
-    const key = `${at}:${e.tid}`;
-    if (key === lastKey) continue;
-    lastKey = key;
-    g.fillRect(at - 1, y + height * 0.18, 2, height * 0.64);
-  }
-  g.fillStyle = c.bad;
-  for (const [at, y] of marks) {
-    const r = Math.min(height * 0.42, rem() * 0.6);
-    const m = y + height / 2;
-    g.beginPath();
-    g.moveTo(at, m - r);
-    g.lineTo(at + r, m);
-    g.lineTo(at, m + r);
-    g.lineTo(at - r, m);
-    g.fill();
-  }
-  for (const point of store.checkpoints) {
-    const time = timeOf(point);
-    if (time === null) continue;
-    const at = Math.round(x(time)) + 0.5;
-    g.strokeStyle = g.fillStyle = c.flag;
-    g.beginPath();
-    g.moveTo(at, 2);
-    g.lineTo(at, hgt);
-    g.stroke();
-    g.fillRect(at, 2, rem() * 1.3, rem() * 1.1);
-    g.fillStyle = "#fff";
-    g.fillText(String(point.number), at + rem() * 0.4, 2 + rem() * 0.58);
-  }
-  for (const e of [store.chosen.event, hovered]) {
-    if (!e) continue;
-    const i = place.get(e.tid) ?? 0;
-    g.strokeStyle = c.chosen;
-    g.lineWidth = 1.5;
-    g.strokeRect(Math.round(x(e.time)) - 4, top() + i * height + 2, 8, height - 4);
-  }
-  g.restore();
-  setText(byId("timeline-kept"), store.total > store.events.length ? `last ${store.events.length} of ${store.total} events` : "");
-});
-
-/** The first event that is not before a time; they are in order. */
-function firstAfter(time: number): number {
-  let low = 0;
-  let high = store.events.length;
-  while (low < high) {
-    const mid = (low + high) >> 1;
-    if (store.events[mid]!.time < time) low = mid + 1;
-    else high = mid;
-  }
-  return low;
-}
-
-/** A checkpoint stands right after its last event. */
-function timeOf(point: Checkpoint): number | null {
-  return store.events.find((e) => e.n === point.event)?.time ?? null;
-}
-
-function near(px: number, py: number): EventView | null {
-  const tid = tracks[Math.floor((py - top()) / trackHeight())];
-  if (tid === undefined) return null;
-  const time = timeAt(px);
-  let best: EventView | null = null;
-  for (const e of store.events) {
-    if (e.tid !== tid) continue;
-    if (!best || Math.abs(e.time - time) < Math.abs(best.time - time)) best = e;
-  }
-  return best && Math.abs(x(best.time) - px) < 12 ? best : null;
-}
 
 function zoom(by: number, at: number): void {
   const t = timeAt(at);
-  from = t - (t - from) * by;
-  to = Math.max(t + (to - t) * by, from + 100);
-  whole = follow = false;
-  showMode();
-  draw();
+  view.from = t - (t - view.from) * by;
+  view.to = Math.max(t + (view.to - t) * by, view.from + 100);
+  setMode(false, false);
+}
+
+/** Around the chosen event, else around the middle. */
+function zoomHere(by: number): void {
+  const chosen = store.chosen.event;
+  const inSight = chosen && chosen.time >= view.from && chosen.time <= view.to;
+  zoom(by, inSight ? x(chosen.time) : (left() + canvas.clientWidth) / 2);
 }
 
 function pan(by: number): void {
-  from += by;
-  to += by;
-  whole = follow = false;
-  showMode();
+  view.from += by;
+  view.to += by;
+  setMode(false, false);
+}
+
+function setMode(whole: boolean, follow: boolean): void {
+  view.whole = whole;
+  view.follow = follow;
+  byId("timeline-all").setAttribute("aria-pressed", String(whole));
+  byId("timeline-follow").setAttribute("aria-pressed", String(follow && !whole));
   draw();
 }
 
-function showMode(): void {
-  byId("timeline-all").setAttribute("aria-pressed", String(whole));
-  byId("timeline-follow").setAttribute("aria-pressed", String(follow && !whole));
+/** Brings an event into sight, in its time and its track. */
+function show(event: EventView): void {
+  if (event.time < view.from || event.time > view.to) pan(event.time - (view.from + view.to) / 2);
+  const at = y(view.places.get(event.tid) ?? 0);
+  if (at < top()) scroller.scrollTop += at - top();
+  const below = at + trackHeight() - canvas.clientHeight;
+  if (below > 0) scroller.scrollTop += below;
+  store.show({ event });
 }
 
 /** The neighbour of the chosen event. */
 function walk(by: number): void {
   const { events } = store;
-  const at = store.chosen.event ? events.indexOf(store.chosen.event) : by > 0 ? -1 : events.length;
+  const chosen = store.chosen.event;
+  const at = chosen ? events.findIndex((e) => e.serial === chosen.serial) : by > 0 ? -1 : events.length;
   const next = events[Math.min(Math.max(at + by, 0), events.length - 1)];
-  if (!next) return;
-  if (next.time < from || next.time > to) pan(next.time - (from + to) / 2);
-  store.show({ event: next });
-  draw();
+  if (next) show(next);
+}
+
+/** The nearest event in time of a neighbouring track. */
+function climb(by: number): void {
+  const chosen = store.chosen.event;
+  if (!chosen) return walk(1);
+  for (let i = (view.places.get(chosen.tid) ?? 0) + by; view.tracks[i]; i += by) {
+    const there = store.events.filter((e) => e.tid === view.tracks[i]?.tid);
+    const off = (e: EventView) => Math.abs(e.time - chosen.time);
+    const best = there.reduce<EventView | null>((b, e) => (b && off(b) <= off(e) ? b : e), null);
+    if (best) return show(best);
+  }
 }
 
 let shownPoints = "";
@@ -267,18 +75,96 @@ function checkpoints(): void {
   const key = JSON.stringify(store.checkpoints) + store.program?.state;
   if (key === shownPoints) return;
   shownPoints = key;
-  byId("checkpoints").replaceChildren(
-    ...store.checkpoints.map((p) => {
-      const button = h(
-        "button",
-        { class: "flag", title: `restore checkpoint ${p.number}: ${p.label} (event ${p.event})` },
-        `⚑ ${p.number}`,
-      );
-      button.disabled = store.program?.state === "running";
-      button.onclick = () => void command(`restart ${p.number}`);
-      return button;
-    }),
-  );
+  const shown = store.checkpoints.map((p) => {
+    const button = h(
+      "button",
+      { class: "flag", title: `restore checkpoint ${p.number}: ${p.label} (event ${p.event})` },
+      `⚑ ${p.number}`,
+    );
+    button.disabled = store.program?.state === "running";
+    button.onclick = () => void command(`restart ${p.number}`);
+    return button;
+  });
+  fillList(byId("checkpoints"), shown, shown.length - 1, ["ArrowLeft", "ArrowRight"]);
+}
+
+function tell(text: string, e: PointerEvent): void {
+  tip.hidden = text === "";
+  if (!text) return;
+  setText(tip, text);
+  const room = innerWidth - tip.offsetWidth - 12;
+  tip.style.left = `${Math.max(8, Math.min(e.clientX + 12, room))}px`;
+  tip.style.top = `${e.clientY - tip.offsetHeight - 12}px`;
+}
+
+function flagAt(px: number, py: number) {
+  if (py > rem() * 1.4) return undefined;
+  return flags().reverse().find((f) => px >= f.at - 2 && px <= f.at + f.width);
+}
+
+function hover(e: PointerEvent): void {
+  const flag = flagAt(e.offsetX, e.offsetY);
+  const violation = violationAt(e.offsetX, e.offsetY);
+  const found = flag || violation ? null : near(e.offsetX, e.offsetY);
+  if (found !== view.hovered) {
+    view.hovered = found;
+    draw();
+  }
+  const track = e.offsetX < left() && e.offsetY > top() ? view.tracks[Math.floor((e.offsetY - y(0)) / trackHeight())] : undefined;
+  if (flag) {
+    const lines = flag.points.map((p) => `checkpoint ${p.number}: ${p.label} (event ${p.event})`);
+    tell(flag.points.length === 1 ? `${lines[0]}; a click restores it` : lines.slice(0, 12).join("\n"), e);
+  } else if (violation) {
+    const who = named(violation.slice);
+    tell(`violation: ${violation.property}${who ? ` [${who}]` : ""} in ${violation.state} at event ${violation.n}`, e);
+  } else if (found) tell(`${found.n}  ${found.name}(${pairs(found.args)})  ${found.loc ?? ""}  ${duration(found.time)}`, e);
+  else if (track) tell(`${track.name}, thread ${track.tid}`, e);
+  else tell("", e);
+}
+
+function click(e: MouseEvent): void {
+  const flag = flagAt(e.offsetX, e.offsetY);
+  if (flag) {
+    const [point] = flag.points;
+    // Several under one flag are told apart by coming nearer.
+    if (flag.points.length > 1 || !point) return zoom(0.25, flag.at);
+    if (store.program?.state !== "running") void command(`restart ${point.number}`);
+    return;
+  }
+  const violation = violationAt(e.offsetX, e.offsetY);
+  const found = violation ? store.events.find((one) => one.n === violation.n) : near(e.offsetX, e.offsetY);
+  if (found) store.show({ event: found });
+  else if (violation) openViolation(violation);
+}
+
+function key(e: KeyboardEvent): void {
+  const keys: Record<string, () => void> = {
+    ArrowRight: () => walk(1),
+    ArrowLeft: () => walk(-1),
+    ArrowDown: () => climb(1),
+    ArrowUp: () => climb(-1),
+    Home: () => walk(-store.events.length),
+    End: () => walk(store.events.length),
+    PageUp: () => (scroller.scrollTop -= scroller.clientHeight - top()),
+    PageDown: () => (scroller.scrollTop += scroller.clientHeight - top()),
+    "+": () => zoomHere(0.7),
+    "-": () => zoomHere(1.4),
+    "0": () => setMode(true, true),
+  };
+  const run = keys[e.key];
+  if (!run || e.ctrlKey || e.metaKey) return;
+  run();
+  e.preventDefault();
+}
+
+function wheel(e: WheelEvent): void {
+  const sideways = e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY);
+  const overflows = scroller.scrollHeight > scroller.clientHeight;
+  // More tracks than fit are scrolled, as everywhere.
+  if (overflows && !sideways && !e.ctrlKey) return;
+  e.preventDefault();
+  if (sideways) pan(((e.deltaX || e.deltaY) / 800) * (view.to - view.from));
+  else zoom(Math.exp(e.deltaY / 400), e.offsetX);
 }
 
 export function startTimeline(): void {
@@ -288,78 +174,38 @@ export function startTimeline(): void {
   });
   store.on("event", draw);
   new ResizeObserver(draw).observe(canvas);
-  window.addEventListener("theme", () => {
-    colours = null;
-    draw();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    colours = null;
-    draw();
-  });
-  byId("timeline-all").onclick = () => {
-    whole = true;
-    follow = true;
-    showMode();
+  const recolour = () => {
+    forgetColours();
     draw();
   };
+  window.addEventListener("theme", recolour);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+  byId("timeline-all").onclick = () => setMode(true, true);
   byId("timeline-follow").onclick = () => {
-    if (whole) from = to - Math.min(to - from, 2e9);
-    whole = false;
-    follow = true;
-    showMode();
-    draw();
+    if (view.whole) view.from = view.to - Math.min(view.to - view.from, 2e9);
+    setMode(false, true);
   };
-  canvas.addEventListener(
-    "wheel",
-    (e) => {
-      e.preventDefault();
-      if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) pan(((e.deltaX || e.deltaY) / 800) * (to - from));
-      else zoom(Math.exp(e.deltaY / 400), e.offsetX);
-    },
-    { passive: false },
-  );
+  byId("timeline-in").onclick = () => zoomHere(0.6);
+  byId("timeline-out").onclick = () => zoomHere(1.7);
+  scroller.addEventListener("scroll", draw);
+  canvas.addEventListener("wheel", wheel, { passive: false });
+  let dragged = false;
+  canvas.addEventListener("pointerdown", () => (dragged = false));
   canvas.addEventListener("pointermove", (e) => {
-    if (e.buttons === 1) {
-      pan((-e.movementX / (canvas.clientWidth - left())) * (to - from));
-      return;
-    }
-    const found = near(e.offsetX, e.offsetY);
-    if (found !== hovered) {
-      hovered = found;
-      draw();
-    }
-    tip.hidden = !found;
-    if (!found) return;
-    setText(tip, `${found.n}  ${found.name}(${pairs(found.args)})  ${found.loc ?? ""}  ${duration(found.time)}`);
-    const room = innerWidth - tip.offsetWidth - 12;
-    tip.style.left = `${Math.max(8, Math.min(e.clientX + 12, room))}px`;
-    tip.style.top = `${e.clientY - tip.offsetHeight - 12}px`;
+    if (e.buttons !== 1) return hover(e);
+    dragged ||= Math.abs(e.movementX) + Math.abs(e.movementY) > 1;
+    if (!dragged) return;
+    scroller.scrollTop -= e.movementY;
+    pan((-e.movementX / (canvas.clientWidth - left())) * (view.to - view.from));
   });
   canvas.addEventListener("pointerleave", () => {
-    hovered = null;
+    view.hovered = null;
     tip.hidden = true;
     draw();
   });
   canvas.addEventListener("click", (e) => {
-    const point = store.checkpoints.find((p) => {
-      const time = timeOf(p);
-      if (time === null) return false;
-      const at = x(time);
-      return e.offsetY < rem() * 1.4 && e.offsetX >= at - 2 && e.offsetX <= at + rem() * 1.4;
-    });
-    if (point && store.program?.state !== "running") return void command(`restart ${point.number}`);
-    const found = near(e.offsetX, e.offsetY);
-    if (found) store.show({ event: found });
+    if (!dragged) click(e);
   });
-  canvas.addEventListener("keydown", (e) => {
-    const centre = (left() + canvas.clientWidth) / 2;
-    if (e.key === "ArrowRight") walk(1);
-    else if (e.key === "ArrowLeft") walk(-1);
-    else if (e.key === "+") zoom(0.7, centre);
-    else if (e.key === "-") zoom(1.4, centre);
-    else if (e.key === "0") byId("timeline-all").click();
-    else return;
-    e.preventDefault();
-  });
-  showMode();
+  canvas.addEventListener("keydown", key);
+  setMode(true, true);
 }

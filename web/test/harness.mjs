@@ -104,8 +104,8 @@ export const picture = (page) =>
     return {
       current: names(".node.current"),
       previous: names(".node.previous"),
-      taken: names(".edge.taken"),
-      own: [...document.querySelectorAll("#graph text.own")].map((t) => t.textContent.trim()),
+      taken: names(".label.taken"),
+      own: [...document.querySelectorAll("#graph .own text")].map((t) => t.textContent.trim()),
       currentFill: fill(".node.current"),
       previousFill: fill(".node.previous"),
       rejectingFill: fill(".node.rejecting"),

@@ -37,7 +37,7 @@ test("the four pictures of the paper's figure", async (t) => {
     currentFill: GREEN,
     previousFill: GREY,
     takenStroke: BROWN,
-    counts: ["", "1", ""],
+    counts: ["root", "1", ""],
   });
   // While the property is verified.
   await page.keyboard.press("n");
@@ -58,7 +58,7 @@ test("the four pictures of the paper's figure", async (t) => {
     currentFill: RED,
     previousFill: GREY,
     takenStroke: BROWN,
-    counts: ["", "", "1"],
+    counts: ["root", "", "1"],
   });
   assert.deepEqual(page.complaints, []);
 });
@@ -93,11 +93,25 @@ test("a click on a checkpoint brings the counters back", async (t) => {
   assert.equal(await page.locator("#total").innerText(), "7");
   await page.locator(".flag", { hasText: "1" }).click();
   await page.locator("#total", { hasText: /^3$/ }).waitFor();
-  await pictureOf(page, { counts: ["", "1", ""] });
-  await page.locator("#tab-violations", { hasText: /^Violations$/ }).waitFor();
+  // All is as it was then, here and for whoever comes later.
+  const then = { current: ["queue_ready"], previous: [], own: ["queue_push(queue, prod_id)", "[N < maxSize]", "N = N + 1"], counts: ["root", "1", ""] };
+  for (const tab of [page, await look(session.url)]) {
+    await pictureOf(tab, then);
+    await tab.locator("#graph-who", { hasText: "last moved: queue = 0x" }).waitFor();
+    await tab.locator("#tab-violations", { hasText: /^Violations$/ }).waitFor();
+    assert.equal(await tab.locator("#reason").innerText(), "restored checkpoint 1");
+  }
   const row = page.locator("#slices-rows .row", { hasText: "queue_ready" });
   await row.waitFor();
   assert.match((await row.innerText()).replace(/\s+/g, " "), /queue_ready 0x[0-9a-f]+ 2 3/);
+  await row.click();
+  await page.locator("#graph-who", { hasText: "slice queue = 0x" }).waitFor();
+  await pictureOf(page, then);
+  // What was undone can be brought back, with all that was known of it.
+  await line(page, "restart undo");
+  await page.locator("#graph-follow").click();
+  await pictureOf(page, { current: ["sink"], previous: ["queue_ready"], counts: ["root", "", "1"] });
+  await page.locator("#tab-violations", { hasText: "Violations 1" }).waitFor();
 });
 
 test("a slice is chosen, shown and changed by keyboard", async (t) => {
@@ -135,10 +149,10 @@ test("reloading and other tabs show the truth", async (t) => {
   const other = await look(session.url, { colorScheme: "dark" });
   await page.keyboard.press("r");
   for (const tab of [page, other]) {
-    await pictureOf(tab, { current: ["sink"], previous: ["queue_ready"], counts: ["", "", "1"] });
+    await pictureOf(tab, { current: ["sink"], previous: ["queue_ready"], counts: ["root", "", "1"] });
   }
   await page.reload();
-  await pictureOf(page, { current: ["sink"], previous: ["queue_ready"], counts: ["", "", "1"] });
+  await pictureOf(page, { current: ["sink"], previous: ["queue_ready"], counts: ["root", "", "1"] });
   assert.equal(await page.locator("#total").innerText(), "7");
   await page.locator("#tab-violations", { hasText: "Violations 1" }).waitFor();
 });

@@ -21,11 +21,13 @@ pub struct Label {
     pub guard: Option<String>,
     /// Code, then the action's call.
     pub code: Vec<String>,
+    /// All of it, however long.
+    pub full: String,
 }
 
 impl Label {
     fn reads_as(&self, other: &Label) -> bool {
-        self.event == other.event && self.guard == other.guard && self.code == other.code
+        self.full == other.full
     }
 
     pub fn lines(&self) -> impl Iterator<Item = (Part, &str)> {
@@ -56,15 +58,19 @@ pub fn edges(p: &Property) -> Vec<Edge> {
         for (place, t) in s.transitions.iter().enumerate() {
             for (success, outcome) in [(true, &t.success), (false, &t.failure)] {
                 let Some(o) = outcome else { continue };
-                let mut code = o.block.map(|b| code(p, b)).unwrap_or_default();
-                if let Some(a) = &o.action {
-                    code.push(format!("{a}()"));
-                }
+                let guard = guard(p, t, success);
+                let code = o.block.map(|b| code(p, b)).unwrap_or_default();
+                let action = o.action.as_ref().map(|a| format!("{a}()"));
+                let full = std::iter::once(t.label.as_str())
+                    .chain(guard.as_deref())
+                    .chain(code.iter().copied())
+                    .chain(action.as_deref());
                 let label = Label {
                     of: vec![(place, success)],
+                    full: full.collect::<Vec<_>>().join("\n"),
                     event: cut(&t.label),
-                    guard: guard(p, t, success),
-                    code,
+                    guard: guard.as_deref().map(cut),
+                    code: shortened(&code).into_iter().chain(action).collect(),
                 };
                 let to = o.to.index();
                 let at = *known.entry((from, to)).or_insert_with(|| {
@@ -102,11 +108,8 @@ fn guard(p: &Property, t: &Transition, success: bool) -> Option<String> {
         Some(condition) if success => condition.trim().to_string(),
         Some(condition) => negate(condition.trim()),
         None if !block.has_return => {
-            return Some(cut(&text
-                .split('\n')
-                .map(str::trim)
-                .collect::<Vec<_>>()
-                .join("; ")));
+            let lines: Vec<&str> = text.split('\n').map(str::trim).collect();
+            return Some(lines.join("; "));
         }
         None => {
             let lines: Vec<&str> = text.split('\n').map(str::trim).collect();
@@ -114,7 +117,7 @@ fn guard(p: &Property, t: &Transition, success: bool) -> Option<String> {
             format!("{outcome}{}", lines.join("; "))
         }
     };
-    Some(cut(&format!("[{shown}]")))
+    Some(format!("[{shown}]"))
 }
 
 fn negate(condition: &str) -> String {
@@ -128,15 +131,16 @@ fn negate(condition: &str) -> String {
     }
 }
 
-fn code(p: &Property, id: BlockId) -> Vec<String> {
-    let lines: Vec<&str> = p
-        .block(id)
-        .python
-        .text
-        .split(['\n', ';'])
-        .map(str::trim)
+fn code(p: &Property, id: BlockId) -> Vec<&str> {
+    let lines = p.block(id).python.text.split(['\n', ';']);
+    let lines = lines.map(str::trim);
+    lines
         .filter(|l| !l.is_empty() && !l.starts_with('#'))
-        .collect();
+        .collect()
+}
+
+/// The first lines of a block.
+fn shortened(lines: &[&str]) -> Vec<String> {
     let mut out: Vec<String> = lines.iter().take(LINES).map(|l| cut(l)).collect();
     if lines.len() > LINES {
         out.push("…".into());

@@ -27,6 +27,8 @@ pub struct LiveLabel {
     pub lines: usize,
     /// The transitions, by their place in their state and whether they succeed.
     pub of: Vec<(usize, bool)>,
+    /// All of it, where the picture has no room.
+    pub full: String,
 }
 
 /// The colours are the page's, by the classes `accepting`, `rejecting`, `final`.
@@ -36,7 +38,7 @@ pub fn live(p: &Property) -> Live {
     let _ = writeln!(out, "digraph {} {{", quote(&p.name));
     // Fonts whose widths the layout knows; the page draws with its own, which are as wide.
     out.push_str(
-        "  bgcolor=\"transparent\"; rankdir=TB; nodesep=0.5; ranksep=0.45;\n  \
+        "  bgcolor=\"transparent\"; rankdir=TB; nodesep=0.3; ranksep=0.3;\n  \
          node [fontname=\"Helvetica\", fontsize=14, shape=ellipse, style=filled, margin=\"0.16,0.1\"];\n  \
          edge [fontname=\"Courier\", fontsize=11];\n  \
          start [shape=point, width=0.12, label=\"\", id=\"start\"];\n",
@@ -76,6 +78,7 @@ pub fn live(p: &Property) -> Live {
             labels.push(LiveLabel {
                 lines,
                 of: label.of.clone(),
+                full: label.full.clone(),
             });
         }
         let _ = writeln!(

@@ -6,7 +6,7 @@ use crate::recorder::Recorder;
 use crate::replay_board::Watch;
 use crate::report::*;
 use crate::router::{ArgList, Route, Router, arguments};
-use crate::rows::{event_row, final_property, violation_row};
+use crate::rows::{event_row, final_property, final_word, violation_row};
 use crate::trace::{self, Strings};
 use smallvec::SmallVec;
 use std::io::{BufRead, ErrorKind};
@@ -76,6 +76,8 @@ pub(crate) struct One {
     pub monitor: Monitor,
     pub recorder: Recorder,
     pub violations: u64,
+    /// The last word, when the trace is read.
+    pub outcome: Option<&'static str>,
 }
 
 /// Most lines that are read before the first of them is applied.
@@ -108,7 +110,7 @@ pub struct Replay<'s> {
     history: usize,
     sink: &'s mut dyn FnMut(Row),
     outcome: Outcome,
-    events: u64,
+    pub(crate) events: u64,
     /// Somebody watches.
     pub(crate) watch: Option<Box<Watch>>,
 }
@@ -153,8 +155,9 @@ impl<'s> Replay<'s> {
                 monitor,
                 recorder,
                 violations: 0,
+                outcome: None,
             });
-            replay.violations(replay.ones.len() - 1, None, None);
+            replay.violations(replay.ones.len() - 1, None);
         }
         Ok(replay)
     }
@@ -381,7 +384,7 @@ impl<'s> Replay<'s> {
         }
         if !one.recorder.failures.is_empty() {
             let failure = one.recorder.failures.remove(0);
-            self.violations(monitor, e.tid, e.loc);
+            self.violations(monitor, Some(e));
             self.outcome.error.get_or_insert(ReplayError::Failure {
                 line: self.outcome.lines,
                 property,
@@ -401,18 +404,20 @@ impl<'s> Replay<'s> {
             );
             (self.sink)(Row::Event(row));
         }
-        self.violations(monitor, e.tid, e.loc);
+        self.violations(monitor, Some(e));
     }
 
     /// Rows for the violations that were just found.
-    fn violations(&mut self, monitor: usize, tid: Option<u64>, loc: Option<&str>) {
+    fn violations(&mut self, monitor: usize, e: Option<&trace::TraceEvent>) {
+        let tid = e.and_then(|e| e.tid);
+        let loc = e.and_then(|e| e.loc);
         let one = &mut self.ones[monitor];
         for found in std::mem::take(&mut one.recorder.violations) {
             one.violations += 1;
             self.outcome.violated = true;
             let row = violation_row(&one.monitor, found, self.history, tid, loc);
             if let Some(watch) = &mut self.watch {
-                watch.violation(&row);
+                watch.violation(&row, e.and_then(|e| e.time));
             }
             (self.sink)(Row::Violation(row));
         }
@@ -441,11 +446,12 @@ impl<'s> Replay<'s> {
                 one.violations += 1;
                 let row = violation_row(&one.monitor, found, self.history, None, None);
                 if let Some(watch) = &mut self.watch {
-                    watch.violation(&row);
+                    watch.violation(&row, None);
                 }
                 (self.sink)(Row::Violation(row));
             }
             self.outcome.violated |= verdict == FinalVerdict::False;
+            one.outcome = Some(final_word(verdict));
             properties.push(final_property(&one.monitor, verdict, one.violations));
         }
         (self.sink)(Row::Final(FinalRow {

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Lines kept between two frames.
-const BETWEEN_FRAMES: usize = 64;
+const BETWEEN_FRAMES: usize = 1024;
 /// Events of a slice in its details.
 const HISTORY: usize = 200;
 
@@ -45,13 +45,15 @@ impl Watch {
         self.keeper.touch();
     }
 
-    pub fn violation(&mut self, row: &ViolationRow) {
-        self.keeper.violation(row.clone());
+    pub fn violation(&mut self, row: &ViolationRow, time: Option<u64>) {
+        // Without times the numbers keep the order.
+        self.keeper.violation(row.clone(), time.or(row.n));
     }
 
     fn events(&mut self) -> Vec<EventView> {
         let first = self.serial + 1 - self.lines.len() as u64;
-        let lines = (first..).zip(self.lines.drain(..));
+        let skipped = self.lines.len() - self.keeper.allow(self.lines.len());
+        let lines = (first..).zip(self.lines.drain(..)).skip(skipped);
         let shown = lines.filter_map(|(serial, (n, line))| {
             let strings = Strings::with_capacity(0);
             let e = trace::parse(&line, &strings).ok()?;
@@ -134,10 +136,12 @@ impl Replay<'_> {
             properties: ones
                 .map(|(i, one)| PropertyView {
                     violations: one.violations,
+                    outcome: one.outcome,
                     ..board::property_view(i, &one.monitor, one.recorder.last.as_ref())
                 })
                 .collect(),
             events: watch.last,
+            relevant: self.events,
             time: watch.time,
             ..Frame::default()
         };

@@ -103,14 +103,18 @@ pub fn final_slices(m: &Monitor) -> FinalSlices {
     FinalSlices::count(by_state, total, slices.ended())
 }
 
+pub fn final_word(verdict: FinalVerdict) -> &'static str {
+    match verdict {
+        FinalVerdict::True => "true",
+        FinalVerdict::False => "false",
+        FinalVerdict::Inconclusive => "inconclusive",
+    }
+}
+
 pub fn final_property(m: &Monitor, verdict: FinalVerdict, violations: u64) -> FinalProperty {
     FinalProperty {
         property: m.property().name.clone(),
-        verdict: match verdict {
-            FinalVerdict::True => "true",
-            FinalVerdict::False => "false",
-            FinalVerdict::Inconclusive => "inconclusive",
-        },
+        verdict: final_word(verdict),
         violations,
         suppressed: 0,
         slices: final_slices(m),

@@ -2,7 +2,7 @@
 
 use axum::extract::Path;
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 
 struct Asset {
     name: &'static str,
@@ -40,6 +40,11 @@ fn send(name: &str) -> Response {
             .into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
+}
+
+/// The address without its last `/`, from which the page would not find its files.
+pub async fn home(Path(token): Path<String>) -> Redirect {
+    Redirect::temporary(&format!("/{token}/"))
 }
 
 pub async fn html() -> Response {

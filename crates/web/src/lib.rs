@@ -78,6 +78,7 @@ async fn tick(page: Arc<Page>) {
 
 fn router(page: Arc<Page>) -> Router {
     Router::new()
+        .route("/{token}", get(assets::home))
         .route("/{token}/", get(assets::html))
         .route("/{token}/{file}", get(assets::file))
         .route("/{token}/data/properties", get(shapes::properties))

@@ -12,12 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use verde_session::board::{
-    Board, CheckpointView, EventView, News, ProgramView, PropertyView, Seen,
+    Board, CheckpointView, EventView, News, ProgramView, PropertyView, Seen, TrackView,
+    ViolationView,
 };
-use verde_session::report::ViolationRow;
-
-/// Events of one message; a tab that needs more has missed some.
-const EVENTS: usize = 1000;
 
 /// The open tabs.
 pub struct Tabs {
@@ -58,6 +55,7 @@ impl Tabs {
             frames,
             seen: Seen::default(),
             program: None,
+            tracks: None,
             run: 0,
             next: Instant::now(),
         }
@@ -70,6 +68,7 @@ struct Tab {
     frames: watch::Receiver<()>,
     seen: Seen,
     program: Option<Arc<ProgramView>>,
+    tracks: Option<Arc<Vec<TrackView>>>,
     run: u64,
     /// When it may be told more.
     next: Instant,
@@ -88,34 +87,45 @@ struct Message<'a> {
     /// Forget what was told before.
     fresh: bool,
     total: u64,
+    relevant: u64,
     time: u64,
     properties: &'a [PropertyView],
     checkpoints: &'a [CheckpointView],
     #[serde(skip_serializing_if = "Option::is_none")]
     program: Option<&'a ProgramView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tracks: Option<&'a [TrackView]>,
     events: &'a [Arc<EventView>],
-    violations: &'a [Arc<ViolationRow>],
+    violations: &'a [Arc<ViolationView>],
+}
+
+/// What is now, unless it was told already.
+fn news_of<'a, T>(told: &mut Option<Arc<T>>, now: &'a Arc<T>) -> Option<&'a T> {
+    if told.as_ref().is_some_and(|t| Arc::ptr_eq(t, now)) {
+        return None;
+    }
+    *told = Some(now.clone());
+    Some(now)
 }
 
 impl Tab {
     fn message(&mut self, news: &News) -> Event {
         let frame = &news.frame;
-        let same = self
-            .program
-            .as_ref()
-            .is_some_and(|p| Arc::ptr_eq(p, &frame.program));
+        let program = news_of(&mut self.program, &frame.program);
+        let tracks = news_of(&mut self.tracks, &frame.tracks);
         let fresh = self.run != frame.run;
         self.run = frame.run;
-        self.program = Some(frame.program.clone());
         let message = Message {
             seq: frame.seq,
             shapes: frame.shapes,
             fresh,
             total: frame.events,
+            relevant: frame.relevant,
             time: frame.time,
             properties: &frame.properties,
             checkpoints: &frame.checkpoints,
-            program: (!same).then_some(&*frame.program),
+            program,
+            tracks: tracks.map(Vec::as_slice),
             events: &news.events,
             violations: &news.violations,
         };
@@ -135,7 +145,7 @@ pub async fn frames(
             if tab.frames.changed().await.is_err() {
                 return None;
             }
-            if let Some(news) = page.board.news(&mut tab.seen, EVENTS) {
+            if let Some(news) = page.board.news(&mut tab.seen) {
                 tab.next = Instant::now() + FRAME;
                 let event = tab.message(&news);
                 return Some((Ok(event), (page, tab)));

@@ -7,7 +7,7 @@
 use crate::json::Json;
 use std::fmt::Write as _;
 use verde_monitor::{Cell, Host, Slices, SlotRef, Tag};
-use verde_property::{Property, StateId};
+use verde_property::{Property, StateId, Verdict};
 
 /// A slice that is no longer there, as it was.
 pub struct Past {
@@ -119,13 +119,19 @@ impl Filter {
 
 impl Term {
     fn parse(word: &str, property: &Property) -> Result<Term, String> {
-        if let Some(name) = word.strip_prefix("state:") {
-            return by_state(name, property);
+        match word.split_once(':') {
+            Some((what, name)) if what.eq_ignore_ascii_case("state") => {
+                return by_state(name, property);
+            }
+            Some((what, verdict)) if what.eq_ignore_ascii_case("verdict") => {
+                return by_verdict(verdict, property);
+            }
+            _ => {}
         }
-        if let Some(verdict) = word.strip_prefix("verdict:") {
-            let states = property.states.iter();
-            let fits = states.map(|s| s.verdict.word() == verdict);
-            return Ok(Term::State(fits.collect()));
+        if !word.chars().any(char::is_alphanumeric) {
+            return Err(format!(
+                "{word}: a word, NAME=VALUE or state:NAME is expected"
+            ));
         }
         let found = OPS.iter().filter_map(|(sign, op)| {
             let at = word.find(sign).filter(|at| *at > 0)?;
@@ -236,7 +242,29 @@ impl Term {
     }
 }
 
+fn by_verdict(verdict: &str, property: &Property) -> Result<Term, String> {
+    let states = property.states.iter();
+    let fits = states.map(|s| s.verdict.word() == verdict);
+    if ![
+        Verdict::True,
+        Verdict::False,
+        Verdict::CurrentlyTrue,
+        Verdict::CurrentlyFalse,
+    ]
+    .iter()
+    .any(|v| v.word() == verdict)
+    {
+        return Err("verdicts are true, false, currently-true and currently-false".into());
+    }
+    Ok(Term::State(fits.collect()))
+}
+
 fn by_state(name: &str, property: &Property) -> Result<Term, String> {
+    if name.is_empty() {
+        let states = property.states.iter().map(|s| s.name.as_str());
+        let states: Vec<&str> = states.collect();
+        return Err(format!("which state? there is {}", states.join(", ")));
+    }
     let fits: Vec<bool> = match name.strip_suffix("..") {
         Some(prefix) => {
             let states = property.states.iter();
@@ -244,7 +272,7 @@ fn by_state(name: &str, property: &Property) -> Result<Term, String> {
         }
         None => property.states.iter().map(|s| s.name == name).collect(),
     };
-    if fits.contains(&true) || name.is_empty() {
+    if fits.contains(&true) {
         return Ok(Term::State(fits));
     }
     // A name that is still being typed.

@@ -1,5 +1,6 @@
 //! What watchers see, as plain values.
 
+use crate::report::ViolationRow;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -15,8 +16,12 @@ pub struct Frame {
     pub program: Arc<ProgramView>,
     pub properties: Vec<PropertyView>,
     pub checkpoints: Vec<CheckpointView>,
+    /// The threads that had events.
+    pub tracks: Arc<Vec<TrackView>>,
     /// Number of the last event.
     pub events: u64,
+    /// How many of them some slice could take.
+    pub relevant: u64,
     /// Nanoseconds since the monitors started.
     pub time: u64,
 }
@@ -46,8 +51,10 @@ pub struct ProgramView {
     /// The selected frame.
     pub selected: usize,
     pub source: Option<SourceView>,
-    /// A program can be started, stopped and stepped; a trace cannot.
+    /// A program can be stopped and stepped; a trace cannot.
     pub controllable: bool,
+    /// It can be started, and after its end again.
+    pub startable: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -81,6 +88,8 @@ pub struct SourceView {
 pub struct PropertyView {
     pub name: String,
     pub verdict: &'static str,
+    /// The last word, when the run is over.
+    pub outcome: Option<&'static str>,
     /// Live slices in each state; the root only when there is no `slice on`.
     pub counts: Vec<u64>,
     /// The root's state.
@@ -110,6 +119,8 @@ pub struct LastStep {
     pub title: Option<String>,
     pub from: usize,
     pub to: usize,
+    /// The state of the slice now, when it still lives; somebody may have set it.
+    pub state: Option<usize>,
     /// Index into the transitions of `from`.
     pub transition: usize,
     pub success: bool,
@@ -129,10 +140,29 @@ pub struct EventView {
     pub loc: Option<Arc<str>>,
 }
 
+/// A thread whose events are shown; it may have ended since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TrackView {
+    pub tid: i64,
+    pub name: String,
+}
+
+/// A violation, and when it came about.
+#[derive(Clone, Debug, Serialize)]
+pub struct ViolationView {
+    #[serde(flatten)]
+    pub row: ViolationRow,
+    /// None when no event brought it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<u64>,
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckpointView {
     pub number: u32,
     pub label: String,
     /// The last event before it.
     pub event: u64,
+    /// When that was; none if nobody watched then.
+    pub time: Option<u64>,
 }

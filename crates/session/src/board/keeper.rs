@@ -1,6 +1,6 @@
 //! The session's end of a board.
 
-use super::frame::{EventView, Frame};
+use super::frame::{EventView, Frame, ViolationView};
 use super::request::{Answer, Request};
 use super::{BACKLOG, Board, Pinned, Shared, VIOLATIONS, lock};
 use crate::report::ViolationRow;
@@ -16,12 +16,37 @@ pub(crate) struct Asked {
     pub reply: mpsc::Sender<Answer>,
 }
 
+/// What a board shows of the past at a checkpoint.
+#[derive(Clone)]
+pub(crate) struct Marks {
+    violations: Vec<Arc<ViolationView>>,
+    forgotten: usize,
+    /// The last event.
+    serial: u64,
+    /// When that was.
+    pub time: u64,
+}
+
+/// Events of a burst that are shown in full.
+const BURST: usize = 2048;
+/// Events that each frame may show of a stream that does not end.
+const STEADY: usize = 64;
+
 pub(crate) struct Keeper {
     shared: Arc<Shared>,
     inbox: mpsc::Receiver<Asked>,
     seq: u64,
     run: u64,
     shapes: u64,
+    /// Events that may still be shown: a burst is, but a fast stream is not slowed down for it.
+    allowance: usize,
+}
+
+impl Marks {
+    /// The event was there then.
+    pub fn knows(&self, serial: u64) -> bool {
+        serial <= self.serial
+    }
 }
 
 impl Keeper {
@@ -44,6 +69,7 @@ impl Keeper {
             seq: 0,
             run: 1,
             shapes: 0,
+            allowance: BURST,
         }
     }
 
@@ -111,19 +137,52 @@ impl Keeper {
         pinned.forgotten = 0;
     }
 
-    /// The monitors are again where they were after event `n`; watchers begin anew.
-    pub fn go_back_to(&mut self, n: u64) {
-        self.run += 1;
-        let mut pinned = lock(&self.shared.pinned);
-        pinned.events.retain(|e| e.n <= n);
-        pinned.violations.retain(|v| v.n.is_some_and(|at| at <= n));
-        pinned.forgotten = 0;
+    /// What is shown of the past, to come back to; event `serial` was the last.
+    pub fn marks(&self, serial: u64, time: u64) -> Marks {
+        let pinned = lock(&self.shared.pinned);
+        Marks {
+            violations: pinned.violations.clone(),
+            forgotten: pinned.forgotten,
+            serial,
+            time,
+        }
     }
 
-    pub fn violation(&mut self, row: ViolationRow) {
+    /// The monitors are again where they were after event `n`; watchers begin anew. Without
+    /// marks nobody watched then, and what is known is sorted by the numbers.
+    pub fn go_back_to(&mut self, n: u64, marks: Option<&Marks>) {
+        self.run += 1;
         self.touch();
         let mut pinned = lock(&self.shared.pinned);
-        pinned.violations.push(Arc::new(row));
+        match marks {
+            Some(marks) => {
+                pinned.events.retain(|e| marks.knows(e.serial));
+                pinned.violations.clone_from(&marks.violations);
+                pinned.forgotten = marks.forgotten;
+            }
+            None => {
+                pinned.events.retain(|e| e.n <= n);
+                let known = |v: &ViolationView| v.row.n.is_some_and(|at| at <= n);
+                pinned.violations.retain(|v| known(v));
+                pinned.forgotten = 0;
+            }
+        }
+    }
+
+    /// How many of so many new events the next frame may show.
+    pub fn allow(&mut self, new: usize) -> usize {
+        self.allowance = (self.allowance + STEADY).min(BURST);
+        let shown = new.min(self.allowance);
+        self.allowance -= shown;
+        shown
+    }
+
+    pub fn violation(&mut self, row: ViolationRow, time: Option<u64>) {
+        self.touch();
+        let mut pinned = lock(&self.shared.pinned);
+        pinned
+            .violations
+            .push(Arc::new(ViolationView { row, time }));
         if pinned.violations.len() > VIOLATIONS {
             pinned.violations.remove(0);
             pinned.forgotten += 1;

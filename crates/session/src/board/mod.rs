@@ -14,13 +14,12 @@ mod slices;
 pub(crate) use filter::{Filter, Past, state_named};
 pub use frame::{
     CheckpointView, EventView, Frame, FrameView, LastStep, ProgramState, ProgramView, PropertyView,
-    SliceId, SourceView, ThreadView,
+    SliceId, SourceView, ThreadView, TrackView, ViolationView,
 };
-pub(crate) use keeper::{Asked, Keeper};
+pub(crate) use keeper::{Asked, Keeper, Marks};
 pub use request::{Answer, Query, Request, SliceDetail, SliceLine, SlicePage};
 pub(crate) use slices::{detail, find, page, parse_value, property_view};
 
-use crate::report::ViolationRow;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -28,7 +27,7 @@ use verde_engine::Interrupter;
 use verde_property::Property;
 
 /// Events that somebody who comes late still sees.
-const BACKLOG: usize = 4096;
+const BACKLOG: usize = 20_000;
 /// Violations that are kept for the watchers.
 const VIOLATIONS: usize = 1000;
 
@@ -63,7 +62,7 @@ struct Pinned {
     frame: Arc<Frame>,
     properties: Vec<Arc<Property>>,
     events: VecDeque<Arc<EventView>>,
-    violations: Vec<Arc<ViolationRow>>,
+    violations: Vec<Arc<ViolationView>>,
     /// Violations that were dropped from the front.
     forgotten: usize,
 }
@@ -72,7 +71,7 @@ struct Pinned {
 pub struct News {
     pub frame: Arc<Frame>,
     pub events: Vec<Arc<EventView>>,
-    pub violations: Vec<Arc<ViolationRow>>,
+    pub violations: Vec<Arc<ViolationView>>,
 }
 
 /// What a watcher has already seen.
@@ -146,8 +145,8 @@ impl Board {
         lock(&self.shared.pinned).properties.clone()
     }
 
-    /// What a watcher has not seen, at most `most` events of it; `None` if there is nothing.
-    pub fn news(&self, seen: &mut Seen, most: usize) -> Option<News> {
+    /// What a watcher has not seen; `None` if there is nothing.
+    pub fn news(&self, seen: &mut Seen) -> Option<News> {
         let pinned = lock(&self.shared.pinned);
         let frame = pinned.frame.clone();
         if frame.seq == seen.frame {
@@ -159,7 +158,7 @@ impl Board {
         }
         // Events are in order, and most watchers have seen nearly all.
         let new = pinned.events.iter().rev();
-        let new = new.take_while(|e| e.serial > seen.event).take(most);
+        let new = new.take_while(|e| e.serial > seen.event);
         let mut events: Vec<Arc<EventView>> = new.cloned().collect();
         events.reverse();
         let from = seen.violations.saturating_sub(pinned.forgotten);

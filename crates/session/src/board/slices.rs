@@ -142,6 +142,7 @@ pub fn property_view(index: usize, m: &Monitor, last: Option<&Taken>) -> Propert
             title: there.map(|r| Object::of(&slices.bindings(r)).to_string()),
             from: taken.from.index(),
             to: taken.to.index(),
+            state: there.map(|r| slices.state(r).index()),
             transition: taken.transition,
             success: taken.branch == Branch::Success,
         }
@@ -153,6 +154,7 @@ pub fn property_view(index: usize, m: &Monitor, last: Option<&Taken>) -> Propert
         root: root.map(StateId::index),
         live: slices.live(),
         ended: slices.ended(),
+        outcome: None,
         violations: 0,
         listens: true,
         last,
@@ -169,6 +171,11 @@ pub fn parse_value(text: &str) -> Result<Cell, String> {
         if let Ok(u) = u64::try_from(i) {
             return Ok(Cell::uint(u));
         }
+    }
+    // It would become a floating-point number, which is another value.
+    let digits = text.trim_start_matches(['-', '+']);
+    if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || b == b'_') {
+        return Err(format!("{text}: integers have 64 bits here"));
     }
     match text {
         "True" | "true" => return Ok(Cell::bool(true)),
@@ -261,6 +268,16 @@ state sink non-accepting
         assert_eq!(matching(&m, "N!=0 N<2"), Ok(10));
         assert!(matching(&m, "M>3").is_err_and(|e| e.contains("queue, N, maxSize")));
         assert!(matching(&m, "state:nowhere").is_err());
+        assert_eq!(matching(&m, "STATE:sink"), Ok(10));
+        assert_eq!(matching(&m, "Verdict:false"), Ok(10));
+        for (odd, says) in [
+            ("state:", "init, queue_ready, sink"),
+            ("verdict:no", "currently-true"),
+            ("N>0 (", "NAME=VALUE"),
+            ("\"", "NAME=VALUE"),
+        ] {
+            assert!(matching(&m, odd).is_err_and(|e| e.contains(says)), "{odd}");
+        }
     }
 
     #[test]
@@ -311,6 +328,14 @@ state sink non-accepting
         assert_eq!(parse_value(" 0x10 "), Ok(Cell::int(16)));
         assert_eq!(parse_value("-3"), Ok(Cell::int(-3)));
         assert_eq!(parse_value("True"), Ok(Cell::bool(true)));
+        assert_eq!(
+            parse_value("18446744073709551615"),
+            Ok(Cell::uint(u64::MAX))
+        );
+        assert_eq!(parse_value("1e3"), Ok(Cell::float(1000.0)));
+        for wide in ["100000000000000000000000", "-9223372036854775809"] {
+            assert!(parse_value(wide).is_err_and(|e| e.contains("64 bits")));
+        }
         assert!(parse_value("'text'").is_err());
     }
 }

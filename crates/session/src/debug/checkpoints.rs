@@ -238,6 +238,7 @@ impl Debugger {
             None => {}
         }
         let restored = result?;
+        self.board_moved(format!("restored {}", title.to_lowercase()));
         self.say_warnings(&restored.warnings)?;
         let (place, time) = (self.place(), milliseconds(restored.elapsed));
         self.say(&format!("{title}: {place} restored in {time}"))?;

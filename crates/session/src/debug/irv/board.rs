@@ -8,11 +8,12 @@ use super::then::Then;
 use super::values::Owned;
 use super::{Interruption, Irv};
 use crate::board::{
-    self, Answer, Asked, Board, CheckpointView, EventView, Frame, FrameView, Keeper, ProgramState,
-    ProgramView, PropertyView, Request, SliceId, SourceView, ThreadView,
+    self, Answer, Asked, Board, CheckpointView, EventView, Frame, FrameView, Keeper, Marks,
+    ProgramState, ProgramView, PropertyView, Request, SliceId, SourceView, ThreadView, TrackView,
 };
 use crate::json::Json;
 use crate::report::ViolationRow;
+use crate::rows::final_word;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -24,9 +25,11 @@ use verde_engine::{End, Tid};
 use verde_monitor::Monitor;
 
 /// Events kept between two frames; of a faster stream the watchers see the last ones.
-const BETWEEN_FRAMES: usize = 64;
+const BETWEEN_FRAMES: usize = 1024;
 /// Lines of source before and after a stop.
 const AROUND: u32 = 30;
+/// Threads that have a name on the page.
+const TRACKS: usize = 1024;
 /// Threads whose place is looked up at a stop.
 const THREADS: usize = 64;
 /// Events of a slice in its details.
@@ -34,6 +37,7 @@ const HISTORY: usize = 200;
 
 /// An event before anybody wants to see it.
 struct Raw {
+    serial: u64,
     n: u64,
     time: u64,
     tid: Tid,
@@ -47,8 +51,9 @@ pub(in super::super) struct Watched {
     keeper: Keeper,
     raw: VecDeque<Raw>,
     serial: u64,
-    /// Number of the last event that was shown.
-    n: u64,
+    /// When the last event was.
+    time: u64,
+    tracks: Arc<Vec<TrackView>>,
     /// When the monitors started whose events are shown.
     started: Option<Instant>,
     /// Of the properties that were last pinned.
@@ -170,12 +175,14 @@ impl Debugger {
             keeper,
             raw: VecDeque::new(),
             serial: 0,
-            n: 0,
+            time: 0,
+            tracks: Arc::default(),
             started: None,
             uids: Vec::new(),
             program: Arc::new(ProgramView {
                 command: command.join(" "),
                 controllable: true,
+                startable: true,
                 ..ProgramView::default()
             }),
             interrupted: false,
@@ -194,7 +201,10 @@ impl Debugger {
         if watched.raw.len() == BETWEEN_FRAMES {
             watched.raw.pop_front();
         }
+        watched.serial += 1;
+        watched.time = at.time;
         watched.raw.push_back(Raw {
+            serial: watched.serial,
             n: irv.n,
             time: at.time,
             tid: at.tid,
@@ -202,14 +212,13 @@ impl Debugger {
             values: irv.values.iter().cloned().collect(),
             loc: at.loc.clone(),
         });
-        watched.serial += 1;
         watched.keeper.touch();
     }
 
-    pub(super) fn board_violation(&mut self, irv: &Irv, row: &ViolationRow) {
+    pub(super) fn board_violation(&mut self, irv: &Irv, row: &ViolationRow, time: Option<u64>) {
         if let Some(watched) = &mut self.watched {
             watched.follow(irv);
-            watched.keeper.violation(row.clone());
+            watched.keeper.violation(row.clone(), time);
         }
     }
 
@@ -238,6 +247,16 @@ impl Debugger {
             .is_some_and(|w| w.keeper.wants_frame())
         {
             self.pin_frame();
+        }
+    }
+
+    /// The program is not started again.
+    pub(super) fn runs_once(&mut self) {
+        if let Some(watched) = &mut self.watched {
+            watched.program = Arc::new(ProgramView {
+                startable: false,
+                ..ProgramView::clone(&watched.program)
+            });
         }
     }
 
@@ -273,6 +292,16 @@ impl Debugger {
             ..ProgramView::clone(&watched.program)
         });
         // The frame comes when the command that let it go is over.
+    }
+
+    /// The program is where a command put it, not where it stopped.
+    pub(in super::super) fn board_moved(&mut self, reason: String) {
+        if let Some(watched) = &mut self.watched {
+            watched.program = Arc::new(ProgramView {
+                reason: vec![reason],
+                ..ProgramView::clone(&watched.program)
+            });
+        }
     }
 
     /// A watcher asked for the last stop.
@@ -349,7 +378,8 @@ impl Debugger {
 
     /// Shows how things are now.
     pub(in super::super) fn pin_frame(&mut self) {
-        let (Some(watched), irv) = (&mut self.watched, &mut self.irv) else {
+        self.name_tracks();
+        let (Some(watched), irv) = (&mut self.watched, &self.irv) else {
             return;
         };
         let checkpoints = self.checkpoints.all().iter();
@@ -360,6 +390,7 @@ impl Debugger {
                     number: *number,
                     label: c.place.clone(),
                     event: c.monitors.as_ref().map_or(0, Then::event),
+                    time: c.monitors.as_ref().and_then(Then::time),
                 })
                 .collect(),
             ..Frame::default()
@@ -368,16 +399,9 @@ impl Debugger {
             return watched.keeper.pin(frame, std::iter::empty());
         };
         watched.follow(irv);
-        if irv.n < watched.n {
-            // A restore: what came after belongs to an abandoned future.
-            watched.keeper.go_back_to(irv.n);
-            watched.raw.clear();
-            for one in &mut irv.ones {
-                one.recorder.last = None;
-            }
-        }
-        watched.n = irv.n;
+        frame.tracks = watched.tracks.clone();
         frame.events = irv.n;
+        frame.relevant = irv.relevant;
         frame.time = u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let monitors = irv.ones.iter().filter(|o| o.monitor.is_some());
         frame.properties = monitors
@@ -388,16 +412,46 @@ impl Debugger {
                     name: one.name.clone(),
                     violations: one.tally.violations,
                     listens: one.listens(),
+                    outcome: one.outcome.map(final_word),
                     ..board::property_view(i, m, one.recorder.last.as_ref())
                 })
             })
             .collect();
-        let first = watched.serial + 1 - watched.raw.len() as u64;
-        let events: Vec<EventView> = (first..)
-            .zip(watched.raw.drain(..))
-            .filter_map(|(serial, raw)| raw.shown(irv, serial))
-            .collect();
+        let skipped = watched.raw.len() - watched.keeper.allow(watched.raw.len());
+        let raw = watched.raw.drain(..).skip(skipped);
+        let events: Vec<EventView> = raw.filter_map(|raw| raw.shown(irv)).collect();
         watched.keeper.pin(frame, events.into_iter());
+    }
+
+    /// Threads that are new among the events get their names, while they live.
+    fn name_tracks(&mut self) {
+        let Some(watched) = &self.watched else {
+            return;
+        };
+        let mut new: Vec<Tid> = Vec::new();
+        for raw in &watched.raw {
+            let known = |t: &TrackView| t.tid == i64::from(raw.tid.0);
+            // Most events come from the thread of the one before.
+            if new.last() != Some(&raw.tid)
+                && !new.contains(&raw.tid)
+                && !watched.tracks.iter().any(known)
+            {
+                new.push(raw.tid);
+            }
+        }
+        if new.is_empty() {
+            return;
+        }
+        let mut tracks = Vec::clone(&watched.tracks);
+        tracks.extend(new.into_iter().map(|tid| TrackView {
+            tid: tid.0.into(),
+            name: self.thread_name(tid),
+        }));
+        let extra = tracks.len().saturating_sub(TRACKS);
+        tracks.drain(..extra);
+        if let Some(watched) = &mut self.watched {
+            watched.tracks = Arc::new(tracks);
+        }
     }
 
     /// Waits for what users of the session want; questions are answered on the way.
@@ -458,6 +512,11 @@ impl Debugger {
             if word == Some("continue") && self.live.is_some() {
                 let prompt = self.prompt();
                 return order.done(String::new(), prompt, false);
+            }
+            if matches!(word, Some("run" | "start")) {
+                order
+                    .failed("This run is the only one; verde debug starts a program again.".into());
+                continue;
             }
             let (text, ran) = self.execute_shared(&order.line);
             let prompt = self.prompt();
@@ -612,13 +671,30 @@ impl Irv {
 }
 
 impl Watched {
+    /// What watchers see of the past.
+    pub(super) fn marks(&self) -> Marks {
+        self.keeper.marks(self.serial, self.time)
+    }
+
+    /// The monitors are where they were after event `n`: what came later belongs to an
+    /// abandoned future.
+    pub(super) fn go_back_to(&mut self, n: u64, marks: Option<&Marks>) {
+        self.raw.retain(|raw| match marks {
+            Some(marks) => marks.knows(raw.serial),
+            None => raw.n <= n,
+        });
+        if let Some(marks) = marks {
+            self.time = marks.time;
+        }
+        self.keeper.go_back_to(n, marks);
+    }
+
     /// The monitors may have begun anew, or be others.
     fn follow(&mut self, irv: &Irv) {
         if self.started != Some(irv.started) {
             if self.started.is_some() {
                 self.keeper.begin_run();
             }
-            self.n = 0;
             self.started = Some(irv.started);
         }
         let monitors = irv.ones.iter().filter_map(|o| o.monitor.as_ref());
@@ -633,7 +709,7 @@ impl Watched {
 
 impl Raw {
     /// `None`: the properties that wanted it are gone.
-    fn shown(self, irv: &Irv, serial: u64) -> Option<EventView> {
+    fn shown(self, irv: &Irv) -> Option<EventView> {
         let source = irv.alphabet.sources.get(self.source)?;
         let names = source.params.iter().map(|p| p.text.clone());
         let values = self
@@ -641,7 +717,7 @@ impl Raw {
             .iter()
             .map(|v| Json::of_arg(v.arg()).to_string());
         Some(EventView {
-            serial,
+            serial: self.serial,
             n: self.n,
             time: self.time,
             tid: self.tid.0.into(),

@@ -790,7 +790,7 @@ impl Debugger {
             // A scenario decides for itself what to stop for.
             irv.latch.stop |= stops && irv.scenario.is_none() && at.is_some();
         }
-        self.board_violation(irv, &row);
+        self.board_violation(irv, &row, at.map(|a| a.time));
         irv.output.row(Row::Violation(row));
     }
 

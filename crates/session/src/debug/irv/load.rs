@@ -193,6 +193,7 @@ impl Debugger {
             ..Recorder::default()
         };
         one.tally = Tally::default();
+        one.outcome = None;
         one.dropped = false;
         one.switches = Switches::default();
         let mut writes = Vec::new();
@@ -346,6 +347,7 @@ impl Irv {
             switches: Switches::default(),
             recorder: Recorder::default(),
             tally: Tally::default(),
+            outcome: None,
             version: u64::MAX,
             dropped: false,
         });

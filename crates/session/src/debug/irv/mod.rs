@@ -110,6 +110,8 @@ struct One {
     switches: Switches,
     recorder: Recorder,
     tally: Tally,
+    /// The last word, when the run is over.
+    outcome: Option<verde_monitor::FinalVerdict>,
     /// Of its slices, when the traps were last set for it.
     version: u64,
     /// A block of it raised where nobody can look at it: it is out.

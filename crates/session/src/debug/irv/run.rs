@@ -82,6 +82,7 @@ impl Debugger {
             return failure(UNFIT);
         }
         self.signals = SignalPolicy::transparent();
+        self.runs_once();
         self.launch()?;
         if let Some(live) = &self.live {
             interruption.connect(live.process.interrupter());
@@ -215,6 +216,8 @@ impl Debugger {
                 other => other,
             };
             violated |= verdict == FinalVerdict::False;
+            irv.ones[index].outcome = Some(verdict);
+            let one = &irv.ones[index];
             if let Some(monitor) = &one.monitor {
                 let mut row = final_property(monitor, verdict, one.tally.violations);
                 row.suppressed = one.tally.suppressed;

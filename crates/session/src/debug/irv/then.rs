@@ -3,6 +3,8 @@
 use super::super::Debugger;
 use super::feed::Saved;
 use super::{Irv, MonitorId, Moved, Tally};
+use crate::board::Marks;
+use crate::recorder::Taken;
 use rustc_hash::FxHashMap;
 use verde_engine::{CallId, Cause, Tid};
 use verde_monitor::Monitor;
@@ -11,24 +13,39 @@ use verde_pyhost::PythonHost;
 /// The monitors as they were at a checkpoint. The scenario's memory is not among it: it must
 /// remember that it went back.
 pub(in super::super) struct Then {
-    monitors: Vec<(MonitorId, Monitor, Tally)>,
+    monitors: Vec<OneThen>,
     saved: FxHashMap<CallId, Saved>,
     deferred: Vec<(Tid, Cause)>,
     n: u64,
     relevant: u64,
+    /// What watchers saw of the past.
+    marks: Option<Marks>,
+}
+
+/// A monitor as it was.
+struct OneThen {
+    id: MonitorId,
+    monitor: Monitor,
+    tally: Tally,
+    last: Option<Taken>,
 }
 
 impl Debugger {
     /// A copy of every monitor's state.
     pub(in super::super) fn monitors_then(&mut self) -> Result<Option<Then>, String> {
+        let marks = self.watched.as_ref().map(|w| w.marks());
         let Some(irv) = &mut self.irv else {
             return Ok(None);
         };
         let mut monitors = Vec::new();
         for one in &irv.ones {
             if let Some(m) = &one.monitor {
-                let copy = m.snapshot(&mut irv.python).map_err(|r| r.error)?;
-                monitors.push((one.id, copy, one.tally));
+                monitors.push(OneThen {
+                    id: one.id,
+                    monitor: m.snapshot(&mut irv.python).map_err(|r| r.error)?,
+                    tally: one.tally,
+                    last: one.recorder.last,
+                });
             }
         }
         Ok(Some(Then {
@@ -37,6 +54,7 @@ impl Debugger {
             deferred: irv.deferred.clone(),
             n: irv.n,
             relevant: irv.relevant,
+            marks,
         }))
     }
 
@@ -50,6 +68,9 @@ impl Debugger {
             return Ok(());
         };
         let done = irv.go_back(then, id_now);
+        if let Some(watched) = &mut self.watched {
+            watched.go_back_to(then.n, then.marks.as_ref());
+        }
         // Where data are now is another question than where they were a moment ago.
         for index in 0..irv.alphabet.sources.len() {
             irv.unwatch_datum(index, &mut self.live);
@@ -82,16 +103,27 @@ impl Then {
         self.n
     }
 
+    /// When that event was, if somebody watched.
+    pub fn time(&self) -> Option<u64> {
+        self.marks.as_ref().map(|m| m.time)
+    }
+
     fn discard(self, python: &mut PythonHost) {
-        for (_, monitor, _) in self.monitors {
-            monitor.discard(python);
+        for one in self.monitors {
+            one.monitor.discard(python);
         }
     }
 }
 
 impl Irv {
     fn go_back(&mut self, then: &Then, id_now: impl Fn(Tid) -> Tid) -> Result<(), String> {
-        for (id, monitor, tally) in &then.monitors {
+        for OneThen {
+            id,
+            monitor,
+            tally,
+            last,
+        } in &then.monitors
+        {
             // A monitor that was deleted since stays deleted; one that has another property
             // now keeps that.
             let Some(index) = self.position(*id) else {
@@ -109,8 +141,10 @@ impl Irv {
                 old.discard(&mut self.python);
             }
             one.tally = *tally;
+            one.outcome = None;
             one.version = u64::MAX;
             one.recorder.clear();
+            one.recorder.last = *last;
         }
         // What they tell of has not happened yet.
         self.fallen.clear();
