@@ -321,7 +321,7 @@ impl<'s> Replay<'s> {
                 let property = property.name.clone();
                 (self.sink)(Row::Print(PrintRow { property, text }));
             }
-            self.violations(index, None, None);
+            self.violations(index, None);
         }
     }
 
