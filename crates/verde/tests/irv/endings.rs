@@ -152,13 +152,14 @@ state bad non-accepting",
     assert!(ran.err.contains("BlockTimeout"), "{}", ran.err);
     let text = bench.debug(
         &["-p", "endless.prop", "--block-timeout", "0.2"],
-        &["run", "print x"],
+        &["run", "print x", "continue"],
     );
     assert!(text.contains("BlockTimeout"), "{text}");
     assert!(
         text.contains("$1 = 1"),
         "the prompt is at the event: {text}"
     );
+    assert!(text.contains("endless: inconclusive"), "{text}");
 }
 
 #[test]

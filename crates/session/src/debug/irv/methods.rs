@@ -49,6 +49,7 @@ impl Debugger {
     pub(super) fn failed(&mut self, irv: &mut Irv, index: usize, failure: &Failure) {
         irv.errors += 1;
         let one = &mut irv.ones[index];
+        one.tally.failed += 1;
         let Some(monitor) = &one.monitor else {
             return;
         };

@@ -124,6 +124,8 @@ struct Tally {
     violations: u64,
     /// Known to the user, who does not want to hear of them.
     suppressed: u64,
+    /// Events that a block failed at: nobody knows what they would have done.
+    failed: u64,
 }
 
 /// Tells violations that the user knows.

@@ -197,7 +197,7 @@ impl Debugger {
                 continue;
             };
             one.recorder.clear();
-            let known = complete && !one.dropped;
+            let known = complete && !one.dropped && one.tally.failed == 0;
             let verdict = monitor.finish(known, &mut one.recorder);
             let leaks = std::mem::take(&mut one.recorder.violations);
             for leak in leaks {
