@@ -53,7 +53,7 @@ export async function openBy(typed, ...args) {
     said: () => said,
     close: () =>
       new Promise((resolve) => {
-        if (child.exitCode !== null) return resolve();
+        if (child.exitCode !== null || child.signalCode !== null) return resolve();
         child.on("exit", resolve);
         child.kill("SIGKILL");
       }),
