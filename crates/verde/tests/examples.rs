@@ -23,6 +23,19 @@ fn the_queue_breaks() -> Fallible {
     Ok(())
 }
 
+/// Its locks are used rightly, whichever thread waits and wakes when.
+#[test]
+fn the_queue_locks_rightly() -> Fallible {
+    let queue = Program::c(&examples().join("queue/queue.c"), &["-pthread"])?;
+    let monitors = ["-p", "std:mutex", "-p", "std:condition"].map(Into::into);
+    for _ in 0..5 {
+        let (output, rows) = queue.check(&monitors, &[])?;
+        let violation = rows.iter().find(|r| r["type"] == "violation");
+        assert_eq!((output.status.code(), violation), (Some(0), None));
+    }
+    Ok(())
+}
+
 #[test]
 fn null_is_written_to_a_local() -> Fallible {
     let params = Program::c(&examples().join("zsh/params.c"), &[])?;
