@@ -1,6 +1,7 @@
 /* N threads call f and g (default), store to `shared` (w), do so with all
-   signals blocked (b, after reading a byte) or add to it (a), M times each.
-   Usage: counts THREADS TIMES [w|b|a] */
+   signals blocked (b, after reading a byte), add to it (a), invert it (n) or store
+   under a lock on the same page (l), M times each.
+   Usage: counts THREADS TIMES [w|b|a|n|l] */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 /* Alone in 256 bytes, so that larger ranges can be watched. */
 struct {
     volatile long value;
-    char rest[248];
+    char rest[120];
+    pthread_mutex_t lock;
 } shared __attribute__((aligned(256)));
 static long times;
 
@@ -46,11 +48,30 @@ static void *adder(void *unused) {
     return 0;
 }
 
+static void *inverter(void *unused) {
+    (void)unused;
+    for (long i = 0; i < times; i++)
+        __asm__ volatile("lock notq %0" : "+m"(shared.value));
+    return 0;
+}
+
+static void *locker(void *unused) {
+    (void)unused;
+    for (long i = 0; i < times; i++) {
+        pthread_mutex_lock(&shared.lock);
+        shared.value = i;
+        pthread_mutex_unlock(&shared.lock);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
     int threads = atoi(argv[1]);
     times = atol(argv[2]);
     char kind = argc > 3 ? argv[3][0] : 'c';
-    void *(*task)(void *) = kind == 'w' || kind == 'b' ? writer : kind == 'a' ? adder : work;
+    void *(*task)(void *) = kind == 'w' || kind == 'b' ? writer : kind == 'a' ? adder
+                         : kind == 'l' ? locker
+                         : kind == 'n' ? inverter : work;
     if (kind == 'b') {
         sigset_t all;
         sigfillset(&all);
@@ -70,6 +91,8 @@ int main(int argc, char **argv) {
     }
     if (kind == 'a' && shared.value != threads * times)
         return 1;
+    if (kind == 'n' && shared.value != -(threads * times % 2))
+        return 3;
     printf("%ld\n", sum);
     return 7;
 }

@@ -1,6 +1,6 @@
 //! What an instruction does to memory, and doing it in its place.
 
-use crate::{Addr, Process, Regs, Tid};
+use crate::{Addr, Process, Regs, Tid, arithmetic};
 use iced_x86::{
     Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory,
 };
@@ -85,7 +85,7 @@ fn high_byte(register: Register) -> bool {
     )
 }
 
-fn set_register(regs: &mut Regs, register: Register, value: u64) -> bool {
+pub(crate) fn set_register(regs: &mut Regs, register: Register, value: u64) -> bool {
     let place = match register.full_register() {
         Register::RAX => &mut regs.rax,
         Register::RBX => &mut regs.rbx,
@@ -115,19 +115,15 @@ fn set_register(regs: &mut Regs, register: Register, value: u64) -> bool {
     true
 }
 
-/// Does a plain move in place of the CPU, memory through `read` and `write`.
-/// `None`: not such an instruction, or memory refused; nothing was changed.
+/// Does a plain move or simple arithmetic in place of the CPU, memory through
+/// `read` and `write`. `None`: not such an instruction, or memory refused;
+/// nothing was changed.
 pub fn emulate(
     instruction: &Instruction,
     regs: &Regs,
     read: impl Fn(Addr, &mut [u8]) -> bool,
     write: impl Fn(Addr, &[u8]) -> bool,
 ) -> Option<Regs> {
-    let signed = match instruction.mnemonic() {
-        Mnemonic::Mov | Mnemonic::Movzx => false,
-        Mnemonic::Movsx | Mnemonic::Movsxd => true,
-        _ => return None,
-    };
     let touches = touches(instruction, regs);
     let [touch] = touches.as_slice() else {
         return None;
@@ -136,6 +132,21 @@ pub fn emulate(
     if len > 8 {
         return None;
     }
+    let signed = match instruction.mnemonic() {
+        Mnemonic::Mov | Mnemonic::Movzx => false,
+        Mnemonic::Movsx | Mnemonic::Movsxd => true,
+        _ => {
+            let mut bytes = [0u8; 8];
+            if !read(touch.at, &mut bytes[..len]) {
+                return None;
+            }
+            let value = u64::from_le_bytes(bytes);
+            let (mut after, result) = arithmetic::compute(instruction, regs, value, len)?;
+            after.rip = instruction.next_ip();
+            let stored = |value: u64| write(touch.at, &value.to_le_bytes()[..len]);
+            return result.is_none_or(stored).then_some(after);
+        }
+    };
     let mut after = *regs;
     after.rip = instruction.next_ip();
     if touch.write && instruction.op0_kind() == OpKind::Memory {
@@ -230,7 +241,10 @@ mod tests {
         // mov eax,[rdi] clears the upper half
         let after = run(&[0x8b, 0x07]).expect("emulated");
         assert_eq!(after.rax, 5);
-        // add [rdi],eax is left to the CPU
-        assert!(run(&[0x01, 0x07]).is_none());
+        // add [rdi],eax
+        run(&[0x01, 0x07]).expect("emulated");
+        assert_eq!(memory.borrow()[4..8], [0x8d, 0x77, 0x66, 0x55]);
+        // mul dword [rdi] is left to the CPU
+        assert!(run(&[0xf7, 0x27]).is_none());
     }
 }

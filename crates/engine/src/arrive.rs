@@ -126,6 +126,8 @@ impl Process {
                     // pc behind an int3, for one. Let the signal come first.
                     thread.state = State::Running;
                     thread.interrupted = true;
+                    // The signal may be that of the step.
+                    thread.stepping = stepped;
                     return Ok(ptrace::resume(tid, Go::Continue, 0)?);
                 }
                 self.make_again(tid)?;

@@ -4,6 +4,7 @@
 //! child runs in the parent's own memory. Both are traced from birth.
 
 use crate::arrive::unless_gone;
+use crate::pages::BorrowerFault;
 use crate::relocate::Passage;
 use crate::slots::Position;
 use crate::thread::{Happening, State, Thread};
@@ -149,6 +150,11 @@ impl Process {
             WaitStatus::Signal(number::SIGTRAP) => {
                 signal = self.borrower_trap(child)?;
             }
+            WaitStatus::Signal(number::SIGSEGV) => match self.borrower_fault(child)? {
+                BorrowerFault::ItsOwn => signal = number::SIGSEGV,
+                BorrowerFault::Passed => {}
+                BorrowerFault::Then(status) => return self.borrower_arrived(child, status),
+            },
             WaitStatus::Signal(other) => signal = other,
             WaitStatus::GroupStop(_) => return unless_gone(ptrace::listen(child)),
             _ => {}

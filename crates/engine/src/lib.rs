@@ -11,6 +11,7 @@
 //! from the caller as plain data or through the [`Guide`] trait.
 
 mod access;
+mod arithmetic;
 mod arrive;
 mod calls;
 mod calm;
@@ -26,6 +27,7 @@ mod pages;
 mod pin;
 mod plant;
 mod process;
+mod reach;
 mod relocate;
 mod report;
 mod restart;

@@ -2,10 +2,12 @@
 //! would get a fault, so the pages are opened for it.
 
 use crate::calls::Causes;
-use crate::pages::PAGE;
+use crate::reach::{Reach, reach};
+use crate::thread::Thread;
 use crate::watch::wanted;
 use crate::{Process, Result, Tid, TrapId};
 use std::time::{Duration, Instant};
+use verde_sys::procfs::Stat;
 use verde_sys::ptrace::{self, Go};
 use verde_sys::{WaitStatus, wait};
 
@@ -13,80 +15,132 @@ use verde_sys::{WaitStatus, wait};
 /// A call that blocks longer may wait for one of them.
 const PATIENCE: Duration = Duration::from_millis(20);
 
+/// How long a thread sleeps before its call counts as one that waits.
+const NAP: Duration = Duration::from_millis(1);
+
 /// Pages opened for a system call of one thread, with the watched bytes.
 #[derive(Debug)]
 pub struct Window {
+    /// Those that are open still.
     pages: Vec<u64>,
     before: Vec<(TrapId, Vec<u8>)>,
+    /// What the kernel has written to, once it is known.
+    written: Vec<TrapId>,
 }
 
-/// Whether a system call with these arguments may touch a page: some argument
-/// points into it, or before it with a length that reaches it.
-fn reaches(args: &[u64; 6], page: u64) -> bool {
-    // Structures passed without a length are small.
-    const STRUCTURE: u64 = 4096;
-    args.iter().any(|&pointer| {
-        if pointer >= page + PAGE {
-            return false;
-        }
-        let room = page.saturating_sub(pointer);
-        let longest = args.iter().copied().filter(|&a| a < 1 << 32).max();
-        pointer >= page || room < longest.unwrap_or(0).max(STRUCTURE)
-    })
+/// What became of a call that was let in.
+enum Outcome {
+    /// Something else came before it.
+    NotMade,
+    /// It has ended.
+    Made,
+    /// Something else is to be decided within the call.
+    Within,
+    /// It waits.
+    Asleep,
 }
 
 impl Process {
     /// At a system call's entry: the kernel must find the pages it is given
-    /// open. Other threads are stopped meanwhile, unless the call blocks.
-    /// `true`: the call was taken back, and will be entered again.
-    pub(crate) fn open_for_syscall(&mut self, tid: Tid, args: &[u64; 6]) -> Result<bool> {
-        let mapped = self.watches.pages.map.keys().copied();
-        let pages: Vec<u64> = mapped.filter(|page| reaches(args, *page)).collect();
-        let opened = self.threads.get(&tid).is_none_or(|t| t.window.is_some());
-        if pages.is_empty() || opened {
+    /// open. Other threads are stopped meanwhile, unless the call waits.
+    /// `true`: the call has been made, or is being waited for.
+    pub(crate) fn open_for_syscall(&mut self, tid: Tid) -> Result<bool> {
+        if self.watches.pages.is_empty() {
+            return Ok(false);
+        }
+        let Some(thread) = self.threads.get(&tid) else {
+            return Ok(false);
+        };
+        if !thread.at_entry || thread.window.is_some() {
+            return Ok(false);
+        }
+        let r = &thread.regs;
+        let args = [r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9];
+        let call = r.orig_rax.cast_signed();
+        let reach = reach(call, &args, &self.watches.pages, &self.memory);
+        if reach.pages.is_empty() {
             return Ok(false);
         }
         let others = self.stop_threads(Some(tid))?;
-        let before = self.watched_bytes(&pages);
-        self.take_syscall_back(tid)?;
-        self.open_pages(&pages)?;
-        if let Some(thread) = self.threads.get_mut(&tid) {
-            thread.window = Some(Window { pages, before });
-        }
-        self.go(tid)?;
-        self.await_syscall(tid)?;
+        let result = self.let_in(tid, reach);
         for other in others {
             self.go(other)?;
         }
-        Ok(true)
+        result.map(|()| true)
+    }
+
+    /// Everybody else is stopped.
+    fn let_in(&mut self, tid: Tid, reach: Reach) -> Result<()> {
+        let before = self.watched_bytes(&reach.pages);
+        self.take_syscall_back(tid)?;
+        if !self.threads.get(&tid).is_some_and(Thread::idle) {
+            return Ok(());
+        }
+        self.open_pages(&reach.pages)?;
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.entry_told = true;
+            thread.window = Some(Window {
+                pages: reach.pages,
+                before,
+                written: Vec::new(),
+            });
+        }
+        self.go(tid)?;
+        match self.await_syscall(tid, reach.only_awake)? {
+            // Others may have to write first, and are not seen meanwhile.
+            Outcome::Asleep if !reach.only_awake => Ok(()),
+            Outcome::Asleep | Outcome::Within | Outcome::Made => self.close_window(tid),
+            Outcome::NotMade => {
+                self.close_window(tid)?;
+                if let Some(thread) = self.threads.get_mut(&tid) {
+                    thread.window = None;
+                }
+                Ok(())
+            }
+        }
     }
 
     /// Gives a thread whose system call has its pages open the time to finish
-    /// it while the others are stopped.
-    fn await_syscall(&mut self, tid: Tid) -> Result<()> {
+    /// it while the others are stopped, or surely to fall asleep in it.
+    fn await_syscall(&mut self, tid: Tid, surely: bool) -> Result<Outcome> {
         let deadline = Instant::now() + PATIENCE;
+        // One that is surely to fall asleep does so once.
+        let nap = if surely { Duration::ZERO } else { NAP };
+        let stat = Stat::open(self.pid, tid).ok();
+        let mut asleep = None;
         let mut entered = false;
-        while Instant::now() < deadline {
+        while surely || Instant::now() < deadline {
             match wait::try_task(tid) {
-                Ok(Some(WaitStatus::Syscall)) if !entered && self.syscall_traps.is_empty() => {
+                Ok(Some(WaitStatus::Syscall)) if !entered => {
                     entered = true;
                     if let Some(thread) = self.threads.get_mut(&tid) {
+                        thread.entry_told = false;
                         thread.syscall = Some(ptrace::regs(tid)?.orig_rax);
                     }
                     ptrace::resume(tid, Go::Syscall, 0)?;
                 }
                 Ok(Some(status)) => {
                     self.arrived(tid, status)?;
-                    if status == WaitStatus::Syscall && entered {
-                        self.close_window(tid)?;
-                    }
-                    return Ok(());
+                    return Ok(match status {
+                        _ if !entered => Outcome::NotMade,
+                        WaitStatus::Syscall => Outcome::Made,
+                        _ => Outcome::Within,
+                    });
                 }
-                Ok(None) => std::thread::yield_now(),
-                Err(_) => return Ok(()),
+                Ok(None) => {
+                    let sleeps = entered && stat.as_ref().and_then(Stat::state) == Some('S');
+                    let since = *asleep.get_or_insert_with(Instant::now);
+                    if !sleeps {
+                        asleep = None;
+                    } else if since.elapsed() > nap {
+                        return Ok(Outcome::Asleep);
+                    }
+                    std::thread::yield_now();
+                }
+                Err(_) => return Ok(Outcome::Made),
             }
         }
-        Ok(())
+        Ok(Outcome::Asleep)
     }
 
     /// Brings a thread from a system call's entry back before the call: from
@@ -112,32 +166,48 @@ impl Process {
         Ok(())
     }
 
-    /// Guards the pages of a finished system call again.
+    /// Guards the pages of a system call again, and notes what the kernel has
+    /// written: later it could have been another thread.
     fn close_window(&mut self, tid: Tid) -> Result<()> {
-        let pages = match self.threads.get(&tid).and_then(|t| t.window.as_ref()) {
-            Some(window) => window.pages.clone(),
-            None => return Ok(()),
+        let thread = self.threads.get_mut(&tid);
+        let Some(window) = thread.and_then(|t| t.window.as_mut()) else {
+            return Ok(());
         };
-        self.close_pages(&pages)
+        let pages = std::mem::take(&mut window.pages);
+        let before = std::mem::take(&mut window.before);
+        self.close_pages(&pages)?;
+        let written = before.into_iter().filter_map(|(id, before)| {
+            let want = self.traps.get(id).and_then(|e| wanted(e.trap.on))?;
+            let mut now = vec![0; before.len()];
+            let read = want.write && self.memory.read(want.at, &mut now).is_ok();
+            (read && now != before).then_some(id)
+        });
+        let written: Vec<TrapId> = written.collect();
+        let thread = self.threads.get_mut(&tid);
+        if let Some(window) = thread.and_then(|t| t.window.as_mut()) {
+            window.written.extend(written);
+        }
+        Ok(())
     }
 
     /// At a system call's exit: what the kernel wrote is a write.
     pub(crate) fn close_for_syscall(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
-        let Some(window) = self.threads.get_mut(&tid).and_then(|t| t.window.take()) else {
-            return Ok(());
-        };
-        self.close_pages(&window.pages)?;
-        for (id, before) in window.before {
-            let want = self.traps.get(id).and_then(|e| wanted(e.trap.on));
-            let Some(want) = want.filter(|w| w.write) else {
-                continue;
-            };
-            let mut now = vec![0; before.len()];
-            if self.memory.read(want.at, &mut now).is_ok() && now != before {
-                self.watch_hit(tid, id, true, causes)?;
-            }
+        self.close_window(tid)?;
+        let window = self.threads.get_mut(&tid).and_then(|t| t.window.take());
+        for id in window.map(|w| w.written).unwrap_or_default() {
+            self.watch_hit(tid, id, true, causes)?;
         }
         Ok(())
+    }
+
+    pub(crate) fn has_window(&self, tid: Tid) -> bool {
+        self.threads.get(&tid).is_some_and(|t| t.window.is_some())
+    }
+
+    /// The pages that are open for system calls.
+    pub(crate) fn pages_in_use(&self) -> Vec<u64> {
+        let windows = self.threads.values().filter_map(|t| t.window.as_ref());
+        windows.flat_map(|w| w.pages.iter().copied()).collect()
     }
 
     fn watched_bytes(&self, pages: &[u64]) -> Vec<(TrapId, Vec<u8>)> {

@@ -8,19 +8,23 @@ use crate::access::{self, Touch};
 use crate::calls::Causes;
 use crate::thread::{Happening, State};
 use crate::watch::{Wanted, wanted};
-use crate::{Addr, Error, Process, Result, SigInfo, Tid, TrapId};
-use rustc_hash::FxHashMap;
+use crate::{Addr, Error, Process, Regs, Result, SigInfo, Tid, TrapId};
+use iced_x86::Instruction;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use verde_sys::memory::Memory;
+use verde_sys::ptrace::{self, Go};
 use verde_sys::remote::Remote;
 use verde_sys::siginfo::SEGV_ACCERR;
-use verde_sys::{number, procfs, wait};
+use verde_sys::{WaitStatus, number, procfs, wait};
 
 pub(crate) const PAGE: u64 = 4096;
 
 #[derive(Clone, Default)]
 pub(crate) struct Pages {
     pub(crate) map: FxHashMap<u64, Page>,
+    /// Guarded before: a fault may be on its way.
+    former: FxHashSet<u64>,
 }
 
 #[derive(Clone)]
@@ -30,6 +34,8 @@ pub(crate) struct Page {
     pub(crate) users: SmallVec<[TrapId; 4]>,
     /// Loads are watched too.
     reads: bool,
+    /// Other processes may have it as well.
+    shared: bool,
 }
 
 impl Page {
@@ -40,11 +46,21 @@ impl Page {
             self.protection & !number::PROT_WRITE
         }
     }
+
+    /// The kernel can read it while it is guarded.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.guarded() & number::PROT_READ != 0
+    }
 }
 
 impl Pages {
     pub fn is_empty(&self) -> bool {
         self.map.is_empty()
+    }
+
+    /// No page is or was guarded: faults are the program's own.
+    pub fn never_used(&self) -> bool {
+        self.map.is_empty() && self.former.is_empty()
     }
 
     /// The traps that need guarded pages.
@@ -63,6 +79,60 @@ impl Pages {
 fn pages_of(at: Addr, len: u64) -> impl Iterator<Item = u64> {
     let last = at.0.saturating_add(len.max(1) - 1) / PAGE;
     (at.0 / PAGE..=last).map(|n| n * PAGE)
+}
+
+/// What a fault of a child was that has the memory on loan.
+pub(crate) enum BorrowerFault {
+    /// None of ours.
+    ItsOwn,
+    /// The access is done.
+    Passed,
+    /// Something else came of it: its end, or a fault on another page.
+    Then(WaitStatus),
+}
+
+/// The pages that an instruction needs which faulted on one.
+fn opened_for(page: u64, touched: &[Touch]) -> SmallVec<[u64; 4]> {
+    let mut open: SmallVec<[u64; 4]> = SmallVec::new();
+    open.push(page);
+    for touch in touched {
+        open.extend(pages_of(touch.at, touch.len));
+    }
+    open.sort_unstable();
+    open.dedup();
+    open
+}
+
+/// What an instruction that faulted touches.
+fn touched_by(
+    instruction: Option<&Instruction>,
+    regs: &Regs,
+    info: &SigInfo,
+    protection: i32,
+) -> SmallVec<[Touch; 2]> {
+    let mut touched = instruction.map_or_else(SmallVec::new, |i| access::touches(i, regs));
+    let page = info.address().page().0;
+    if !touched
+        .iter()
+        .any(|t| pages_of(t.at, t.len).any(|p| p == page))
+    {
+        // An access that is not in the operands: take the kernel's word.
+        touched.push(Touch {
+            at: info.address(),
+            len: 1,
+            read: true,
+            write: protection & number::PROT_WRITE != 0,
+        });
+    }
+    touched
+}
+
+/// The program itself may touch the page so.
+fn allowed(touched: &[Touch], page: u64, protection: i32) -> bool {
+    let writes = touched
+        .iter()
+        .any(|t| t.write && pages_of(t.at, t.len).any(|p| p == page));
+    protection != number::PROT_NONE && (!writes || protection & number::PROT_WRITE != 0)
 }
 
 impl Process {
@@ -91,6 +161,7 @@ impl Process {
                 protection: mapping.protection(),
                 users: SmallVec::new(),
                 reads: false,
+                shared: mapping.shared,
             });
             entry.users.push(id);
             entry.reads |= want.read;
@@ -116,6 +187,7 @@ impl Process {
         }
         for (page, protection) in open {
             self.watches.pages.map.remove(&page);
+            self.watches.pages.former.insert(page);
             if self.end.is_none() {
                 self.set_protection(page, protection)?;
             }
@@ -131,16 +203,29 @@ impl Process {
 
     /// The same in a forked child's copy.
     pub(crate) fn unprotect_in(&self, child: Tid) -> Result<()> {
-        let Some(instruction) = self.syscall_instruction else {
-            return Ok(());
-        };
         if self.watches.pages.is_empty() {
             return Ok(());
         }
+        let pages: Vec<u64> = self.watches.pages.map.keys().copied().collect();
+        self.protect_in(child, &pages, |entry| entry.protection)
+    }
+
+    /// Sets the protection of guarded pages by way of another process.
+    fn protect_in(
+        &self,
+        child: Tid,
+        pages: &[u64],
+        protection: impl Fn(&Page) -> i32,
+    ) -> Result<()> {
+        let Some(instruction) = self.syscall_instruction else {
+            return Ok(());
+        };
         let mut remote = Remote::begin(child, instruction)?;
-        for (page, entry) in &self.watches.pages.map {
-            let args = [*page, PAGE, entry.protection as u64, 0, 0, 0];
-            remote.call("mprotect", number::SYS_mprotect, args)?;
+        for page in pages {
+            if let Some(entry) = self.watches.pages.map.get(page) {
+                let args = [*page, PAGE, protection(entry) as u64, 0, 0, 0];
+                remote.call("mprotect", number::SYS_mprotect, args)?;
+            }
         }
         Ok(())
     }
@@ -159,7 +244,7 @@ impl Process {
         causes: &mut Causes,
     ) -> Result<bool> {
         if !self.watches.pages.guards(info) {
-            return Ok(false);
+            return self.is_stale_fault(tid, info);
         }
         let page = info.address().page().0;
         let Some(entry) = self.watches.pages.map.get(&page) else {
@@ -167,41 +252,13 @@ impl Process {
         };
         let protection = entry.protection;
         let regs = *self.regs(tid)?;
-        let mut bytes = [0u8; 16];
-        let got = self.read_some(regs.pc(), &mut bytes);
-        let instruction = crate::relocate::decode(&bytes[..got], regs.pc());
-        let mut touched = instruction
-            .as_ref()
-            .map(|i| access::touches(i, &regs))
-            .unwrap_or_default();
-        if !touched
-            .iter()
-            .any(|t| pages_of(t.at, t.len).any(|p| p == page))
-        {
-            // An access that is not in the operands: take the kernel's word.
-            touched.push(Touch {
-                at: info.address(),
-                len: 1,
-                read: true,
-                write: protection & number::PROT_WRITE != 0,
-            });
-        }
-        let writes = touched
-            .iter()
-            .any(|t| t.write && pages_of(t.at, t.len).any(|p| p == page));
-        if writes && protection & number::PROT_WRITE == 0 || protection == number::PROT_NONE {
+        let instruction = self.instruction_at(regs.pc());
+        let touched = touched_by(instruction.as_ref(), &regs, info, protection);
+        if !allowed(&touched, page, protection) {
             // The program would have faulted without us.
             return Ok(false);
         }
-        let emulated = instruction.and_then(|i| {
-            let memory: &Memory = &self.memory;
-            access::emulate(
-                &i,
-                &regs,
-                |at, into| memory.read(at, into).is_ok(),
-                |at, from| memory.write(at, from).is_ok(),
-            )
-        });
+        let emulated = instruction.and_then(|i| self.emulate(&i, &regs, page));
         match emulated {
             Some(after) => {
                 let thread = self.stopped_mut(tid)?;
@@ -221,6 +278,97 @@ impl Process {
         }
         self.report_touches(tid, &touched, causes)?;
         Ok(true)
+    }
+
+    /// Does an instruction on a guarded page in place of the CPU. What loads and
+    /// stores is left to it where somebody else could come in between.
+    fn emulate(&self, i: &Instruction, regs: &Regs, page: u64) -> Option<Regs> {
+        let shared = self.watches.pages.map.get(&page).is_none_or(|p| p.shared);
+        let open = shared || self.pages_in_use().contains(&page);
+        if open && access::touches(i, regs).iter().any(|t| t.read && t.write) {
+            return None;
+        }
+        let memory: &Memory = &self.memory;
+        access::emulate(
+            i,
+            regs,
+            |at, into| memory.read(at, into).is_ok(),
+            |at, from| memory.write(at, from).is_ok(),
+        )
+    }
+
+    /// A child that has the memory on loan faulted on a guarded page: its access
+    /// is let through in silence, as its other hits are. How it is stopped now.
+    pub(crate) fn borrower_fault(&mut self, child: Tid) -> Result<BorrowerFault> {
+        let info = ptrace::siginfo(child)?;
+        if !self.watches.pages.guards(&info) {
+            return Ok(BorrowerFault::ItsOwn);
+        }
+        let page = info.address().page().0;
+        let Some(entry) = self.watches.pages.map.get(&page) else {
+            return Ok(BorrowerFault::ItsOwn);
+        };
+        let protection = entry.protection;
+        let regs = ptrace::regs(child)?;
+        let instruction = self.instruction_at(regs.pc());
+        let touched = touched_by(instruction.as_ref(), &regs, &info, protection);
+        if !allowed(&touched, page, protection) {
+            return Ok(BorrowerFault::ItsOwn);
+        }
+        if let Some(after) = instruction.and_then(|i| self.emulate(&i, &regs, page)) {
+            ptrace::set_regs(child, &after)?;
+            return Ok(BorrowerFault::Passed);
+        }
+        let others = self.stop_threads(None)?;
+        let open = opened_for(page, &touched);
+        self.protect_in(child, &open, |entry| entry.protection)?;
+        ptrace::resume(child, Go::Step, 0)?;
+        let status = wait::task(child)?;
+        let in_use = self.pages_in_use();
+        let close: Vec<u64> = open.into_iter().filter(|p| !in_use.contains(p)).collect();
+        if !status.is_end() {
+            self.protect_in(child, &close, Page::guarded)?;
+        }
+        for other in others {
+            self.go(other)?;
+        }
+        Ok(match status {
+            WaitStatus::Signal(number::SIGTRAP) => BorrowerFault::Passed,
+            status => BorrowerFault::Then(status),
+        })
+    }
+
+    /// A fault on a page that was guarded when it happened, and would not
+    /// happen now: the access is made again.
+    fn is_stale_fault(&self, tid: Tid, info: &SigInfo) -> Result<bool> {
+        let page = info.address().page();
+        let access = info.signal() == number::SIGSEGV && info.code() == SEGV_ACCERR;
+        if !access || !self.watches.pages.former.contains(&page.0) {
+            return Ok(false);
+        }
+        let regs = *self.regs(tid)?;
+        let touched = match self.instruction_at(regs.pc()) {
+            Some(instruction) => access::touches(&instruction, &regs),
+            None => return Ok(false),
+        };
+        let maps = procfs::maps(self.pid)?;
+        let mapping = maps.iter().find(|m| m.contains(page));
+        let protection = mapping.map_or(number::PROT_NONE, |m| m.protection());
+        let allowed = |t: &Touch| match t.write {
+            true => protection & number::PROT_WRITE != 0,
+            false => protection & number::PROT_READ != 0,
+        };
+        let mut here = touched
+            .iter()
+            .filter(|t| pages_of(t.at, t.len).any(|p| p == page.0))
+            .peekable();
+        Ok(here.peek().is_some() && here.all(allowed))
+    }
+
+    fn instruction_at(&self, pc: Addr) -> Option<Instruction> {
+        let mut bytes = [0u8; 16];
+        let got = self.read_some(pc, &mut bytes);
+        crate::relocate::decode(&bytes[..got], pc)
     }
 
     fn report_touches(&mut self, tid: Tid, touched: &[Touch], causes: &mut Causes) -> Result<()> {
@@ -258,13 +406,7 @@ impl Process {
     /// first, which is queued.
     fn step_open(&mut self, tid: Tid, page: u64, touched: &[Touch]) -> Result<Option<u8>> {
         let others = self.stop_threads(Some(tid))?;
-        let mut open: SmallVec<[u64; 4]> = SmallVec::new();
-        open.push(page);
-        for touch in touched {
-            open.extend(pages_of(touch.at, touch.len));
-        }
-        open.sort_unstable();
-        open.dedup();
+        let open = opened_for(page, touched);
         self.open_pages(&open)?;
         let done = self.step_now(tid);
         self.close_pages(&open)?;
@@ -284,8 +426,10 @@ impl Process {
         Ok(())
     }
 
+    /// Guards pages again, but for those that a system call still needs open.
     pub(crate) fn close_pages(&mut self, pages: &[u64]) -> Result<()> {
-        for page in pages {
+        let needed = self.pages_in_use();
+        for page in pages.iter().filter(|p| !needed.contains(p)) {
             if let Some(entry) = self.watches.pages.map.get(page) {
                 let guarded = entry.guarded();
                 self.set_protection(*page, guarded)?;

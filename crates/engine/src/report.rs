@@ -50,7 +50,7 @@ impl Process {
             }
             Happening::Hardware(hits) | Happening::Step(hits) => self.slots_hit(tid, hits, causes),
             Happening::Signal(info) => {
-                if !self.watches.pages.is_empty() && self.page_fault(tid, &info, causes)? {
+                if !self.watches.pages.never_used() && self.page_fault(tid, &info, causes)? {
                     return Ok(());
                 }
                 self.signal_arrived(tid, info, causes);
@@ -123,10 +123,13 @@ impl Process {
     }
 
     fn syscall_arrived(&mut self, tid: Tid, stop: SyscallStop, causes: &mut Causes) -> Result<()> {
-        if let SyscallStop::Entry { args, .. } = &stop
-            && self.open_for_syscall(tid, args)?
-        {
-            return Ok(());
+        let exits = matches!(stop, SyscallStop::Exit { .. });
+        if exits && self.has_window(tid) && self.make_again(tid)? {
+            // For whoever follows its calls it has not come back.
+            if let Some(thread) = self.threads.get_mut(&tid) {
+                thread.entry_told = thread.syscall.take().is_some();
+            }
+            return self.close_for_syscall(tid, causes);
         }
         let exits = self.stops_at_syscalls();
         let Some(thread) = self.threads.get_mut(&tid) else {

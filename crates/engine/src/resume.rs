@@ -51,6 +51,12 @@ impl Process {
         if !thread.idle() {
             return Ok(());
         }
+        if thread.at_entry && !step && self.open_for_syscall(tid)? {
+            return Ok(());
+        }
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
         if thread.exiting {
             // It will not stop again, and a first thread that ends before the
             // others does not even report its end: nobody may wait for it.

@@ -92,7 +92,7 @@ fn stores_with_signals_blocked() {
 fn pages_count_every_store() {
     let program = compile("counts.c", &["-O1"]);
     // Stores that the engine does itself, and others that it must step.
-    for (kind, each) in [("w", 2_000), ("a", 200)] {
+    for (kind, each) in [("w", 2_000), ("a", 200), ("n", 200)] {
         for threads in [1, 4, 16] {
             count(&program, kind, threads, each / threads, |process, at| {
                 let big = watch(process, at, 64);
@@ -100,6 +100,51 @@ fn pages_count_every_store() {
                 big
             });
         }
+    }
+}
+
+/// A lock beside the datum: threads wait in the kernel for a word of the
+/// guarded page, which is not open to the others meanwhile.
+#[test]
+fn pages_with_a_lock_on_them() {
+    let program = compile("counts.c", &["-O1"]);
+    for threads in [1, 4, 16] {
+        for reads in [false, true] {
+            count(&program, "l", threads, 160 / threads, |process, at| {
+                let on = match reads {
+                    false => On::Write { at, len: 64 },
+                    true => On::Access { at, len: 64 },
+                };
+                let id = process.insert(Trap::new(on, Owner::User));
+                let id = id.expect("a watch");
+                assert_eq!(process.watch_in_hardware(id), Some(false));
+                id
+            });
+        }
+    }
+}
+
+/// Buffers behind vectors and messages are found, and a child that borrows
+/// the memory gets through.
+#[test]
+fn pages_do_not_disturb_calls_and_borrowers() {
+    let program = compile("page_calls.c", &["-O1"]);
+    for reads in [false, true] {
+        let mut process = program.launch(&[]);
+        let at = program.address(&process, "shared");
+        let on = match reads {
+            false => On::Write { at, len: 64 },
+            true => On::Access { at, len: 64 },
+        };
+        let id = process.insert(Trap::new(on, Owner::User)).expect("a watch");
+        let mut writes = 0;
+        let end = run_out(&mut process, |_, stop| {
+            let hits =
+                |c: &&Cause| matches!(c, Cause::Watch { id: i, write: true, .. } if *i == id);
+            writes += stop.causes.iter().filter(hits).count();
+        });
+        assert_eq!(end, End::Exited(7), "reads: {reads}");
+        assert_eq!(writes, 1, "by recvmmsg");
     }
 }
 

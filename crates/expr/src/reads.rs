@@ -47,9 +47,17 @@ impl Node {
     /// Whether it names something that only a frame has: a local, a parameter, a register.
     pub fn needs_frame(&self) -> bool {
         match &self.op {
-            Op::Variable(variable, _) => !variable.is_static(),
+            Op::Variable(variable, _) => !variable.is_static() && !variable.is_thread_local(),
             Op::Argument(..) | Op::Register(..) => true,
             _ => self.children().iter().any(|n| n.needs_frame()),
+        }
+    }
+
+    /// Whether it names something that each thread has for itself.
+    pub fn is_thread_local(&self) -> bool {
+        match &self.op {
+            Op::Variable(variable, _) => variable.is_thread_local(),
+            _ => self.children().iter().any(|n| n.is_thread_local()),
         }
     }
 

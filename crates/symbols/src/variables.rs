@@ -151,6 +151,20 @@ impl Variable {
             Some(gimli::Operation::Address { .. } | gimli::Operation::AddressIndex { .. })
         )
     }
+
+    /// Whether each thread has one of its own, in no frame.
+    pub fn is_thread_local(&self) -> bool {
+        let Some(expression) = self.location.and_then(|l| l.exprloc_value()) else {
+            return false;
+        };
+        let mut operations = expression.operations(self.unit.unit.encoding());
+        while let Ok(Some(operation)) = operations.next() {
+            if matches!(operation, gimli::Operation::TLS) {
+                return true;
+            }
+        }
+        false
+    }
 }
 
 fn word(bytes: &[u8]) -> u64 {

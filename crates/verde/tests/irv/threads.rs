@@ -170,3 +170,61 @@ int main(void) {
     assert_eq!(waits.len(), 2, "{waits:?}");
     assert!(waits[0].contains(r#""arg 3":200"#) && waits[1].contains(r#""ret":0"#));
 }
+
+/// More data than the CPU can watch, with their lock beside them: threads wait in the kernel for
+/// a word on a guarded page.
+#[test]
+fn data_beside_their_lock() {
+    let bench = Bench::c(
+        r#"
+#include <pthread.h>
+#include <stdlib.h>
+struct { long g[8]; pthread_mutex_t m; } s __attribute__((aligned(4096)));
+static void *run(void *p) {
+    for (int i = 0; i < 10; i++) { pthread_mutex_lock(&s.m); s.g[5] = i; s.g[7] += 1; pthread_mutex_unlock(&s.m); }
+    return p;
+}
+int main(int c, char **v) {
+    int n = atoi(v[1]); pthread_t t[16];
+    for (int i = 0; i < n; i++) pthread_create(t + i, 0, run, 0);
+    for (int i = 0; i < n; i++) pthread_join(t[i], 0);
+    return s.g[7] != n * 10;
+}
+"#,
+        &["-O1", "-pthread"],
+    );
+    let mut property = String::from("state init accepting {");
+    for i in 0..6 {
+        property += &format!(" transition {{ event write s.g[{i}] success init }}");
+    }
+    property += " }";
+    for threads in [1u64, 6, 16] {
+        let ran = bench.check_property(&property, &[&threads.to_string()]);
+        assert_eq!(ran.code, 0, "{threads}: {}", ran.err);
+        assert_eq!(ran.last()["events"], threads * 10, "{threads} threads");
+    }
+}
+
+#[test]
+fn what_each_thread_has_for_itself_is_said_to_be_the_first_ones() {
+    let bench = Bench::c(
+        r#"
+#include <pthread.h>
+__thread int t;
+static void *run(void *p) { for (int i = 0; i < 10; i++) t++; return p; }
+int main(void) { pthread_t a; pthread_create(&a, 0, run, 0); pthread_join(a, 0); for (int i = 0; i < 5; i++) t++; return 0; }
+"#,
+        &["-O0", "-pthread"],
+    );
+    let ran = bench.check_property(
+        "state init accepting { transition { event write t success init } }",
+        &[],
+    );
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(ran.last()["events"], 5);
+    assert!(
+        ran.err.contains("only that of the first thread"),
+        "{}",
+        ran.err
+    );
+}

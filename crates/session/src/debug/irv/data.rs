@@ -75,6 +75,15 @@ impl Debugger {
             });
             return;
         }
+        if global.as_ref().is_ok_and(Node::is_thread_local) {
+            let text = format!(
+                "event {text}: each thread has its own, and only that of the first thread is observed"
+            );
+            notes.push(Note {
+                text,
+                is_error: false,
+            });
+        }
         let source = &mut irv.alphabet.sources[index];
         source.found |= global.is_ok();
         if global.is_ok() || !source.sites.is_empty() {
