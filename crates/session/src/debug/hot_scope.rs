@@ -94,7 +94,8 @@ impl Debugger {
         self.condition_in(tid, scope, node, current.as_deref())
     }
 
-    fn condition_in(
+    /// Whether it holds in a frame.
+    pub(super) fn condition_in(
         &mut self,
         tid: Tid,
         frame: Option<FrameScope>,

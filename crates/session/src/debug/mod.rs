@@ -53,6 +53,7 @@ mod terminal;
 mod threads;
 mod tls;
 mod waits;
+mod watch_scope;
 mod watches;
 
 pub use commands::Reply;
