@@ -33,6 +33,7 @@ mod inlined;
 mod interrupts;
 mod irv;
 mod jumps;
+mod leaving;
 mod live;
 mod location;
 mod names;
