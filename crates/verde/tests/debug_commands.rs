@@ -344,3 +344,17 @@ fn mistakes_in_these_commands_are_one_line() -> Fallible {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "$1 = 42\n");
     Ok(())
 }
+
+#[test]
+fn the_flag_stop_is_no_signal() -> Fallible {
+    let text = lab()?.script("handle SIGUSR1 stop nopass\ninfo signals SIGSTOP\n", &[])?;
+    let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("SIG")).collect();
+    assert_eq!(
+        rows,
+        [
+            "SIGUSR1       Yes\tYes\tNo\t\tUser defined signal 1",
+            "SIGSTOP       Yes\tYes\tYes\t\tStopped (signal)",
+        ]
+    );
+    Ok(())
+}
