@@ -22,6 +22,7 @@ mod lookup;
 mod methods;
 mod nodes;
 mod overloads;
+mod padding;
 mod parser;
 mod print;
 mod reads;

@@ -342,3 +342,27 @@ fn the_programs_names_come_before_those_of_libraries() -> Fallible {
     // Where the library's code runs its own come first.
     lab.same_as_gdb(&["break main", "run", "tbreak get", "continue", "print twice"])
 }
+
+const PIECES: &str = r#"#include <optional>
+#include <tuple>
+static volatile int sink;
+__attribute__((noinline)) void stop(int n) { sink += n; }
+int main() {
+  std::optional<int> o = 5;
+  std::tuple<int, char> t{1, 'c'};
+  stop(1);
+  sink += *o + std::get<0>(t) + std::get<1>(t);
+  return 0;
+}
+"#;
+
+#[test]
+fn a_value_in_pieces_needs_no_padding() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    lab.build("g++", "prog.cc", PIECES, "prog", &["-O2", "-std=c++17"])?;
+    let text = lab.text(&["break stop", "run", "up", "print o", "print t"])?;
+    let wanted = "$1 = std::optional<int> = {[contained value] = 5}\n\
+                  $2 = std::tuple containing = {[1] = 1, [2] = 99 'c'}\n";
+    assert!(text.ends_with(wanted), "{text}");
+    Ok(())
+}
