@@ -1,7 +1,7 @@
 //! Calls of the program's functions on behalf of the debugger.
 
 use crate::{
-    Addr, Cause, Error, FrameRef, On, Owner, Process, Regs, Result, Stop, Tid, Trap, XState,
+    Addr, Cause, Error, FrameRef, On, Owner, Process, Regs, Result, Stop, Tid, Trap, TrapId, XState,
 };
 use verde_sys::{procfs, ptrace};
 
@@ -17,6 +17,8 @@ pub struct Returned {
     pub regs: Regs,
     /// Vector registers: xmm0 and xmm1 hold floating point results.
     pub xstate: XState,
+    /// Traps of code it went through without a stop, each as often as it was hit.
+    pub passed: Vec<TrapId>,
 }
 
 impl Process {
@@ -129,15 +131,17 @@ impl Process {
         let back = self.insert(back)?;
         let result = self.run_until(tid, |stop| stop.causes.contains(&Cause::Trap { id: back }));
         self.remove(back)?;
-        result?;
+        let passed = result?;
         Ok(Returned {
             regs: *self.regs(tid)?,
             xstate: ptrace::xstate(tid)?,
+            passed,
         })
     }
 
-    /// Lets one thread run until a stop of it is the wanted one.
-    fn run_until(&mut self, tid: Tid, wanted: impl Fn(&Stop) -> bool) -> Result<()> {
+    /// Lets one thread run until a stop of it is the wanted one; the traps of code hit before.
+    fn run_until(&mut self, tid: Tid, wanted: impl Fn(&Stop) -> bool) -> Result<Vec<TrapId>> {
+        let mut passed = Vec::new();
         self.go(tid)?;
         loop {
             while let Some(i) = self.queue.iter().position(|t| *t == tid) {
@@ -146,8 +150,12 @@ impl Process {
                     continue;
                 };
                 if wanted(&stop) {
-                    return Ok(());
+                    return Ok(passed);
                 }
+                passed.extend(stop.causes.iter().filter_map(|c| match c {
+                    Cause::Trap { id } => Some(*id),
+                    _ => None,
+                }));
                 let failed = stop.causes.iter().find_map(|c| match c {
                     Cause::Signal { signal, .. } => Some(*signal),
                     _ => None,

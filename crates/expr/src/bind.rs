@@ -1,6 +1,7 @@
 //! From [`Ast`] to typed [`Node`]s: names get places, operators get C's or Rust's conversions.
 
 use crate::ast::{Ast, Binary, TypeName, Unary};
+use crate::bases::{base_part, derives_virtually, member_of_base, whole_object};
 use crate::builtin;
 use crate::dollar::{history_number, register};
 use crate::error::EvalError;
@@ -10,6 +11,7 @@ use crate::nodes::{
     active_fields, bad, base_offset, base_shift, constant, decay, deref, element_size,
     follow_reference, is_bool, is_number, is_pointer, offset, smart,
 };
+use crate::overloads::choose;
 use crate::scope::Scope;
 use crate::value::Value;
 use verde_symbols::{Encoding, Kind, Language, Type};
@@ -454,6 +456,9 @@ impl Binder<'_> {
                 let moved = Op::Offset(node.boxed(), number.boxed(), 1);
                 return Ok(Node::new(ty, moved));
             }
+            if let Some(moved) = self.to_virtual(&node, &ty)? {
+                return Ok(moved);
+            }
             return Ok(Node::new(ty, Op::Convert(node.boxed())));
         }
         if matches!(to.kind(), Kind::Void) {
@@ -471,6 +476,28 @@ impl Binder<'_> {
             return Ok(Node::new(ty, Op::Member(node.boxed(), offset, None)));
         }
         bad("Invalid cast.")
+    }
+
+    /// A pointer cast between a class and a virtual base of it.
+    fn to_virtual(&self, node: &Node, ty: &Type) -> Result<Option<Node>, EvalError> {
+        let class = |t: &Type| {
+            let target = t.strip().target()?.strip();
+            matches!(target.kind(), Kind::Record(_)).then_some(target)
+        };
+        let (Some(from), Some(to)) = (class(&node.ty), class(ty)) else {
+            return Ok(None);
+        };
+        if derives_virtually(&from, &to) {
+            let Some(part) = base_part(&deref(node.clone())?, &to) else {
+                return Ok(None);
+            };
+            let part = self.address(part)?;
+            return Ok(Some(Node::new(ty.clone(), Op::Reinterpret(part.boxed()))));
+        }
+        if derives_virtually(&to, &from) {
+            return whole_object(node.clone(), ty.clone()).map(Some);
+        }
+        Ok(None)
     }
 
     fn at(&self, name: &TypeName, address: &Ast) -> Result<Node, EvalError> {
@@ -523,6 +550,10 @@ impl Binder<'_> {
                 return self.static_member(&member, name);
             }
             let op = Op::Member(node.boxed(), member.offset, member.bits);
+            return Ok(Node::new(member.ty, op));
+        }
+        if let Some((part, member)) = member_of_base(&node, simple).filter(|m| !m.1.is_static) {
+            let op = Op::Member(part.boxed(), member.offset, member.bits);
             return Ok(Node::new(member.ty, op));
         }
         if let Some(inner) = active_fields(&class, simple) {
@@ -620,20 +651,21 @@ impl Binder<'_> {
         arguments: &[Ast],
         cast: Option<Type>,
     ) -> Result<Node, EvalError> {
+        let values = arguments.iter().map(|a| self.value(a));
+        let values: Vec<Node> = values.collect::<Result<_, _>>()?;
         let mut bound = Vec::new();
         let callee = match function {
-            Ast::Member(object, name, _) => match self.method(object, name, arguments.len())? {
+            Ast::Member(object, name, _) => match self.method(object, name, &values)? {
                 Some((callee, this)) => {
                     bound.extend(this);
                     callee
                 }
                 None => self.value(function)?,
             },
+            Ast::Name(name) => self.overloaded(name, self.value(function)?, &values)?,
             other => self.value(other)?,
         };
-        for argument in arguments {
-            bound.push(self.value(argument)?);
-        }
+        bound.extend(values);
         let plain = callee.ty.strip();
         let (ty, callee) = match plain.kind() {
             Kind::Pointer(_) => {
@@ -668,6 +700,18 @@ impl Binder<'_> {
         let result = cast.unwrap_or_else(|| ty.follow(result));
         let op = Op::Call(callee.boxed(), converted, ty.language());
         Ok(Node::new(result, op))
+    }
+
+    /// The function of a name that takes these arguments; `found` is any of them.
+    fn overloaded(&self, name: &str, found: Node, arguments: &[Node]) -> Result<Node, EvalError> {
+        let Some(at) = found.op.function_at() else {
+            return Ok(found);
+        };
+        let candidates = self.lookup.overloads(name, at);
+        match candidates.len() {
+            0 | 1 => Ok(found),
+            _ => choose(name, candidates, arguments, |n| (n.ty.strip(), 0)),
+        }
     }
 
     fn argument(&self, node: Node, ty: Type) -> Result<Node, EvalError> {

@@ -6,6 +6,7 @@
 
 mod arithmetic;
 mod ast;
+mod bases;
 mod bind;
 mod builtin;
 mod containers;
@@ -20,6 +21,8 @@ mod locals;
 mod lookup;
 mod methods;
 mod nodes;
+mod overloads;
+mod padding;
 mod parser;
 mod print;
 mod reads;

@@ -31,14 +31,38 @@ impl TypeOracle for Lookup<'_> {
 }
 
 impl<'a> Lookup<'a> {
-    /// The frame's module first.
+    /// The frame's module first, then the program.
     pub fn modules(&self) -> Vec<&'a Loaded> {
-        let here = self.scope.frame().and_then(|f| f.frame.module.clone());
         let mut all: Vec<&Loaded> = self.scope.modules().iter().collect();
-        if let Some((module, _)) = here {
-            all.sort_by_key(|l| !Arc::ptr_eq(&l.module, &module));
-        }
+        all.sort_by_key(|l| (!self.is_around(l), !self.is_program(l)));
         all
+    }
+
+    fn is_around(&self, loaded: &Loaded) -> bool {
+        let module = self.scope.frame().and_then(|f| f.frame.module.as_ref());
+        module.is_some_and(|(module, _)| Arc::ptr_eq(&loaded.module, module))
+    }
+
+    fn is_program(&self, loaded: &Loaded) -> bool {
+        let program = self.scope.modules().first();
+        program.is_some_and(|p| Arc::ptr_eq(&p.module, &loaded.module))
+    }
+
+    fn is_own(&self, loaded: &Loaded) -> bool {
+        self.is_around(loaded) || self.is_program(loaded)
+    }
+
+    /// What a name means in some of the modules.
+    fn name_in(&self, modules: &[&'a Loaded], name: &str) -> Option<Result<Node, EvalError>> {
+        if let Some(node) = self.global_in(modules, name, None) {
+            return Some(Ok(node));
+        }
+        if let Some((ty, value)) = enumerator_in(modules, name) {
+            let op = Op::Constant(Value::integer(ty.clone(), value));
+            return Some(Ok(Node::new(ty, op)));
+        }
+        let (loaded, function) = function_in(modules, name)?;
+        Some(self.function_node(loaded, function))
     }
 
     fn near(&self, module: &Arc<Module>) -> Option<FileAddr> {
@@ -76,17 +100,14 @@ impl<'a> Lookup<'a> {
         if let Some(node) = self.member_of_this(name) {
             return Ok(node);
         }
-        if let Some(node) = self.global(name, None) {
-            return Ok(node);
-        }
-        if let Some((ty, value)) = self.enumerator(name) {
-            return Ok(Node::new(
-                ty.clone(),
-                Op::Constant(Value::integer(ty, value)),
-            ));
-        }
-        if let Some((loaded, function)) = self.function(name) {
-            return self.function_node(loaded, function);
+        let modules = self.modules();
+        // What the code around and the program call so comes before a library's statics.
+        let own = modules.iter().take_while(|l| self.is_own(l)).count();
+        let (own, others) = modules.split_at(own);
+        for group in own.chunks(1).chain([others]) {
+            if let Some(node) = self.name_in(group, name) {
+                return node;
+            }
         }
         if let Some(node) = self.static_of_function(name) {
             return Ok(node);
@@ -112,7 +133,11 @@ impl<'a> Lookup<'a> {
 
     /// A global or static variable, of one file if that is given.
     pub fn global(&self, name: &str, file: Option<&str>) -> Option<Node> {
-        for loaded in self.modules() {
+        self.global_in(&self.modules(), name, file)
+    }
+
+    fn global_in(&self, modules: &[&Loaded], name: &str, file: Option<&str>) -> Option<Node> {
+        for loaded in modules {
             let mut found = loaded.module.globals(name, self.near(&loaded.module));
             if let Some(file) = file {
                 found.retain(|v| v.is_in_file(file));
@@ -129,21 +154,26 @@ impl<'a> Lookup<'a> {
         Node::new(ty, Op::Variable(variable, Home(loaded.module.clone())))
     }
 
-    pub fn enumerator(&self, name: &str) -> Option<(Type, i128)> {
-        let mut modules = self.modules().into_iter();
-        modules.find_map(|l| l.module.enumerators(name).into_iter().next())
-    }
-
     /// A function; several of one name mean the first.
     pub fn function(&self, name: &str) -> Option<(&'a Loaded, Function)> {
-        let query = FunctionQuery::parse(name);
-        let mut modules = self.modules().into_iter();
-        modules.find_map(|l| {
-            let mut found = l.module.functions(&query);
-            // Prefer what debug information describes.
-            found.sort_by_key(|f| f.die.is_none());
-            Some((l, found.into_iter().next()?))
-        })
+        function_in(&self.modules(), name)
+    }
+
+    /// The functions of C++ that share a name and a scope with one of them.
+    pub fn overloads(&self, name: &str, at: &At) -> Vec<Node> {
+        let all = self.scope.modules().iter();
+        let Some(loaded) = all.into_iter().find(|l| Arc::ptr_eq(&l.module, &at.module)) else {
+            return Vec::new();
+        };
+        let mut found = loaded.module.functions(&FunctionQuery::parse(name));
+        found.retain(|f| f.die.is_some() && f.language == Language::Cpp);
+        let own = found.iter().find(|f| f.entry == at.addr);
+        let Some(scope) = own.map(|f| scope_of(&f.name).to_owned()) else {
+            return Vec::new();
+        };
+        found.retain(|f| scope_of(&f.name) == scope);
+        let nodes = found.into_iter().map(|f| self.function_node(loaded, f));
+        nodes.filter_map(Result::ok).collect()
     }
 
     fn function_node(&self, loaded: &Loaded, function: Function) -> Result<Node, EvalError> {
@@ -247,4 +277,34 @@ impl<'a> Lookup<'a> {
         };
         Ok(written.derived.iter().fold(base, derive))
     }
+}
+
+fn enumerator_in(modules: &[&Loaded], name: &str) -> Option<(Type, i128)> {
+    let mut modules = modules.iter();
+    modules.find_map(|l| l.module.enumerators(name).into_iter().next())
+}
+
+fn function_in<'a>(modules: &[&'a Loaded], name: &str) -> Option<(&'a Loaded, Function)> {
+    let query = FunctionQuery::parse(name);
+    modules.iter().find_map(|l| {
+        let mut found = l.module.functions(&query);
+        // Prefer what debug information describes, and the scope as written.
+        found.sort_by_key(|f| (f.die.is_none(), scope_of(&f.name) != scope_of(name)));
+        Some((*l, found.into_iter().next()?))
+    })
+}
+
+/// The scopes before the last name of a path.
+fn scope_of(path: &str) -> &str {
+    let mut depth = 0usize;
+    let mut end = 0;
+    for (at, c) in path.char_indices() {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth = depth.saturating_sub(1),
+            ':' if depth == 0 && path[at..].starts_with("::") => end = at,
+            _ => {}
+        }
+    }
+    path[..end].trim_start_matches("::")
 }

@@ -1,54 +1,60 @@
 //! Member functions: where they are declared, and which one a call means.
 
 use crate::ast::Ast;
+use crate::bases::base_part;
 use crate::bind::Binder;
 use crate::builtin;
 use crate::error::EvalError;
 use crate::ir::{Node, Op};
 use crate::nodes::{bad, constant, deref, follow_reference, offset, smart};
+use crate::overloads::choose;
 use crate::value::Value;
 use verde_symbols::{Kind, Language, MemberFunction, Type};
 
 /// How deep classes may derive before a file is taken for corrupt.
 const DEEPEST: usize = 16;
 
-/// A method with the class that declares it and where that class is in the object.
+/// A method with the class that declares it.
 struct Declared {
     class: Type,
-    offset: u64,
     method: MemberFunction,
 }
 
-/// The method of a class or of its bases; of several that with so many arguments.
-fn declared(class: &Type, name: &str, arguments: usize, depth: usize) -> Option<Declared> {
+/// The method of a class or of its bases; of several the one that takes these arguments.
+fn declared(
+    class: &Type,
+    name: &str,
+    arguments: &[Node],
+    depth: usize,
+) -> Result<Option<Declared>, EvalError> {
     let whole = class.definition();
     let class = whole.as_ref().unwrap_or(class);
-    let parameters = |m: &MemberFunction| match m.ty.kind() {
-        Kind::Function(_, parameters, ..) => parameters.len(),
-        _ => 0,
+    let mut named = class.methods();
+    named.retain(|m| m.name == name && !m.is_deleted);
+    let method = match named.len() {
+        0 | 1 => named.pop(),
+        _ => {
+            let path = class.qualified_name().unwrap_or_default();
+            let of = |m: &MemberFunction| (m.ty.clone(), usize::from(!m.is_static));
+            Some(choose(&format!("{path}::{name}"), named, arguments, of)?)
+        }
     };
-    let fits = |m: &&MemberFunction| parameters(m) == arguments + usize::from(!m.is_static);
-    let all = class.methods();
-    let named: Vec<&MemberFunction> = all.iter().filter(|m| m.name == name).collect();
-    let found = named.iter().copied().find(fits).or(named.first().copied());
-    if let Some(method) = found {
-        return Some(Declared {
+    if let Some(method) = method {
+        return Ok(Some(Declared {
             class: class.clone(),
-            offset: 0,
-            method: method.clone(),
-        });
+            method,
+        }));
     }
     if depth >= DEEPEST {
-        return None;
+        return Ok(None);
     }
     let bases = class.members().into_iter();
-    bases
-        .filter(|m| m.is_base && !m.is_virtual)
-        .find_map(|base| {
-            let mut found = declared(&base.ty.strip(), name, arguments, depth + 1)?;
-            found.offset = found.offset.wrapping_add(base.offset);
-            Some(found)
-        })
+    for base in bases.filter(|m| m.is_base) {
+        if let Some(found) = declared(&base.ty.strip(), name, arguments, depth + 1)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 impl Binder<'_> {
@@ -57,7 +63,7 @@ impl Binder<'_> {
         &self,
         object: &Ast,
         name: &str,
-        arguments: usize,
+        arguments: &[Node],
     ) -> Result<Option<(Node, Option<Node>)>, EvalError> {
         let mut node = self.value(object)?;
         if let Kind::Pointer(_) = node.ty.strip().kind() {
@@ -70,11 +76,11 @@ impl Binder<'_> {
         let Some(path) = class.qualified_name() else {
             return Ok(None);
         };
-        let mut found = declared(&class, name, arguments, 0);
+        let mut found = declared(&class, name, arguments, 0)?;
         // `u->f()` of a smart pointer.
         if found.is_none()
             && let Some(target) = smart(&node)
-            && let Some(of_target) = declared(&target.ty.strip(), name, arguments, 0)
+            && let Some(of_target) = declared(&target.ty.strip(), name, arguments, 0)?
         {
             found = Some(of_target);
             node = target;
@@ -89,8 +95,8 @@ impl Binder<'_> {
             };
             return Ok(Some((callee, Some(self.address(node)?))));
         };
-        let part = Op::Member(node.boxed(), found.offset, None);
-        let this = self.address(Node::new(found.class.clone(), part))?;
+        let part = base_part(&node, &found.class).unwrap_or(node);
+        let this = self.address(part)?;
         let method = &found.method;
         let callee = match method.slot.filter(|_| method.is_virtual) {
             Some(slot) => through_table(&this, slot, &method.ty)?,
@@ -106,17 +112,21 @@ impl Binder<'_> {
         let by_linkage = by_linkage.and_then(|n| self.lookup.name(n).ok());
         let path = found.class.qualified_name().unwrap_or_default();
         let full = format!("{path}::{name}");
-        let callee = match by_linkage {
-            Some(callee) => Ok(callee),
-            None => self.lookup.name(&full),
-        };
-        let Ok(callee) = callee else {
+        let Some(callee) = by_linkage.or_else(|| self.only_one(&full)) else {
             return bad(format!("Cannot evaluate function {full} -- may be inlined"));
         };
         Ok(match callee.ty.strip().die() {
             Some(_) => callee,
             None => Node::new(found.method.ty.clone(), callee.op),
         })
+    }
+
+    /// What a name means if that is one thing: of several functions it may be the wrong one.
+    fn only_one(&self, name: &str) -> Option<Node> {
+        let node = self.lookup.name(name).ok()?;
+        let at = node.op.function_at();
+        let several = at.is_some_and(|at| self.lookup.overloads(name, at).len() > 1);
+        (!several).then_some(node)
     }
 }
 

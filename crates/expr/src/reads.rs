@@ -61,6 +61,15 @@ impl Node {
         }
     }
 
+    /// Whether it names variables of a certain function's activation.
+    pub fn reads_locals(&self) -> bool {
+        match &self.op {
+            Op::Variable(variable, _) => !variable.is_static(),
+            Op::Argument(..) => true,
+            _ => self.children().iter().any(|n| n.reads_locals()),
+        }
+    }
+
     /// Whether evaluating it changes something: it assigns or calls.
     pub fn has_effects(&self) -> bool {
         matches!(self.op, Op::Assign(..) | Op::PostAdd(..) | Op::Call(..))

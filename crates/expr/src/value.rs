@@ -1,6 +1,7 @@
 //! Values: a type, bytes or the reason there are none, and where they came from.
 
 use crate::error::EvalError;
+use crate::padding::padded;
 use verde_symbols::{Encoding, Kind, LocationError, Memory, Place, Type};
 
 /// Values above this are read piece by piece, never as a whole.
@@ -112,7 +113,7 @@ impl Value {
                     Place::Register(number) => Some(Lvalue::Register(*number, 0)),
                     _ => None,
                 };
-                let data = match other.read(env, size as usize) {
+                let data = match padded(other, &ty).read(env, size as usize) {
                     Ok(bytes) => Data::Bytes(bytes),
                     Err(why) => Data::Missing(why),
                 };

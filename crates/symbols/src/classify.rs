@@ -1,6 +1,6 @@
 //! Which registers a type is passed in: the classification of the System V ABI, and rustc's own.
 
-use crate::types::{Encoding, Kind, RecordKind, Type};
+use crate::types::{Encoding, Kind, Method, RecordKind, Type};
 use crate::units::{DieId, Language};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -175,13 +175,38 @@ pub(crate) fn is_by_reference_within(ty: &Type, outer: &[DieId]) -> bool {
         return false;
     };
     let destructor = format!("~{name}");
-    ty.methods()
+    let methods = ty.methods();
+    let copies: Vec<&Method> = methods
         .iter()
-        .any(|m| m.is_virtual || (m.name == destructor && !m.is_artificial))
+        .filter(|m| m.name == name && copies(m, &ty))
+        .collect();
+    // What the compiler makes is as trivial as the members are.
+    let is_own = |m: &Method| !m.is_artificial && !m.is_defaulted && !m.is_deleted;
+    methods
+        .iter()
+        .any(|m| m.is_virtual || (m.name == destructor && is_own(m)))
+        || copies.iter().any(|m| is_own(m))
+        || (!copies.is_empty() && copies.iter().all(|m| m.is_deleted))
         || ty
             .members()
             .iter()
             .any(|m| !m.is_static && is_by_reference_within(&m.ty, &inner))
+}
+
+/// Whether a constructor of a class copies or moves.
+fn copies(constructor: &Method, class: &Type) -> bool {
+    let Kind::Function(_, parameters, ..) = constructor.ty.kind() else {
+        return false;
+    };
+    let [_, from] = parameters.as_slice() else {
+        return false;
+    };
+    let from = constructor.ty.follow(from).strip();
+    let is_reference = matches!(from.kind(), Kind::Reference(_) | Kind::RvalueReference(_));
+    is_reference
+        && from
+            .target()
+            .is_some_and(|t| t.strip().die() == class.die())
 }
 
 /// The scalars rustc passes one by one; `None` when the value is passed by address.

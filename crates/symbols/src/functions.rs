@@ -397,6 +397,16 @@ impl Module {
         Some(out)
     }
 
+    /// The code of an inlined call.
+    pub fn code_of_call(&self, call: DieId) -> Vec<(FileAddr, FileAddr)> {
+        let found = self.info().and_then(|info| info.die(call));
+        let ranges = found.map(|(unit, entry)| unit.ranges(&entry));
+        let ranges = ranges.unwrap_or_default().into_iter();
+        ranges
+            .map(|(from, to)| (FileAddr(from), FileAddr(to)))
+            .collect()
+    }
+
     /// What a function returns; `None` when the debug information does not say or it returns nothing.
     pub fn return_type(&self, function: &Function) -> Option<Type> {
         let info = self.info()?;

@@ -101,6 +101,7 @@ pub(crate) fn read_member(info: &Arc<Info>, unit: &Unit, entry: &Entry) -> Optio
             .or_else(|| v.sdata_value().map(|s| s as u64))
     });
     let computed = offset.is_none() && place.is_some();
+    let offset = offset.or_else(|| place.and_then(|v| below_table(&v)));
     let bits = attr(dw::DW_AT_bit_size).and_then(|v| v.udata_value());
     let bits = bits.map(|width| {
         let byte = offset.unwrap_or(0).wrapping_mul(8);
@@ -135,6 +136,33 @@ pub(crate) fn read_member(info: &Arc<Info>, unit: &Unit, entry: &Entry) -> Optio
         access: access(entry),
         die: Some(child_id(unit, entry)),
     })
+}
+
+/// Where in the virtual table the place of a virtual base stands. Every compiler writes `dup deref
+/// NUMBER minus deref plus`.
+fn below_table(place: &Value) -> Option<u64> {
+    let gimli::AttributeValue::Exprloc(expression) = place else {
+        return None;
+    };
+    let bytes = expression.0.to_slice().ok()?;
+    match &*bytes {
+        [0x12, 0x06, lit @ 0x30..=0x4f, 0x1c, ..] => Some(u64::from(lit - 0x30)),
+        [0x12, 0x06, 0x08, n, 0x1c, ..] => Some(u64::from(*n)),
+        [0x12, 0x06, 0x0a, low, high, 0x1c, ..] => {
+            Some(u64::from(u16::from_le_bytes([*low, *high])))
+        }
+        [0x12, 0x06, 0x10, rest @ ..] => {
+            let mut value = 0;
+            for (i, byte) in rest.iter().take(4).enumerate() {
+                value |= u64::from(byte & 0x7f) << (7 * i);
+                if byte & 0x80 == 0 {
+                    return Some(value);
+                }
+            }
+            None
+        }
+        _ => None,
+    }
 }
 
 pub(crate) fn read_node(info: &Arc<Info>, id: DieId) -> Node {

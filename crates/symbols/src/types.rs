@@ -35,7 +35,8 @@ pub struct Member {
     pub name: Option<String>,
     /// Its type.
     pub ty: Type,
-    /// Bytes from the start of the whole; for a static member or a virtual base not used.
+    /// Bytes from the start of the whole; for a static member not used. For a virtual base how far
+    /// below the start of the virtual table its place stands.
     pub offset: u64,
     /// Bit position from the start of the whole and width, for a bit-field.
     pub bits: Option<(u64, u64)>,
@@ -70,6 +71,10 @@ pub struct Method {
     pub linkage_name: Option<String>,
     /// Made by the compiler.
     pub is_artificial: bool,
+    /// Declared with `= default` where the class is defined.
+    pub is_defaulted: bool,
+    /// Declared with `= delete`.
+    pub is_deleted: bool,
     /// 1 public, 2 protected, 3 private; 0 when not said.
     pub access: u8,
 }
@@ -608,6 +613,11 @@ impl Type {
                         Some(gimli::AttributeValue::Virtuality(v)) if v != dw::DW_VIRTUALITY_none
                     ),
                 is_artificial: is_set(child.attr_value(dw::DW_AT_artificial)),
+                is_defaulted: child
+                    .attr_value(dw::DW_AT_defaulted)
+                    .and_then(|v| v.udata_value())
+                    == Some(u64::from(dw::DW_DEFAULTED_in_class.0)),
+                is_deleted: is_set(child.attr_value(dw::DW_AT_deleted)),
                 access: access(child),
             })
         })

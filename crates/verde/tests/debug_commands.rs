@@ -140,7 +140,7 @@ fn commands_of_a_breakpoint_run_at_its_stops() -> Fallible {
     );
     // Silent, and what follows a command that goes on is not run.
     assert!(!text.contains("Breakpoint 1, "), "{text}");
-    assert!(!text.contains("77"), "{text}");
+    assert!(!text.contains("= 77"), "{text}");
 
     let lines: Vec<&str> = LIST.lines().collect();
     assert_eq!(lab.text(&lines)?.matches("x is 4").count(), 1);
@@ -342,5 +342,91 @@ fn mistakes_in_these_commands_are_one_line() -> Fallible {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(errors.lines().count(), commands.len() - 1, "{errors}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "$1 = 42\n");
+    Ok(())
+}
+
+#[test]
+fn the_flag_stop_is_no_signal() -> Fallible {
+    let text = lab()?.script("handle SIGUSR1 stop nopass\ninfo signals SIGSTOP\n", &[])?;
+    let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("SIG")).collect();
+    assert_eq!(
+        rows,
+        [
+            "SIGUSR1       Yes\tYes\tNo\t\tUser defined signal 1",
+            "SIGSTOP       Yes\tYes\tYes\t\tStopped (signal)",
+        ]
+    );
+    Ok(())
+}
+
+#[test]
+fn a_breakpoint_in_a_called_function_is_told() -> Fallible {
+    let lab = Lab::c(
+        "static int inner(int n) { return n + 1; }\nint outer(int n) { return inner(n) * 2; }\n\
+         int main(void) {\n    return outer(1) == 0;\n}\n",
+        &["-O0"],
+    )?;
+    let script = "tbreak main\nrun\nbreak inner\nprint outer(4)\nprint 1\ninfo breakpoints\n";
+    let text = lab.script(script, &[])?;
+    in_order(
+        &text,
+        &[
+            "$1 = 10\nThe call passed breakpoint 2: ",
+            "$2 = 1\nNum ",
+            "breakpoint already hit 1 time",
+        ],
+    );
+    Ok(())
+}
+
+#[test]
+fn a_pointer_leads_nowhere_before_the_program_runs() -> Fallible {
+    let lab = Lab::c(
+        "int *p;\nint main(void) {\n    return p != 0;\n}\n",
+        &["-O0"],
+    )?;
+    let output = lab.verde(&["print p", "print *p"], &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(errors, "Cannot access memory at address 0x0\n");
+    Ok(())
+}
+
+#[test]
+fn threads_are_named_by_ranges_and_know_their_numbers() -> Fallible {
+    let lab = Lab::c(
+        "#include <pthread.h>\nstatic void *work(void *p) {\n    return p;\n}\n\
+         int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, work, 0);\n    \
+         pthread_join(t, 0);\n    return 0;\n}\n",
+        &["-O0", "-pthread"],
+    )?;
+    let script = "print $_thread\nbreak work if $_thread == 2\nrun\nprint $_thread\n\
+                  thread apply 1-2 print $_thread\n";
+    let text = lab.script(script, &[])?;
+    in_order(
+        &text,
+        &[
+            "$1 = 0\n",
+            "hit Breakpoint 1, work (",
+            "$2 = 2\n",
+            "\nThread 1 (",
+            "$3 = 1\n",
+            "\nThread 2 (",
+            "$4 = 2\n",
+        ],
+    );
+    Ok(())
+}
+
+#[test]
+fn a_fork_is_no_matter_where_nothing_is_checked() -> Fallible {
+    let lab = Lab::c(
+        "#include <sys/wait.h>\n#include <unistd.h>\nint main(void) {\n    \
+         if (!fork())\n        _exit(0);\n    wait(0);\n    return 0;\n}\n",
+        &["-O0"],
+    )?;
+    let output = lab.verde(&["run"], &[])?;
+    let both = [output.stdout, output.stderr].concat();
+    let both = String::from_utf8_lossy(&both);
+    assert!(!both.contains("unchecked"), "{both}");
     Ok(())
 }

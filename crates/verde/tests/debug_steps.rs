@@ -294,3 +294,45 @@ fn next_stays_in_an_optimised_rust_program() -> Fallible {
     }
     Ok(())
 }
+
+const NESTED: &str = r#"static volatile int sink;
+static __attribute__((noinline)) int real(int a) {
+    sink += a;
+    return a;
+}
+static inline __attribute__((always_inline)) int inner(int a) {
+    int z = real(a) + sink;
+    sink = z;
+    return z * 2;
+}
+static inline __attribute__((always_inline)) int outer(int a) {
+    int q = inner(a);
+    q += inner(q);
+    return q;
+}
+static __attribute__((noinline)) int around(int n) {
+    int x = outer(n);
+    return x + 1;
+}
+int main(void) {
+    return around(3) == 0;
+}
+"#;
+
+#[test]
+fn an_inlined_call_is_finished_where_its_code_ends() -> Fallible {
+    let lab = Lab::c(NESTED, &["-O0"])?;
+    let same = |commands: &[&str]| {
+        lab.same_as_gdb(&[&["tbreak real", "run"][..], commands, &["backtrace"]].concat())
+    };
+    same(&["finish", "finish"])?;
+    same(&["finish", "finish", "finish"])?;
+    // The second call, and then the one around it.
+    same(&["tbreak real", "continue", "finish", "finish", "finish"])?;
+    // From a function that the inner call has called, and from the outer call.
+    same(&["up", "finish"])?;
+    same(&["up 2", "finish"])?;
+    // The function around returns as ever.
+    same(&["up 3", "finish"])?;
+    Ok(())
+}

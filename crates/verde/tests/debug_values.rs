@@ -206,3 +206,163 @@ fn methods_are_called() -> Fallible {
     assert!(text.ends_with("$1 = 12\n$2 = 101 'e'\n"), "{text}");
     Ok(())
 }
+
+const OVERLOADS: &str = r#"#include <optional>
+struct T {
+  int v;
+  int get(int a) { return v + a; }
+  int get(double d) { return v + 100 * d; }
+  int get(const char *) { return -1; }
+};
+namespace n {
+int f(long) { return 1; }
+int f(double) { return 2; }
+int f(char *) { return 3; }
+int f(int, int) { return 4; }
+}
+int over(int) { return 10; }
+int over(float) { return 20; }
+int over(const T &) { return 30; }
+struct Plain { int a; Plain() = default; Plain(const Plain &) = default; ~Plain() = default; };
+struct Copied { int a; Copied(int a) : a(a) {} Copied(const Copied &o) : a(o.a) {} };
+struct Moved { int a; Moved(int a) : a(a) {} Moved(Moved &&) = default; Moved(const Moved &) = delete; };
+std::optional<int> some() { return 4; }
+Plain plain() { Plain p; p.a = 5; return p; }
+Copied copied() { return Copied(6); }
+Moved moved() { return Moved(7); }
+int main() {
+  T t{1};
+  char c[4] = "x";
+  double d = 2.5;
+  short s = 2;
+  int sum = n::f(1L) + n::f(d) + n::f(c) + n::f(1, 2) + t.get(1) + t.get(d) + t.get("");
+  sum += over(s) + over(1.5f) + over(t);
+  sum += *some() + plain().a + copied().a + moved().a;
+  return sum == 0;
+}
+"#;
+
+fn overloads() -> Result<Lab, Box<dyn std::error::Error>> {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    lab.build("g++", "prog.cc", OVERLOADS, "prog", &["-O0", "-std=c++17"])?;
+    Ok(lab)
+}
+
+#[test]
+fn a_call_means_the_function_that_takes_its_arguments() -> Fallible {
+    let lab = overloads()?;
+    lab.same_as_gdb(&[
+        "break 30",
+        "run",
+        "print n::f(1L)",
+        "print n::f(1.0)",
+        "print n::f(d)",
+        "print n::f(c)",
+        "print n::f(1, 2)",
+        "print t.get(1)",
+        "print t.get(s)",
+        "print t.get(1.5)",
+        "print t.get(\"a\")",
+        "print over(2)",
+        "print over(s)",
+        "print over(1.5f)",
+        "print over(t)",
+    ])?;
+    let output = lab.verde(
+        &["break 30", "run", "print over(2.5)", "print n::f(t)"],
+        &[],
+    )?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("over(int) and over(float)"), "{errors}");
+    assert!(errors.contains("Cannot resolve function n::f"), "{errors}");
+    Ok(())
+}
+
+#[test]
+fn a_small_class_comes_back_in_registers_if_it_is_copied_as_bytes() -> Fallible {
+    let lab = overloads()?;
+    let prints = ["print some()", "print plain()", "print copied()"];
+    lab.same_as_gdb(&[&["break 30", "run"][..], &prints].concat())?;
+    // gdb takes one that can only be moved for one in memory.
+    let text = lab.text(&["break 30", "run", "print moved()"])?;
+    assert!(text.ends_with("$1 = {a = 7}\n"), "{text}");
+    for function in ["some", "plain", "copied"] {
+        let stop = format!("break {function}");
+        lab.same_as_gdb(&[&stop, "run", "finish"])?;
+    }
+    Ok(())
+}
+
+const DIAMOND: &str = r#"struct B { virtual ~B() {} virtual int id() const { return 1; } int bv = 1; };
+struct A { virtual ~A() {} int av = 9; };
+struct D1 : virtual B, virtual A { int d1 = 2; int id() const override { return 2; } };
+struct D2 : virtual A, virtual B { int d2 = 3; };
+struct M : D1, D2 { int mm = 4; int id() const override { return 4; } };
+int main() {
+  M m;
+  B *b = &m;
+  A *a = &m;
+  D2 *d = &m;
+  return b->id() + d->bv + a->av == 0;
+}
+"#;
+
+#[test]
+fn a_virtual_base_is_where_its_object_says() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    lab.build("g++", "prog.cc", DIAMOND, "prog", &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break 11",
+        "run",
+        "print (B *)&m == b",
+        "print (A *)d == a",
+        "print ((M *)b)->mm",
+        "print ((M *)a)->d2",
+        "print d->bv",
+        "print d->av",
+        "print m.av",
+        "print d->id()",
+        "print *(B *)d",
+    ])
+}
+
+#[test]
+fn the_programs_names_come_before_those_of_libraries() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    let library = "static int twice[2] = {1, 2};\nint *get(void) { return twice; }\n";
+    let options = ["-O0", "-shared", "-fPIC"];
+    lab.build("gcc", "two.c", library, "libtwo.so", &options)?;
+    let source = "int *get(void);\nint twice(int n) { return 2 * n; }\n\
+                  int main(void) { return twice(*get()) == 0; }\n";
+    let path = format!("-Wl,-rpath,{}", lab.path(".").display());
+    let library = lab.path("libtwo.so").display().to_string();
+    let options = ["-O0", library.as_str(), path.as_str()];
+    lab.build("gcc", "prog.c", source, "prog", &options)?;
+    lab.same_as_gdb(&["break main", "run", "print twice(4)", "whatis twice"])?;
+    // Where the library's code runs its own come first.
+    lab.same_as_gdb(&["break main", "run", "tbreak get", "continue", "print twice"])
+}
+
+const PIECES: &str = r#"#include <optional>
+#include <tuple>
+static volatile int sink;
+__attribute__((noinline)) void stop(int n) { sink += n; }
+int main() {
+  std::optional<int> o = 5;
+  std::tuple<int, char> t{1, 'c'};
+  stop(1);
+  sink += *o + std::get<0>(t) + std::get<1>(t);
+  return 0;
+}
+"#;
+
+#[test]
+fn a_value_in_pieces_needs_no_padding() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    lab.build("g++", "prog.cc", PIECES, "prog", &["-O2", "-std=c++17"])?;
+    let text = lab.text(&["break stop", "run", "up", "print o", "print t"])?;
+    let wanted = "$1 = std::optional<int> = {[contained value] = 5}\n\
+                  $2 = std::tuple containing = {[1] = 1, [2] = 99 'c'}\n";
+    assert!(text.ends_with(wanted), "{text}");
+    Ok(())
+}

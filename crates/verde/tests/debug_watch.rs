@@ -126,3 +126,88 @@ fn what_cannot_be_watched() -> Fallible {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "$1 = 1\n");
     Ok(())
 }
+
+const CONDITIONS: &str = r#"int g;
+struct s { int a; long arr[2]; };
+static void add(int *q, int k) {
+    *q += k;
+}
+static void grow(struct s *p, int k) {
+    p->arr[1] += k;
+}
+static int deep(int n, int *q) {
+    return n > 0 ? 1 + deep(n - 1, q) : (*q += 7);
+}
+int main(void) {
+    int total = 0, i;
+    struct s s = {0, {0, 0}};
+    for (i = 0; i < 6; i++) {
+        add(&total, i);
+        add(&g, i);
+        grow(&s, i);
+    }
+    deep(100, &total);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_condition_means_the_names_of_the_frame_that_is_watched() -> Fallible {
+    let lab = Lab::c(CONDITIONS, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break 15",
+        "run",
+        "watch total if total > 5",
+        "continue",
+        "continue",
+        "continue",
+        "continue",
+        "info watchpoints",
+    ])?;
+    // A global's condition has the names of where it was set.
+    lab.same_as_gdb(&[
+        "break 15",
+        "run",
+        "watch g if total == 6",
+        "continue",
+        "continue",
+    ])?;
+    // One that comes later has the names of the watched expression, wherever the program stands.
+    lab.same_as_gdb(&[
+        "break 15",
+        "run",
+        "watch s.arr[1]",
+        "condition 2 s.arr[1] > 2",
+        "continue",
+        "continue",
+    ])?;
+    let inside = ["break 15", "run", "watch s.arr[1]", "continue"];
+    let text = lab.script(
+        &format!("{}\ncondition 2 s.arr[1] > 2\nc\n", inside.join("\n")),
+        &[],
+    )?;
+    in_order(
+        &text,
+        &[
+            "Old value = 0\nNew value = 1\n",
+            "Old value = 1\nNew value = 3\n",
+        ],
+    );
+    Ok(())
+}
+
+#[test]
+fn a_condition_that_cannot_be_tested_stops() -> Fallible {
+    let lab = Lab::c(CONDITIONS, &["-O0"])?;
+    let script = "break 15\nrun\nwatch total if *(int *)(long)(total - total) == 1\nc\n";
+    let text = lab.script(script, &[])?;
+    in_order(
+        &text,
+        &[
+            "Error in testing condition for breakpoint 2:\n\
+             Cannot access memory at address 0x0\n",
+            "Old value = 0\nNew value = 1\n",
+        ],
+    );
+    Ok(())
+}

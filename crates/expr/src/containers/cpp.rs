@@ -366,15 +366,7 @@ pub(crate) fn virtual_base_offset(
     member: &Member,
     memory: &dyn Memory,
 ) -> Option<u64> {
-    let class = object.ty.strip();
-    let bases: Vec<Member> = class
-        .members()
-        .into_iter()
-        .filter(|m| m.is_virtual)
-        .collect();
-    let index = bases.iter().position(|m| m.die == member.die)? as u64;
     let table = extend(object.bytes().ok()?.get(..8)?, false) as u64;
-    // Offsets of virtual bases stand before the offset to the top and the type information.
-    let at = table.checked_sub(24 + 8 * index)?;
+    let at = table.checked_sub(member.offset)?;
     memory.read_u64(at).ok()
 }

@@ -30,6 +30,7 @@ impl Debugger {
             Some(text) => Some(Condition {
                 text: text.to_owned(),
                 node: self.bind_where(&sites, text)?,
+                function: None,
             }),
             None => None,
         };
@@ -338,11 +339,16 @@ impl Debugger {
             self.points.get_mut(number)?.condition = None;
             return self.say(&format!("Breakpoint {number} now unconditional."));
         }
-        let node = Some(self.bind_at(&sites, text)?);
-        self.points.get_mut(number)?.condition = Some(Condition {
-            text: text.to_owned(),
-            node,
-        });
+        let is_watch = matches!(self.points.get_mut(number)?.kind, Kind::Watch(_));
+        let condition = match is_watch {
+            true => self.bind_watch(number, text)?,
+            false => Condition {
+                text: text.to_owned(),
+                node: Some(self.bind_at(&sites, text)?),
+                function: None,
+            },
+        };
+        self.points.get_mut(number)?.condition = Some(condition);
         Ok(())
     }
 

@@ -43,6 +43,40 @@ impl Debugger {
     }
 
     fn show_value(&mut self, args: &str, silent_void: bool) -> Result<()> {
+        self.memo.take_passed();
+        let shown = self.print_one(args, silent_void);
+        self.say_passed()?;
+        shown
+    }
+
+    /// A function called from the prompt runs to its end: who waits at a breakpoint in it is told.
+    fn say_passed(&mut self) -> Result<()> {
+        let passed = self.memo.take_passed();
+        let mut numbers: Vec<u32> = Vec::new();
+        for id in passed {
+            numbers.extend(self.points.of_trap(id));
+        }
+        let mut told = Vec::new();
+        for number in numbers {
+            let point = self.points.get_mut(number)?;
+            let tested = point.condition.is_none();
+            point.hits += u64::from(tested);
+            if !told.contains(&number) {
+                told.push(number);
+                let note = match tested {
+                    true => "",
+                    false => " (its condition was not tested)",
+                };
+                self.say(&format!(
+                    "The call passed breakpoint {number}{note}: the program does not stop in \
+                     functions called from the prompt."
+                ))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn print_one(&mut self, args: &str, silent_void: bool) -> Result<()> {
         let (letters, text) = split_format(args);
         let options = self.print_options(letters)?;
         let text = if text.is_empty() { "$" } else { text };

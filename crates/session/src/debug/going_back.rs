@@ -151,6 +151,7 @@ impl Debugger {
         let Some(event) = changes.iter().rev().nth(count - 1).copied() else {
             return failure(match changes.len() {
                 0 => "No slice has changed its state yet.".to_owned(),
+                1 => "The slice has changed its state once only.".to_owned(),
                 n => format!("The slice has changed its state {n} times only."),
             });
         };

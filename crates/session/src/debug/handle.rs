@@ -13,7 +13,8 @@ impl Debugger {
         for word in args.split_whitespace() {
             match (word, verde_sys::signals::by_name(word)) {
                 ("all", _) => signals.extend(1..=64),
-                (_, Some(signal)) => signals.push(signal),
+                // `stop` is a flag, though SIGSTOP may be called so elsewhere.
+                (_, Some(signal)) if !is_flag(word) => signals.push(signal),
                 _ => words.push(word),
             }
         }
@@ -65,6 +66,15 @@ impl Debugger {
         }
         Ok(())
     }
+}
+
+fn is_flag(word: &str) -> bool {
+    let mut any = Treatment {
+        stop: false,
+        print: false,
+        pass: false,
+    };
+    change(&mut any, word).is_ok()
 }
 
 /// A signal that stops the program is told; one that is not told does not stop.

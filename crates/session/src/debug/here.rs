@@ -5,10 +5,11 @@ use super::images::Images;
 use super::registers::{place, with_vectors};
 use super::siginfo::siginfo;
 use std::collections::HashMap;
-use verde_engine::{Addr, Process, Tid};
+use verde_engine::{Addr, Process, Tid, TrapId};
 use verde_expr::{Call, EvalError, FrameScope, Loaded, Scope, Value};
 use verde_symbols::{
-    FileAddr, FunctionQuery, Language, LocationError, Memory, Module, RIP, Registers, dynamic_tls,
+    Encoding, FileAddr, FunctionQuery, Language, LocationError, Memory, Module, RIP, Registers,
+    Type, dynamic_tls,
 };
 
 /// Values that were printed and variables of the session (`$1`, `$x`).
@@ -16,9 +17,25 @@ use verde_symbols::{
 pub(super) struct Memo {
     values: Vec<Value>,
     conveniences: HashMap<String, Value>,
+    /// Breakpoints that calls of the program's functions went through.
+    passed: Vec<TrapId>,
+    /// The threads in the order of their numbers.
+    threads: Vec<Tid>,
 }
 
 impl Memo {
+    /// The breakpoints that calls went through since this was asked last.
+    pub fn take_passed(&mut self) -> Vec<TrapId> {
+        std::mem::take(&mut self.passed)
+    }
+
+    /// The threads that have numbers, the first 1.
+    pub fn see_threads(&mut self, numbers: &[Tid]) {
+        if self.threads != numbers {
+            self.threads = numbers.to_vec();
+        }
+    }
+
     /// Sets a variable of the session.
     pub fn set(&mut self, name: &str, value: Value) {
         self.conveniences.insert(name.to_owned(), value);
@@ -40,6 +57,9 @@ pub(super) struct Here<'a> {
     pub memo: &'a mut Memo,
 }
 
+/// No program has anything at the very first addresses.
+const FIRST_PAGE: u64 = 0x1000;
+
 const NO_PROCESS: EvalError = EvalError::NoProcess("You can't do that without a process to debug.");
 
 impl Memory for Here<'_> {
@@ -47,6 +67,10 @@ impl Memory for Here<'_> {
         let missing = LocationError::Memory(addr);
         if let Some((process, _)) = &self.process {
             return process.read(Addr(addr), buf).map_err(|_| missing);
+        }
+        // A pointer that leads there leads nowhere, though the file's own head may lie there.
+        if addr < FIRST_PAGE {
+            return Err(missing);
         }
         let program = self.images.program();
         let end = addr.checked_add(buf.len() as u64).ok_or(missing.clone())?;
@@ -131,6 +155,7 @@ impl Scope for Here<'_> {
             }
         });
         let returned = returned.map_err(|e| EvalError::Program(e.to_string()))?;
+        self.memo.passed.extend(&returned.passed);
         Ok(with_vectors(&returned.regs, &returned.xstate))
     }
 
@@ -162,6 +187,17 @@ impl Scope for Here<'_> {
         if name == "_siginfo" {
             let (process, tid) = self.process.as_ref()?;
             return siginfo(process, *tid);
+        }
+        if name == "_thread" {
+            let number = self.process.as_ref().map_or(0, |(process, tid)| {
+                // Those that were born since the last stop get the next numbers.
+                let known = self.memo.threads.iter().copied();
+                let all = process.threads().into_iter();
+                let fresh = all.filter(|t| !self.memo.threads.contains(t));
+                known.chain(fresh).take_while(|t| t != tid).count() + 1
+            });
+            let int = Type::base("int", Encoding::Signed, 4);
+            return Some(Value::integer(int, number as i128));
         }
         self.memo.conveniences.get(name).cloned()
     }

@@ -94,7 +94,8 @@ impl Debugger {
         self.condition_in(tid, scope, node, current.as_deref())
     }
 
-    fn condition_in(
+    /// Whether it holds in a frame.
+    pub(super) fn condition_in(
         &mut self,
         tid: Tid,
         frame: Option<FrameScope>,
@@ -104,6 +105,7 @@ impl Debugger {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
+        self.memo.see_threads(&live.numbers);
         let mut here = Here {
             process: Some((&mut live.process, tid)),
             images: &self.images,

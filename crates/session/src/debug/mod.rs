@@ -33,6 +33,7 @@ mod inlined;
 mod interrupts;
 mod irv;
 mod jumps;
+mod leaving;
 mod live;
 mod location;
 mod names;
@@ -53,6 +54,7 @@ mod terminal;
 mod threads;
 mod tls;
 mod waits;
+mod watch_scope;
 mod watches;
 
 pub use commands::Reply;
@@ -172,6 +174,7 @@ impl Debugger {
     fn here(&mut self) -> Here<'_> {
         let (process, frame, innermost) = match &mut self.live {
             Some(live) => {
+                self.memo.see_threads(&live.numbers);
                 let frame = live.scope(live.selected);
                 let code = live.levels.get(live.selected).map(|l| l.code);
                 (Some((&mut live.process, live.tid)), frame, code == Some(0))

@@ -5,7 +5,7 @@ use super::failure::{Result, failure};
 use std::sync::Arc;
 use verde_engine::{FrameRef, Tid, TrapId};
 use verde_expr::{Node, Value};
-use verde_symbols::{FileAddr, Module};
+use verde_symbols::{DieId, FileAddr, Module};
 
 /// A place of code, in a file or at a fixed address.
 #[derive(Clone)]
@@ -36,6 +36,8 @@ pub(super) struct Watch {
     pub ranges: Vec<(u64, u64)>,
     /// The thread and activation that a local belongs to.
     pub frame: Option<(Tid, FrameRef)>,
+    /// The function, or inlined call, that its names were looked up in.
+    pub function: Option<DieId>,
     /// One for each range.
     pub traps: Vec<TrapId>,
 }
@@ -78,6 +80,8 @@ pub(super) struct Condition {
     pub text: String,
     /// Not before its place is known.
     pub node: Option<Node>,
+    /// The function whose names a watchpoint's condition has: it stops in others as well.
+    pub function: Option<DieId>,
 }
 
 pub(super) struct Point {

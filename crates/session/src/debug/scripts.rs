@@ -48,9 +48,9 @@ impl Debugger {
             rest = after.trim();
         }
         while let Some((word, after)) = rest.split_once(char::is_whitespace)
-            && let Ok(number) = word.parse()
+            && let Some(numbers) = range(word)
         {
-            wanted.push(number);
+            wanted.extend(numbers);
             rest = after.trim();
         }
         if wanted.is_empty() || rest.is_empty() {
@@ -82,4 +82,17 @@ impl Debugger {
         }
         done
     }
+}
+
+/// `3` or `1-3`, in the order written.
+fn range(word: &str) -> Option<Vec<usize>> {
+    let (from, to) = match word.split_once('-') {
+        Some((from, to)) => (from.parse().ok()?, to.parse().ok()?),
+        None => {
+            let one: usize = word.parse().ok()?;
+            (one, one)
+        }
+    };
+    // No program has more threads than the kernel has numbers.
+    (from <= to && to <= 1 << 22).then(|| (from..=to).collect())
 }

@@ -5,7 +5,7 @@ use super::failure::{NOT_RUN, Result, failure};
 use super::guide::SymbolGuide;
 use super::stops::Reason;
 use std::rc::Rc;
-use verde_engine::{Addr, StepKind};
+use verde_engine::{Addr, Guide, StepKind};
 use verde_expr::{Value, print_value, returned_value};
 
 impl Debugger {
@@ -92,11 +92,15 @@ impl Debugger {
         Ok(reason)
     }
 
-    fn one_step(&mut self, kind: StepKind) -> Result<Reason> {
+    pub(super) fn one_step(&mut self, kind: StepKind) -> Result<Reason> {
+        let guide = Rc::new(SymbolGuide(self.images.clone()));
+        self.one_step_by(kind, guide)
+    }
+
+    pub(super) fn one_step_by(&mut self, kind: StepKind, guide: Rc<dyn Guide>) -> Result<Reason> {
         if let Some(reason) = self.apply_deferred()? {
             return Ok(reason);
         }
-        let guide = Rc::new(SymbolGuide(self.images.clone()));
         if !matches!(kind, StepKind::Instruction) {
             self.observe_exits()?;
         }
@@ -165,6 +169,11 @@ impl Debugger {
         }
         let line = self.frame_text(level, true);
         self.say(&format!("Run till exit from {line}"))?;
+        // Nobody knows where an inlined call leaves its value.
+        if let Some(call) = self.inlined_call(level) {
+            let reason = self.leave_inlined(level, call)?;
+            return self.announce(reason, None);
+        }
         let reason = self.one_step(StepKind::OutOf(frame))?;
         // Not so where an exception or a longjmp has ended it.
         let pc = self.live.as_ref().and_then(|l| Some(l.frame(0).ok()?.pc));

@@ -183,7 +183,11 @@ impl Debugger {
             complaint = format!("Error in testing condition for breakpoint {number}:\n");
         }
         if let Some(Some(node)) = node {
-            match self.condition_holds(tid, &node, current) {
+            let holds = match change {
+                Some(_) => self.watch_condition_holds(tid, index, &node, current),
+                None => self.condition_holds(tid, &node, current),
+            };
+            match holds {
                 Ok(false) => return Ok(None),
                 Ok(true) => {}
                 Err(e) => {

@@ -6,16 +6,13 @@
 use super::Debugger;
 use super::failure::{Result, failure};
 use super::here::Here;
-use super::live::{Live, ProcessMemory};
+use super::live::ProcessMemory;
 use super::location::split_condition;
 use super::points::{Access, Condition, Kind, Watch};
-use super::registers::to_dwarf;
-use verde_engine::{Addr, Error, FrameRef, On, Owner, Tid, Trap};
-use verde_expr::{EvalError, FrameScope, Value, compile, eval, reads};
-use verde_symbols::{LocationError, Memory, backtrace, source_frames};
-
-/// Frames looked through for the one that a local is in.
-const DEEPEST: usize = 10_000;
+use super::watch_scope::{Wanted, scope_of};
+use verde_engine::{Addr, Error, On, Owner, Tid, Trap};
+use verde_expr::{EvalError, Value, compile, eval, reads};
+use verde_symbols::LocationError;
 
 impl Debugger {
     pub(super) fn set_watch(&mut self, args: &str) -> Result<()> {
@@ -46,6 +43,7 @@ impl Debugger {
             Some(c) => self.with_states(c, true)?,
             None => None,
         };
+        let function = self.selected_function();
         let mut here = self.here();
         let node = compile(&expression, &here)?;
         if node.has_effects() {
@@ -59,6 +57,7 @@ impl Debugger {
             Some(c) => Some(Condition {
                 text: c.to_owned(),
                 node: Some(compile(states.as_deref().unwrap_or(c), &here)?),
+                function,
             }),
             None => None,
         };
@@ -76,6 +75,7 @@ impl Debugger {
             old: None,
             ranges: Vec::new(),
             frame,
+            function,
             traps: Vec::new(),
         };
         let number = self
@@ -107,11 +107,15 @@ impl Debugger {
         let Kind::Watch(watch) = &self.points.list[index].kind else {
             return None;
         };
-        let (node, frame) = (watch.node.clone(), watch.frame);
+        let (node, frame, function) = (watch.node.clone(), watch.frame, watch.function);
         let live = self.live.as_mut()?;
         let tid = frame.map_or(tid, |(owner, _)| owner);
         let scope = match frame {
-            Some((_, frame)) => Some(scope_of(live, tid, frame, &self.images)?),
+            Some((_, frame)) => {
+                let frame = Some(frame);
+                let wanted = Wanted { frame, function };
+                Some(scope_of(live, tid, wanted, &self.images)?)
+            }
             None => None,
         };
         let mut here = Here {
@@ -225,22 +229,4 @@ impl Debugger {
         let old = watch.old.replace(new.clone());
         Ok(Some((old, new)))
     }
-}
-
-/// The scope of a frame that is somewhere on a thread's stack.
-fn scope_of(
-    live: &Live,
-    tid: Tid,
-    wanted: FrameRef,
-    images: &super::images::Images,
-) -> Option<FrameScope> {
-    let registers = to_dwarf(live.process.regs(tid).ok()?);
-    let memory = ProcessMemory(&live.process);
-    let (frames, _) = backtrace(images, &memory as &dyn Memory, registers, DEEPEST);
-    let all = source_frames(&frames);
-    let (level, source) = all.into_iter().find(|(level, _)| {
-        let frame = frames.get(*level);
-        frame.is_some_and(|f| f.cfa == Some(wanted.cfa.0))
-    })?;
-    FrameScope::new(&frames, level, source, &memory)
 }

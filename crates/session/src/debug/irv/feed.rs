@@ -199,7 +199,8 @@ impl Debugger {
                 ..
             } => {
                 let text = "forked children run unchecked";
-                if irv.once(text) {
+                // Without a property there is nothing to check.
+                if !irv.ones.is_empty() && irv.once(text) {
                     irv.output.print(&mut self.out, "verde", text);
                 }
             }
