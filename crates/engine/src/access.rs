@@ -172,11 +172,10 @@ pub fn emulate(
 }
 
 impl Process {
-    /// Whether the instruction before the pc stored to `at` (`Some(true)`) or
-    /// loaded from it. The CPU reports an access after it was done and does
+    /// What the instruction before the pc did to `at`. The CPU reports an access after it was done and does
     /// not say which kind it was; among the instructions that can end here,
     /// one that addresses `at` decides.
-    pub(crate) fn last_access(&self, tid: Tid, at: Addr) -> Option<bool> {
+    pub(crate) fn last_access(&self, tid: Tid, at: Addr) -> Option<Touch> {
         let regs = self.regs(tid).ok()?;
         let pc = regs.pc();
         let mut bytes = [0u8; 15];
@@ -194,7 +193,7 @@ impl Process {
             before.rip = start.0;
             let covers = |t: &Touch| t.at <= at && at.0 < t.at.0.saturating_add(t.len);
             if let Some(touch) = touches(&instruction, &before).iter().find(|t| covers(t)) {
-                return Some(touch.write);
+                return Some(*touch);
             }
         }
         None

@@ -387,7 +387,11 @@ impl Process {
                         .is_some_and(|w| {
                             w.at.0 < touch.at.0.saturating_add(touch.len)
                                 && touch.at.0 < w.at.0.saturating_add(w.len)
-                                && (touch.write && w.write || touch.read && w.read)
+                                && match (touch.write, w.write) {
+                                    (true, true) => true,
+                                    (true, false) => touch.read && self.reads_in_writes(id),
+                                    (false, _) => w.read,
+                                }
                         });
                     if overlaps && !seen.contains(&id) {
                         seen.push(id);

@@ -7,7 +7,7 @@
 use crate::access::Touch;
 use crate::calls::Causes;
 use crate::watch::wanted;
-use crate::{Addr, Cause, FrameRef, Process, Result, Tid, TrapId};
+use crate::{Addr, Cause, FrameRef, Owner, Process, Result, Tid, TrapId};
 use smallvec::SmallVec;
 use verde_sys::perf::Access;
 use verde_sys::{debug_registers, ptrace};
@@ -56,11 +56,29 @@ impl Process {
         let (at, access) = (h.at, h.access);
         let users = h.users.clone();
         let changed = self.remember_value(slot).unwrap_or(false);
-        let write = access == Access::Write || changed || self.last_access(tid, at) == Some(true);
+        if access == Access::Write {
+            for id in users {
+                self.watch_hit(tid, id, true, causes)?;
+            }
+            return Ok(());
+        }
+        let touch = self.last_access(tid, at);
+        let write = changed || touch.is_some_and(|t| t.write);
+        let both = touch.is_some_and(|t| t.read && t.write);
         for id in users {
+            let write = write && !(both && self.reads_in_writes(id));
             self.watch_hit(tid, id, write, causes)?;
         }
         Ok(())
+    }
+
+    /// Whether a watch for loads alone takes those of instructions that store
+    /// as well. For properties a load is one however it was compiled; at the
+    /// prompt `rwatch` leaves changes out, as in gdb.
+    pub(crate) fn reads_in_writes(&self, id: TrapId) -> bool {
+        self.traps.get(id).is_some_and(|e| {
+            e.trap.owner == Owner::Monitor && wanted(e.trap.on).is_some_and(|w| !w.write)
+        })
     }
 
     /// Before a step: which hardware slots will the instruction set off?
@@ -123,7 +141,7 @@ impl Process {
         for (slot, h) in self.watches.hardware.iter().enumerate() {
             let Some(h) = h else { continue };
             let seen = self.last_access(tid, h.at);
-            if seen.is_some_and(|wrote| wrote || h.access == Access::ReadWrite) {
+            if seen.is_some_and(|t| t.write || h.access == Access::ReadWrite) {
                 hits |= 1 << slot;
             }
         }

@@ -224,6 +224,32 @@ fn loads_and_stores() {
     }
 }
 
+/// An instruction that loads and stores is a read for properties, by hardware
+/// and by pages; for the user's `rwatch` it is a change.
+#[test]
+fn loads_within_stores() {
+    let program = compile("counts.c", &["-O1"]);
+    for pages in [false, true] {
+        let mut process = program.launch(&["1", "10", "a"]);
+        let at = program.address(&process, "shared");
+        if pages {
+            for i in 1..5 {
+                watch(&mut process, at + 8 * i, 8);
+            }
+        }
+        let on = On::Read { at, len: 8 };
+        let ids = [Owner::Monitor, Owner::User].map(|owner| {
+            let id = process.insert(Trap::new(on, owner)).expect("a watch");
+            assert_eq!(process.watch_in_hardware(id), Some(!pages));
+            id
+        });
+        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(7));
+        let hits = ids.map(|id| process.traps().get(id).expect("a watch").hits);
+        // Ten additions, and the load of the sum at the end.
+        assert_eq!(hits, [11, 1], "pages: {pages}");
+    }
+}
+
 /// libc and the kernel write too; the program is not disturbed.
 #[test]
 fn stores_by_libc_and_the_kernel() {
