@@ -19,6 +19,7 @@ mod detach;
 mod error;
 mod fork;
 mod guide;
+mod hardware;
 mod inject;
 mod memory;
 mod modules;

@@ -6,7 +6,7 @@
 
 use crate::access::{self, Touch};
 use crate::calls::Causes;
-use crate::thread::{Happening, State};
+use crate::thread::{Happening, State, Thread};
 use crate::watch::{Wanted, wanted};
 use crate::{Addr, Error, Process, Regs, Result, SigInfo, Tid, TrapId};
 use iced_x86::Instruction;
@@ -19,6 +19,11 @@ use verde_sys::siginfo::SEGV_ACCERR;
 use verde_sys::{WaitStatus, number, procfs, wait};
 
 pub(crate) const PAGE: u64 = 4096;
+
+/// What is behind a thread pointer. The C library has there what the kernel
+/// writes when a thread goes on (restartable sequences) and when it ends; it
+/// would kill the program if it could not.
+const CONTROL_BLOCK: u64 = 2560;
 
 #[derive(Clone, Default)]
 pub(crate) struct Pages {
@@ -146,6 +151,17 @@ impl Process {
                 why: "longer than 1 MiB",
             });
         }
+        let near = |t: &Thread| t.regs.fs_base..t.regs.fs_base.saturating_add(CONTROL_BLOCK);
+        let blocks: Vec<_> = self.threads.values().map(near).collect();
+        let is_control = |page: u64| blocks.iter().any(|b| b.start < page + PAGE && page < b.end);
+        if pages_of(want.at, want.len).any(is_control) {
+            return Err(Error::CannotWatch {
+                at: want.at,
+                len: want.len,
+                why: "no hardware slot is free, and its page cannot be guarded: \
+                      the kernel writes there when it likes (the thread's control block)",
+            });
+        }
         let maps = procfs::maps(self.pid)?;
         for page in pages_of(want.at, want.len) {
             let mapping = maps.iter().find(|m| m.contains(Addr(page)));
@@ -266,7 +282,7 @@ impl Process {
                 thread.regs_changed = true;
                 thread.passed = None;
                 // The CPU has not seen this access.
-                let slots = self.slots_touched(&touched);
+                let slots = self.slots_touched(tid, &touched);
                 self.slots_hit(tid, slots, causes)?;
             }
             None => {

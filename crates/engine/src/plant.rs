@@ -131,6 +131,7 @@ impl Process {
         for id in bound {
             self.traps.discard(id);
         }
+        self.start_traps.clear();
     }
 }
 

@@ -68,6 +68,7 @@ pub struct Process {
     pub(crate) syscall_traps: Vec<TrapId>,
     pub(crate) signal_traps: Vec<TrapId>,
     pub(crate) thread_traps: Vec<TrapId>,
+    pub(crate) start_traps: Vec<TrapId>,
     pub(crate) watches: Watches,
     pub(crate) modules: Modules,
     /// Stops decided early, to be reported first.
@@ -196,6 +197,7 @@ impl Process {
             syscall_traps: Vec::new(),
             signal_traps: Vec::new(),
             thread_traps: Vec::new(),
+            start_traps: Vec::new(),
             watches: Watches::default(),
             modules: Modules::default(),
             ready: VecDeque::new(),
@@ -527,6 +529,10 @@ impl Process {
                 self.thread_traps.push(id);
                 Ok(())
             }
+            On::Start => {
+                self.start_traps.push(id);
+                Ok(())
+            }
         }
     }
 
@@ -553,6 +559,10 @@ impl Process {
             }
             On::Thread => {
                 self.thread_traps.retain(|i| *i != id);
+                Ok(())
+            }
+            On::Start => {
+                self.start_traps.retain(|i| *i != id);
                 Ok(())
             }
         }

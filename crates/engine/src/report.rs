@@ -49,6 +49,13 @@ impl Process {
                 self.slots_hit(tid, also, causes)
             }
             Happening::Hardware(hits) | Happening::Step(hits) => self.slots_hit(tid, hits, causes),
+            Happening::Start => {
+                for id in self.start_traps.clone() {
+                    self.traps.hit(id);
+                    causes.push(Cause::Trap { id });
+                }
+                Ok(())
+            }
             Happening::Signal(info) => {
                 if !self.watches.pages.never_used() && self.page_fault(tid, &info, causes)? {
                     return Ok(());
@@ -79,7 +86,7 @@ impl Process {
             Happening::Exit(status) => {
                 self.abandon_calls(tid, causes);
                 self.frames_ended_with(tid, causes)?;
-                if !self.thread_traps.is_empty() {
+                if !(self.thread_traps.is_empty() && self.start_traps.is_empty()) {
                     causes.push(Cause::ThreadExit(status));
                 }
                 Ok(())

@@ -155,8 +155,8 @@ impl Process {
             self.cancel_step(*tid)?;
         }
         self.former = self.threads.values().map(|t| (t.tid, t.origin)).collect();
-        for h in self.watches.hardware.iter_mut().flatten() {
-            h.disarm();
+        for h in self.watches.hardware.iter_mut() {
+            h.events.clear();
         }
         for tid in &tids {
             // Without the stops of the dying.
@@ -264,6 +264,7 @@ impl Process {
                 None => self.lose(id, change),
             }
         }
+        self.pass_on_watches(successor);
         change.renamed = former
             .keys()
             .filter_map(|old| Some((*old, successor(*old)?)))
@@ -278,6 +279,7 @@ impl Process {
                 &mut self.syscall_traps,
                 &mut self.signal_traps,
                 &mut self.thread_traps,
+                &mut self.start_traps,
             ] {
                 list.retain(|i| *i != id);
             }
@@ -376,8 +378,8 @@ impl Process {
             }
         }
         self.arm_again()?;
-        for slot in 0..self.watches.hardware.len() {
-            self.remember_value(slot);
+        for place in self.watches.hardware.places() {
+            self.remember_value(place);
         }
         Ok(())
     }

@@ -35,6 +35,8 @@ pub enum Happening {
     Step(u8),
     /// Debug registers fired.
     Hardware(u8),
+    /// It has not run an instruction yet.
+    Start,
     /// A signal is about to be delivered.
     Signal(SigInfo),
     /// At a system call.
@@ -79,6 +81,10 @@ pub struct Thread {
     pub disturbed: bool,
     /// Its stop is inside a system call: registers will change on the way out.
     pub in_kernel: bool,
+    /// Its beginning has not been seen.
+    pub is_newborn: bool,
+    /// Its present stop is its beginning.
+    pub is_starting: bool,
     /// At its exit event: the next resume is the last.
     pub exiting: bool,
     /// Waiting for a vfork child; does not answer interrupts.
@@ -131,6 +137,8 @@ impl Thread {
             given: None,
             disturbed: false,
             in_kernel: false,
+            is_newborn: false,
+            is_starting: false,
             exiting: false,
             vforking: false,
             syscall: None,
@@ -148,6 +156,14 @@ impl Thread {
             stat: None,
             held: None,
             trapped: false,
+        }
+    }
+
+    /// One that was just created.
+    pub fn newborn(tid: Tid) -> Thread {
+        Thread {
+            is_newborn: true,
+            ..Thread::new(tid, State::Running)
         }
     }
 

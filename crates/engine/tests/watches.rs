@@ -64,6 +64,80 @@ fn debug_registers_count_every_store() {
     }
 }
 
+/// What each thread has for itself is at another address in each: every thread
+/// has slots of its own, set before it runs.
+#[test]
+fn each_thread_has_its_own_slots() {
+    let program = compile("own.c", &["-O1"]);
+    let own = |process: &Process, tid| Addr(process.regs(tid).expect("registers").fs_base - 8);
+    let set = |process: &mut Process, tid| {
+        let on = On::Write {
+            at: own(process, tid),
+            len: 8,
+        };
+        let trap = Trap::new(on, Owner::Monitor).in_thread(tid);
+        let id = process.insert(trap).expect("a watch");
+        assert_eq!(process.watch_in_hardware(id), Some(true));
+        id
+    };
+    for (threads, times, order) in [(1, 500, "s"), (4, 500, ""), (16, 100, ""), (16, 20, "s")] {
+        for registers in [false, true] {
+            let (n, m) = (threads.to_string(), times.to_string());
+            let mut args = vec![&*n, &*m];
+            args.extend(Some(order).filter(|o| !o.is_empty()));
+            let mut process = program.launch(&args);
+            if registers {
+                process.avoid_perf_events();
+            }
+            // Data of all threads take the other slots, and one more.
+            let main = program.address(&process, "main");
+            let begin = common::exec(&mut process, main);
+            let start = Trap::new(On::Start, Owner::Monitor);
+            let start = process.insert(start).expect("a trap");
+            let mut globals = Vec::new();
+            let mut ids = std::collections::HashMap::new();
+            let mut seen = std::collections::HashMap::new();
+            let end = run_out(&mut process, |process, stop| {
+                for cause in &stop.causes {
+                    match *cause {
+                        Cause::Trap { id } if id == begin => {
+                            let at = program.address(process, "data");
+                            globals = (0..4).map(|i| watch(process, at + 8 * i, 8)).collect();
+                            ids.insert(set(process, stop.tid), stop.tid);
+                        }
+                        Cause::Trap { id } if id == start => {
+                            ids.insert(set(process, stop.tid), stop.tid);
+                        }
+                        Cause::Watch {
+                            id,
+                            write: true,
+                            at,
+                        } => {
+                            assert_eq!(ids[&id], stop.tid, "its own");
+                            let value = process.read_u64(at).expect("its value");
+                            let last = seen.entry(stop.tid).or_insert(0);
+                            assert_eq!(value, *last + 1);
+                            *last = value;
+                        }
+                        Cause::ThreadExit(_) => {
+                            let (id, _) = ids.iter().find(|(_, t)| **t == stop.tid).expect("one");
+                            process.remove(*id).expect("removed");
+                        }
+                        ref other => panic!("unexpected {other:?}"),
+                    }
+                }
+            });
+            assert_eq!(end, End::Exited(7));
+            assert_eq!(seen.len(), threads + 1, "registers: {registers}");
+            assert!(seen.values().all(|n| *n == times), "{seen:?}");
+            let guarded = globals
+                .iter()
+                .filter(|id| process.watch_in_hardware(**id) == Some(false));
+            assert_eq!(guarded.count(), 1, "one made room");
+        }
+    }
+}
+
 /// Threads that block all signals: a perf event's signal would never come.
 /// (An int3 on the way would unblock SIGTRAP, so there is none.)
 #[test]
