@@ -50,6 +50,7 @@ impl Process {
     fn thread_ended(&mut self, tid: Tid, end: End) {
         self.threads.remove(&tid);
         self.watches.hardware.forget(tid);
+        self.lent.give_back(tid);
         self.queue.retain(|t| *t != tid);
         self.strangers.retain(|(t, _)| *t != tid);
         if tid == self.pid {
@@ -91,6 +92,14 @@ impl Process {
             _ => None,
         };
         thread.at_entry = matches!(call, Some(SyscallStop::Entry { .. }));
+        let signal = match status {
+            WaitStatus::Signal(signal) => Some(signal),
+            _ => None,
+        };
+        self.follow_detour(tid, call, signal)?;
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
         if !thread.at_entry {
             restart::take_back(thread);
         }

@@ -13,14 +13,17 @@
 mod access;
 mod arithmetic;
 mod arrive;
+mod call_places;
 mod calls;
 mod calm;
 mod detach;
+mod detour;
 mod error;
 mod fork;
 mod guide;
 mod hardware;
 mod inject;
+mod lent;
 mod memory;
 mod modules;
 mod page_windows;

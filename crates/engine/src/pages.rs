@@ -52,6 +52,15 @@ impl Page {
         }
     }
 
+    /// What the program itself may do there.
+    pub(crate) fn own_protection(&self) -> i32 {
+        self.protection
+    }
+
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
+    }
+
     /// The kernel can read it while it is guarded.
     pub(crate) fn is_readable(&self) -> bool {
         self.guarded() & number::PROT_READ != 0
@@ -161,6 +170,11 @@ impl Process {
                 why: "no hardware slot is free, and its page cannot be guarded: \
                       the kernel writes there when it likes (the thread's control block)",
             });
+        }
+        if self.lent.is_empty()
+            && let Err(error) = self.map_lent(0)
+        {
+            tracing::debug!(%error, "nothing to lend to system calls");
         }
         let maps = procfs::maps(self.pid)?;
         for page in pages_of(want.at, want.len) {
@@ -385,6 +399,17 @@ impl Process {
         let mut bytes = [0u8; 16];
         let got = self.read_some(pc, &mut bytes);
         crate::relocate::decode(&bytes[..got], pc)
+    }
+
+    /// The watches on pages that see a write of these bytes.
+    pub(crate) fn watches_of_writes(&self, at: u64, len: u64) -> SmallVec<[TrapId; 4]> {
+        let pages = pages_of(Addr(at), len).filter_map(|p| self.watches.pages.map.get(&p));
+        let sees = |id: &TrapId| {
+            let want = self.traps.get(*id).and_then(|e| wanted(e.trap.on));
+            want.is_some_and(|w| w.write && w.at.0 < at + len && at < w.at.0.saturating_add(w.len))
+        };
+        let users = pages.flat_map(|p| p.users.iter().copied());
+        users.filter(sees).collect()
     }
 
     fn report_touches(&mut self, tid: Tid, touched: &[Touch], causes: &mut Causes) -> Result<()> {

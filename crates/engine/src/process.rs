@@ -1,6 +1,7 @@
 //! A process under the debugger.
 
 use crate::fork::{Borrower, Follow};
+use crate::lent::Lent;
 use crate::modules::Modules;
 use crate::pin::Pin;
 use crate::scratch::Scratch;
@@ -92,6 +93,8 @@ pub struct Process {
     pub(crate) namespace: Option<Rc<Namespace>>,
     /// Memory in the program that is the debugger's.
     pub(crate) scratch: Option<Scratch>,
+    /// Memory in the program for system calls.
+    pub(crate) lent: Lent,
     /// Which program this is: another number after each launch and exec.
     pub(crate) program: u64,
     /// The threads that a successor replaces, with their first ids.
@@ -212,6 +215,7 @@ impl Process {
             syscall_instruction: None,
             namespace: None,
             scratch: None,
+            lent: Lent::default(),
             program: 0,
             former: FxHashMap::default(),
             pin,

@@ -61,7 +61,8 @@ impl Process {
                     return Ok(());
                 }
                 self.signal_arrived(tid, info, causes);
-                Ok(())
+                // It may cut a call short, and the kernel has said so.
+                self.close_for_syscall(tid, causes)
             }
             Happening::Syscall(stop) => self.syscall_arrived(tid, stop, causes),
             Happening::GroupStop(signal) => {
@@ -154,7 +155,7 @@ impl Process {
             SyscallStop::Exit { value } => match thread.syscall.take() {
                 Some(number) => (number, Some(value)),
                 // Its entry was before we asked.
-                None => return Ok(()),
+                None => return self.close_for_syscall(tid, causes),
             },
         };
         for id in self.syscall_traps.clone() {

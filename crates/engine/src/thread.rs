@@ -1,5 +1,6 @@
 //! One thread of the program, as the engine sees it.
 
+use crate::detour::Detour;
 use crate::page_windows::Window;
 use crate::restart::Limited;
 use crate::shadow::ShadowStack;
@@ -111,6 +112,10 @@ pub struct Thread {
     pub shadow: ShadowStack,
     /// Protected pages open for its system call.
     pub window: Option<Window>,
+    /// Its system call has other memory than it was given.
+    pub detour: Option<Detour>,
+    /// No memory could be lent to the call it is about to make.
+    pub stays: bool,
     /// It has the debug registers that all have.
     pub armed: bool,
     /// To follow it from CPU to CPU.
@@ -152,6 +157,8 @@ impl Thread {
             plan: None,
             shadow: ShadowStack::default(),
             window: None,
+            detour: None,
+            stays: false,
             armed: false,
             stat: None,
             held: None,

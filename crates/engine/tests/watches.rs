@@ -222,6 +222,137 @@ fn pages_do_not_disturb_calls_and_borrowers() {
     }
 }
 
+/// Calls that wait with their memory on the guarded page: no page is open
+/// meanwhile, so that the stores of the others are seen, each of them, and
+/// what the kernel writes is one.
+#[test]
+fn pages_with_calls_that_wait_on_them() {
+    let program = compile("page_waits.c", &["-O1"]);
+    let kinds = [
+        "read",
+        "restart",
+        "interrupt",
+        "readv",
+        "recvfrom",
+        "recvmsg",
+        "poll",
+        "ppoll",
+        "select",
+        "pselect",
+        "epoll",
+        "nanosleep",
+        "clock_nanosleep",
+        "wait4",
+        "waitid",
+        "write",
+        "large",
+        "fork",
+        "exit",
+        "exec",
+    ];
+    for kind in kinds {
+        for (writers, rounds, times) in [(1u64, 3u64, 20u64), (3, 2, 20)] {
+            let ends = ["exit", "exec"].contains(&kind);
+            let rounds = if ends { 1 } else { rounds };
+            for reads in [false, true] {
+                let numbers = [rounds, writers, times].map(|n| n.to_string());
+                let args = [kind, &numbers[0], &numbers[1], &numbers[2]];
+                let mut process = program.launch(&args);
+                let (value, buffer) = watch_waits(&program, &mut process, reads);
+                let (mut stores, mut kernels) = (0, 0);
+                let end = run_out(&mut process, |_, stop| {
+                    for cause in &stop.causes {
+                        match *cause {
+                            Cause::Watch { write: false, .. } => {}
+                            Cause::Watch { id, .. } if id == value => stores += 1,
+                            Cause::Watch { id, .. } if id == buffer => kernels += 1,
+                            Cause::Exec => assert_eq!(kind, "exec"),
+                            ref other => panic!("unexpected {other:?}"),
+                        }
+                    }
+                });
+                let at = format!("{kind} {writers} reads: {reads}");
+                assert_eq!(end, End::Exited(7), "{at}");
+                assert_eq!(stores, rounds * writers * times, "{at}");
+                let expected = match kind {
+                    "write" | "exit" | "exec" => 0,
+                    _ => rounds,
+                };
+                assert_eq!(kernels, expected, "{at}");
+            }
+        }
+    }
+}
+
+/// Watches both data of `page_waits.c`, by pages, from its `begin` on.
+fn watch_waits(program: &Program, process: &mut Process, reads: bool) -> (TrapId, TrapId) {
+    let begin = program.address(process, "begin");
+    let begin = common::exec(process, begin);
+    process.resume_all().expect("resumed");
+    assert!(next(process).traps().any(|id| id == begin));
+    process.remove(begin).expect("removed");
+    let shared = program.address(process, "shared");
+    let ids = [(shared, 64), (shared + 64, 128)].map(|(at, len)| {
+        let on = match reads {
+            false => On::Write { at, len },
+            true => On::Access { at, len },
+        };
+        let id = process.insert(Trap::new(on, Owner::User)).expect("a watch");
+        assert_eq!(process.watch_in_hardware(id), Some(false));
+        id
+    });
+    (ids[0], ids[1])
+}
+
+/// A program is let go while it waits so: its call goes on with its own memory.
+#[test]
+fn a_detached_program_waits_on_with_its_own_memory() {
+    let program = compile("page_waits.c", &["-O1"]);
+    for kind in ["read", "poll"] {
+        for reads in [false, true] {
+            let mut child = program.spawn(&[kind, "input"]);
+            let pid = Tid(child.id() as i32);
+            let call = if kind == "poll" { "7 " } else { "0 0x0 " };
+            let waits = || {
+                let now = std::fs::read_to_string(format!("/proc/{pid}/syscall"));
+                now.is_ok_and(|c| c.starts_with(call))
+            };
+            until("it waits", waits);
+            let mut process = Process::attach(pid, transparent()).expect("attached");
+            let at = program.address(&process, "shared");
+            let on = match reads {
+                false => On::Write { at, len: 192 },
+                true => On::Access { at, len: 192 },
+            };
+            process.insert(Trap::new(on, Owner::User)).expect("a watch");
+            for _ in 0..3 {
+                // Into its call again, and out of it.
+                process.resume_all().expect("resumed");
+                let interrupter = process.interrupter();
+                let look = std::thread::spawn(move || {
+                    until("it sleeps", || sleeps(pid));
+                    interrupter.wake();
+                });
+                assert!(process.wait().expect("a wait").is_none());
+                look.join().expect("it slept");
+                process.stop_all().expect("stopped").keep();
+            }
+            process.detach().expect("detached");
+            drop(process);
+            let mut input = child.stdin.take().expect("input");
+            input.write_all(b"abcdefg\0").expect("written");
+            let status = child.wait().expect("its end");
+            assert_eq!(status.code(), Some(7), "{kind} reads: {reads}");
+        }
+    }
+}
+
+/// The first thread sleeps in the kernel.
+fn sleeps(pid: Tid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|s| s.starts_with(" S"))
+}
+
 fn watched_program() -> (Program, Process, common::Output) {
     let program = compile("watched.c", &["-O0"]);
     let (mut process, output) = program.launch_with(&[], transparent());

@@ -508,3 +508,68 @@ int main(void) {
         assert_eq!(ran.err.matches(&text).count(), 1, "{}", ran.err);
     }
 }
+
+/// A thread waits for input into a buffer beside the data, which the others write meanwhile.
+#[test]
+fn data_beside_a_buffer_that_somebody_waits_for() {
+    let bench = Bench::new();
+    bench.compile(
+        "rustc",
+        "prog.rs",
+        r#"
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::ptr::{addr_of_mut, write_volatile};
+use std::sync::{Arc, Barrier};
+#[repr(C, align(4096))]
+struct Page { data: [u64; 8], buffer: [u8; 64] }
+static mut PAGE: Page = Page { data: [0; 8], buffer: [0; 64] };
+fn put(i: usize, v: u64) { unsafe { write_volatile(addr_of_mut!(PAGE.data[i]), v) } }
+fn asleep(tid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap();
+    stat.rsplit(')').next().unwrap().starts_with(" S")
+}
+fn main() {
+    let n: usize = std::env::args().nth(1).unwrap().parse().unwrap();
+    let (mut to, mut from) = UnixStream::pair().unwrap();
+    let (say, hear) = std::sync::mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        let me = std::fs::read_link("/proc/thread-self").unwrap();
+        say.send(me.file_name().unwrap().to_str().unwrap().to_owned()).unwrap();
+        let buffer = unsafe { &mut *addr_of_mut!(PAGE.buffer) };
+        for _ in 0..3 { assert_eq!(from.read(buffer).unwrap(), 5); assert_eq!(&buffer[..5], b"hello"); }
+    });
+    let tid = hear.recv().unwrap();
+    for _ in 0..3 {
+        while !asleep(&tid) { std::thread::yield_now(); }
+        let together = Arc::new(Barrier::new(n));
+        let all: Vec<_> = (0..n).map(|t| { let together = together.clone(); std::thread::spawn(move || {
+            together.wait();
+            for i in 0..10 { put((t + i) % 6, i as u64); }
+        }) }).collect();
+        for one in all { one.join().unwrap(); }
+        to.write_all(b"hello").unwrap();
+    }
+    reader.join().unwrap();
+}
+"#,
+        "prog",
+        &["--edition=2021"],
+    );
+    let mut property = String::from("state init accepting {");
+    for i in 0..6 {
+        property += &format!(" transition {{ event write PAGE.data[{i}] success init }}");
+    }
+    property += " transition { event write PAGE.buffer success init } }";
+    for threads in [1u64, 4, 16] {
+        let ran = bench.check_property(&property, &[&threads.to_string()]);
+        assert_eq!(ran.code, 0, "{threads}: {}", ran.err);
+        let expected = 3 * threads * 10 + 3;
+        assert_eq!(
+            ran.last()["events"],
+            expected,
+            "{threads} threads: {}",
+            ran.err
+        );
+    }
+}
