@@ -59,12 +59,7 @@ async function fetchChunk(chunk: number): Promise<void> {
     limit: CHUNK,
     newest,
   }).catch(() => null);
-  if (mine !== epoch) return;
-  if (!answer) {
-    // Nobody had time to answer: asked again, unless something else is asked first.
-    window.setTimeout(() => mine === epoch && refresh(), 500);
-    return;
-  }
+  if (mine !== epoch || !answer) return;
   if (answer.is === "failed") {
     input.setAttribute("aria-invalid", "true");
     setText(count, answer.error);
