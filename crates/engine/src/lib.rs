@@ -15,6 +15,7 @@ mod arithmetic;
 mod arrive;
 mod calls;
 mod calm;
+mod crowd;
 mod detach;
 mod error;
 mod fork;

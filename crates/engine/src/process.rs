@@ -26,6 +26,7 @@ use verde_sys::{WaitStatus, number, procfs, signals, wait};
 
 const RING_INTERRUPT: u32 = 1;
 const RING_WAKE: u32 = 2;
+pub(crate) const RING_TICK: u32 = 4;
 
 /// Choices that hold for the life of a process; they may be changed at any
 /// time.
@@ -40,8 +41,9 @@ pub struct Options {
     pub report_forks: bool,
     /// Do not report `Loaded` and `Unloaded`.
     pub quiet_libraries: bool,
-    /// Do not follow the program from CPU to CPU.
-    pub no_pinning: bool,
+    /// Keep all threads that hit on the engine's CPU, whether or not that is
+    /// faster.
+    pub hold_all: bool,
 }
 
 /// A process being debugged, with all its threads. Belongs to the thread that
@@ -98,7 +100,7 @@ pub struct Process {
     pub(crate) pin: Pin,
     /// Choices.
     pub options: Options,
-    doorbell: Doorbell,
+    pub(crate) doorbell: Doorbell,
     _not_send: PhantomData<*const ()>,
 }
 
@@ -263,12 +265,13 @@ impl Process {
                     stop => return stop.map(Some),
                 }
             }
+            if rung & RING_TICK != 0 {
+                self.part_idle();
+            }
             if rung & RING_WAKE != 0 {
                 return Ok(None);
             }
-            if !self.options.no_pinning {
-                self.follow_cpu();
-            }
+            self.follow_cpu();
             match self.doorbell.guard(|| wait::any(true)) {
                 None => {}
                 Some(Ok(Some((tid, status)))) => self.arrived(tid, status)?,
