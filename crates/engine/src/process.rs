@@ -24,9 +24,10 @@ use verde_sys::namespace::Namespace;
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::{WaitStatus, number, procfs, signals, wait};
 
-const RING_INTERRUPT: u32 = 1;
+pub(crate) const RING_INTERRUPT: u32 = 1;
 const RING_WAKE: u32 = 2;
 pub(crate) const RING_TICK: u32 = 4;
+pub(crate) const RING_GIVE_UP: u32 = 8;
 
 /// Choices that hold for the life of a process; they may be changed at any
 /// time.
@@ -114,6 +115,11 @@ impl Interrupter {
     /// Stops the program: the engine's wait reports `Interrupted`.
     pub fn interrupt(&self) {
         self.button.ring(RING_INTERRUPT);
+    }
+
+    /// Ends a call of the program's function that is under way, if any.
+    pub fn give_up_call(&self) {
+        self.button.ring(RING_GIVE_UP);
     }
 
     /// Makes the engine's wait return without stopping the program.
