@@ -136,7 +136,10 @@ class Store {
   }
 
   private async reshape(): Promise<void> {
-    this.shapes = await shapes();
+    const mine = this.version;
+    const now = await shapes();
+    if (mine !== this.version) return;
+    this.shapes = now;
     if (this.property >= this.shapes.length) this.property = 0;
     this.select(null);
     this.tell("shapes");
@@ -144,7 +147,8 @@ class Store {
   }
 
   choose(property: number): void {
-    if (property === this.property || property >= this.shapes.length) return;
+    // The list of properties is in sight before their shapes are here.
+    if (property === this.property || property >= this.properties.length) return;
     this.property = property;
     this.select(null);
     this.tell("shapes");

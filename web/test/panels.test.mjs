@@ -100,6 +100,23 @@ test("all verdicts are in sight, and odd filters are explained", async (t) => {
   await page.locator("#slices-none:visible", { hasText: "No slice passes" }).waitFor();
 });
 
+test("a property chosen before its shape is here stays chosen", async (t) => {
+  const session = await open("debug", "-p", "names.prop", "-p", "queue.prop", "--web", queue);
+  t.after(session.close);
+  const page = await look(session.url);
+  let answer;
+  const held = new Promise((resolve) => (answer = resolve));
+  await page.route("**/data/properties", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.reload();
+  await page.locator("#properties .property").nth(1).waitFor();
+  await page.keyboard.press("2");
+  answer();
+  await page.locator("#graph .node", { hasText: "queue_ready" }).waitFor();
+});
+
 test("the address works without its last slash", async (t) => {
   const session = await open("debug", "-p", "queue.prop", "--web", queue);
   t.after(session.close);

@@ -52,9 +52,10 @@ pub(crate) fn restore(
     }
     let start = Instant::now();
     // Tearing the memory down takes as long as copying it: later, elsewhere.
+    let large = procfs::resident(process.pid()).is_none_or(|bytes| bytes > SMALL);
     let holder = match process.ended() {
-        None => hold(process),
-        Some(_) => None,
+        None if large => hold(process),
+        _ => None,
     };
     process.make_place()?;
     let together = Together::with(snapshot.frozen.pid);
@@ -76,6 +77,9 @@ pub(crate) fn restore(
         }
     }
 }
+
+/// So much memory is torn down while a holder for it would be made.
+const SMALL: u64 = 8 << 20;
 
 /// Keeps this thread and a frozen process, and so the tasks it creates, on one
 /// CPU: every one of them runs for a moment while we wait, and a wake-up across

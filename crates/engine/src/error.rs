@@ -42,6 +42,9 @@ pub enum Error {
     /// A function called for the debugger got a signal.
     #[error("the called function received {}", verde_sys::signals::name(*.0))]
     CallFailed(i32),
+    /// A function called for the debugger was interrupted before its return.
+    #[error("the called function was interrupted before it returned; the program is where it was")]
+    CallInterrupted,
     /// A seccomp filter forbids the system calls the engine must inject.
     #[error("a seccomp filter of the program forbids {0}")]
     Seccomp(&'static str),

@@ -1,9 +1,10 @@
 //! Calls of the program's functions on behalf of the debugger.
 
+use crate::process::{RING_GIVE_UP, RING_INTERRUPT};
 use crate::{
     Addr, Cause, Error, FrameRef, On, Owner, Process, Regs, Result, Stop, Tid, Trap, TrapId, XState,
 };
-use verde_sys::{procfs, ptrace};
+use verde_sys::{procfs, ptrace, wait};
 
 /// Below the stack pointer a function may keep data of its own.
 const RED_ZONE: u64 = 128;
@@ -26,7 +27,8 @@ impl Process {
     /// six integer arguments; `vectors` changes vector registers first. Other
     /// threads stay as they are; what they report is kept. Traps hit on the
     /// way are passed in silence. Afterwards the thread is as it was, also
-    /// when the function got a signal (`Error::CallFailed`).
+    /// when the function got a signal (`Error::CallFailed`) or somebody
+    /// interrupted it (`Error::CallInterrupted`).
     pub fn call_function(
         &mut self,
         tid: Tid,
@@ -48,6 +50,8 @@ impl Process {
         vectors: impl FnOnce(&mut XState),
     ) -> Result<Returned> {
         self.settle(tid)?;
+        // The function may make calls of its own.
+        self.call_anew(tid)?;
         let entry = procfs::auxv(self.pid)?.entry().ok_or(Error::Gone)?;
         let thread = self.stopped_mut(tid)?;
         let saved = thread.regs;
@@ -141,6 +145,22 @@ impl Process {
 
     /// Lets one thread run until a stop of it is the wanted one; the traps of code hit before.
     fn run_until(&mut self, tid: Tid, wanted: impl Fn(&Stop) -> bool) -> Result<Vec<TrapId>> {
+        // One that was meant for an earlier call.
+        let mut rung = self.doorbell.take() & !RING_GIVE_UP;
+        let result = self.run_until_rung(tid, wanted, &mut rung);
+        if rung != 0 {
+            // Whoever waits next shall hear it.
+            self.doorbell.button().ring(rung);
+        }
+        result
+    }
+
+    fn run_until_rung(
+        &mut self,
+        tid: Tid,
+        wanted: impl Fn(&Stop) -> bool,
+        rung: &mut u32,
+    ) -> Result<Vec<TrapId>> {
         let mut passed = Vec::new();
         self.go(tid)?;
         loop {
@@ -168,7 +188,21 @@ impl Process {
             if !self.threads.contains_key(&tid) || self.end.is_some() {
                 return Err(Error::Gone);
             }
-            self.take_one_status()?;
+            *rung |= self.doorbell.take();
+            if *rung & (RING_INTERRUPT | RING_GIVE_UP) != 0 {
+                *rung &= !(RING_INTERRUPT | RING_GIVE_UP);
+                let before = std::mem::replace(&mut self.stopping, true);
+                let halted = self.halt(tid);
+                self.stopping = before;
+                halted?;
+                self.queue.retain(|t| *t != tid);
+                let thread = self.stopped_mut(tid)?;
+                thread.happening = None;
+                return Err(Error::CallInterrupted);
+            }
+            if let Some(result) = self.doorbell.guard(|| wait::any(true)) {
+                self.noted(result)?;
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Engine and program on one CPU while one thread has all the hits: a stop
-//! there costs a fraction of one across CPUs.
+//! Engine and program on one CPU while one thread has all the hits, or
+//! several that do little else: a stop there costs a fraction of one across
+//! CPUs.
 //!
 //! Where another CPU is idle the kernel wakes the thread there, away from the
 //! engine, at every resume. So the thread is *held* on the engine's CPU, and
@@ -7,9 +8,13 @@
 //! to its next system call, where it parts before the kernel hears of it; and
 //! every other stop than a hit, step, remote call or detach parts it too.
 
+use crate::crowd::{Crowd, Ticker};
+use crate::process::RING_TICK;
 use crate::thread::{State, Thread};
 use crate::{Process, Tid};
+use std::time::Instant;
 use verde_sys::affinity::CpuSet;
+use verde_sys::doorbell::Doorbell;
 use verde_sys::procfs::Stat;
 
 /// So many hits in a row make a thread the only one that matters.
@@ -28,12 +33,14 @@ pub struct Pin {
     original: Option<CpuSet>,
     now: Option<usize>,
     countdown: u32,
-    /// The thread that is held. Several on one CPU would wait for each other.
-    holder: Option<Tid>,
+    /// The threads that are held.
+    held: Vec<Tid>,
     /// Who had the last hit, and how many in a row.
     last: Tid,
     row: u32,
     spells: Spells,
+    crowd: Crowd,
+    ticker: Option<Ticker>,
 }
 
 /// When to hold the thread: hits together and apart.
@@ -64,7 +71,7 @@ impl Pin {
             original: CpuSet::current().ok().filter(|set| set.count() > 1),
             now: None,
             countdown: 0,
-            holder: None,
+            held: Vec::new(),
             last: SELF,
             row: 0,
             spells: Spells {
@@ -72,6 +79,8 @@ impl Pin {
                 apart: 0,
                 patience: 1,
             },
+            crowd: Crowd::new(),
+            ticker: None,
         }
     }
 
@@ -108,19 +117,37 @@ impl Pin {
             && CpuSet::only(cpu).apply(thread.tid).is_ok()
         {
             thread.held = Some(own);
-            self.holder = Some(thread.tid);
+            self.held.push(thread.tid);
         }
     }
 
     /// Gives a held thread its own set of CPUs back.
     pub fn part(&mut self, thread: &mut Thread) {
         if let Some(own) = thread.held.take() {
-            self.holder = None;
-            self.spells.parted();
+            self.held.retain(|tid| *tid != thread.tid);
+            if !self.crowd.is_together() {
+                self.spells.parted();
+            }
             if let Err(error) = own.apply(thread.tid)
                 && !error.is_gone()
             {
                 tracing::warn!(%error, "the thread's affinity is not restored");
+            }
+        }
+    }
+}
+
+impl Pin {
+    /// Sees to it that threads held together are looked at now and then.
+    fn tick(&mut self, doorbell: &Doorbell) -> bool {
+        match &self.ticker {
+            Some(ticker) => {
+                ticker.turn(true);
+                true
+            }
+            None => {
+                self.ticker = Ticker::start(doorbell.button(), RING_TICK).ok();
+                self.ticker.is_some()
             }
         }
     }
@@ -135,7 +162,7 @@ impl Drop for Pin {
 impl Process {
     /// Called before each wait.
     pub(crate) fn follow_cpu(&mut self) {
-        if self.pin.holder.is_some() {
+        if !self.pin.held.is_empty() {
             return;
         }
         if self.threads.len() != 1 {
@@ -167,10 +194,20 @@ impl Process {
         let pin = &mut self.pin;
         pin.row = if pin.last == tid { pin.row + 1 } else { 0 };
         pin.last = tid;
-        if pin.original.is_none() || self.options.no_pinning {
+        if pin.original.is_none() {
             return;
         }
-        if pin.holder == Some(tid) {
+        match (alone || pin.row >= ROW) && !self.options.hold_all {
+            true => self.hold_one(tid),
+            false => self.hold_some(tid),
+        }
+    }
+
+    /// One thread has all the hits.
+    fn hold_one(&mut self, tid: Tid) {
+        let pin = &mut self.pin;
+        pin.crowd.disperse();
+        if pin.held == [tid] {
             pin.spells.together += 1;
             if pin.spells.together > LONGEST {
                 self.part_all();
@@ -180,19 +217,47 @@ impl Process {
         }
         pin.spells.apart += 1;
         let eager = pin.spells.apart >= pin.spells.patience;
-        let hold = eager && (alone || pin.row >= ROW);
         self.part_all();
-        if hold && let Some(thread) = self.threads.get_mut(&tid) {
+        if eager && let Some(thread) = self.threads.get_mut(&tid) {
             self.pin.hold(thread);
         }
     }
 
-    /// Nothing is held any more. Also right while the thread runs.
+    /// Several threads hit in turns.
+    fn hold_some(&mut self, tid: Tid) {
+        if !self.pin.crowd.hit(Instant::now) && !self.options.hold_all {
+            self.part_all();
+            return;
+        }
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return;
+        };
+        thread.hit_lately = true;
+        if thread.held.is_none() && self.pin.tick(&self.doorbell) {
+            self.pin.hold(thread);
+        }
+    }
+
+    /// Held threads that have not hit for a while part.
+    pub(crate) fn part_idle(&mut self) {
+        for tid in self.pin.held.clone() {
+            if let Some(thread) = self.threads.get_mut(&tid)
+                && !std::mem::take(&mut thread.hit_lately)
+            {
+                self.pin.part(thread);
+            }
+        }
+    }
+
+    /// Nothing is held any more. Also right while threads run.
     pub(crate) fn part_all(&mut self) {
-        if let Some(tid) = self.pin.holder.take()
-            && let Some(thread) = self.threads.get_mut(&tid)
-        {
-            self.pin.part(thread);
+        if let Some(ticker) = &self.pin.ticker {
+            ticker.turn(false);
+        }
+        for tid in std::mem::take(&mut self.pin.held) {
+            if let Some(thread) = self.threads.get_mut(&tid) {
+                self.pin.part(thread);
+            }
         }
     }
 }

@@ -25,8 +25,10 @@ use verde_sys::namespace::Namespace;
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::{WaitStatus, number, procfs, signals, wait};
 
-const RING_INTERRUPT: u32 = 1;
+pub(crate) const RING_INTERRUPT: u32 = 1;
 const RING_WAKE: u32 = 2;
+pub(crate) const RING_TICK: u32 = 4;
+pub(crate) const RING_GIVE_UP: u32 = 8;
 
 /// Choices that hold for the life of a process; they may be changed at any
 /// time.
@@ -41,8 +43,9 @@ pub struct Options {
     pub report_forks: bool,
     /// Do not report `Loaded` and `Unloaded`.
     pub quiet_libraries: bool,
-    /// Do not follow the program from CPU to CPU.
-    pub no_pinning: bool,
+    /// Keep all threads that hit on the engine's CPU, whether or not that is
+    /// faster.
+    pub hold_all: bool,
 }
 
 /// A process being debugged, with all its threads. Belongs to the thread that
@@ -102,7 +105,7 @@ pub struct Process {
     pub(crate) pin: Pin,
     /// Choices.
     pub options: Options,
-    doorbell: Doorbell,
+    pub(crate) doorbell: Doorbell,
     _not_send: PhantomData<*const ()>,
 }
 
@@ -116,6 +119,11 @@ impl Interrupter {
     /// Stops the program: the engine's wait reports `Interrupted`.
     pub fn interrupt(&self) {
         self.button.ring(RING_INTERRUPT);
+    }
+
+    /// Ends a call of the program's function that is under way, if any.
+    pub fn give_up_call(&self) {
+        self.button.ring(RING_GIVE_UP);
     }
 
     /// Makes the engine's wait return without stopping the program.
@@ -269,12 +277,13 @@ impl Process {
                     stop => return stop.map(Some),
                 }
             }
+            if rung & RING_TICK != 0 {
+                self.part_idle();
+            }
             if rung & RING_WAKE != 0 {
                 return Ok(None);
             }
-            if !self.options.no_pinning {
-                self.follow_cpu();
-            }
+            self.follow_cpu();
             match self.doorbell.guard(|| wait::any(true)) {
                 None => {}
                 Some(Ok(Some((tid, status)))) => self.arrived(tid, status)?,

@@ -122,6 +122,8 @@ pub struct Thread {
     pub stat: Option<Stat>,
     /// Held on the engine's CPU; where it may run by itself (see `pin`).
     pub held: Option<CpuSet>,
+    /// Had a hit while several are held, since that was last asked.
+    pub hit_lately: bool,
     /// Its present stop is a hit of a trap or watchpoint, in its own code.
     pub trapped: bool,
 }
@@ -162,6 +164,7 @@ impl Thread {
             armed: false,
             stat: None,
             held: None,
+            hit_lately: false,
             trapped: false,
         }
     }

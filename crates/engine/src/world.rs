@@ -1,10 +1,10 @@
 //! Stopping threads: all of them, or one.
 
 use crate::arrive::unless_gone;
-use crate::thread::State;
+use crate::thread::{State, Thread};
 use crate::{Error, Process, Result, Tid};
 use std::ops::{Deref, DerefMut};
-use verde_sys::{number, ptrace, wait};
+use verde_sys::{WaitStatus, number, ptrace, wait};
 
 /// All threads are stopped while this lives: the only way to consistent reads
 /// of several threads. Dropping it lets go the threads that it stopped.
@@ -80,8 +80,7 @@ impl Process {
             for thread in self.threads.values_mut() {
                 // Actual state against wanted state, until they agree. One
                 // that waits for its vfork child stops by itself, later.
-                let moving = matches!(thread.state, State::Running | State::Listening);
-                if !moving || thread.vforking || Some(thread.tid) == except {
+                if !is_moving(thread) || thread.vforking || Some(thread.tid) == except {
                     continue;
                 }
                 waiting = true;
@@ -110,24 +109,17 @@ impl Process {
 
     fn stop_one_now(&mut self) -> Result<Tid> {
         loop {
-            let moving = |s: State| matches!(s, State::Running | State::Listening);
             let candidate = self
                 .threads
-                .values_mut()
-                .filter(|t| moving(t.state) && !t.vforking)
+                .values()
+                .filter(|t| is_moving(t) && !t.vforking)
                 .min_by_key(|t| t.tid);
             let Some(thread) = candidate else {
                 let stopped = self.threads.values().filter(|t| t.state == State::Stopped);
                 return stopped.map(|t| t.tid).min().ok_or(Error::Gone);
             };
             let tid = thread.tid;
-            if !thread.interrupted {
-                thread.interrupted = true;
-                unless_gone(ptrace::interrupt(tid))?;
-            }
-            while self.threads.get(&tid).is_some_and(|t| moving(t.state)) {
-                self.take_one_status()?;
-            }
+            self.halt(tid)?;
             if self.threads.contains_key(&tid) {
                 return Ok(tid);
             }
@@ -137,9 +129,32 @@ impl Process {
         }
     }
 
+    /// Stops a thread, or sees it go.
+    pub(crate) fn halt(&mut self, tid: Tid) -> Result<()> {
+        if let Some(thread) = self.threads.get_mut(&tid)
+            && is_moving(thread)
+            && !thread.interrupted
+        {
+            thread.interrupted = true;
+            unless_gone(ptrace::interrupt(tid))?;
+        }
+        while self.threads.get(&tid).is_some_and(is_moving) {
+            self.take_one_status()?;
+        }
+        Ok(())
+    }
+
     /// Waits for one wait status and takes note of it.
     pub(crate) fn take_one_status(&mut self) -> Result<()> {
-        match wait::any(true) {
+        self.noted(wait::any(true))
+    }
+
+    /// Takes note of what a wait has brought.
+    pub(crate) fn noted(
+        &mut self,
+        result: verde_sys::Result<Option<(Tid, WaitStatus)>>,
+    ) -> Result<()> {
+        match result {
             Ok(Some((tid, status))) => self.arrived(tid, status),
             Ok(None) => Ok(()),
             Err(e) if e.errno == number::EINTR => Ok(()),
@@ -147,4 +162,8 @@ impl Process {
             Err(e) => Err(e.into()),
         }
     }
+}
+
+fn is_moving(thread: &Thread) -> bool {
+    matches!(thread.state, State::Running | State::Listening)
 }

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{compile, exec, next, run_out};
-use verde_engine::{End, Process, Tid};
+use common::{compile, exec, next, run_out, transparent, until};
+use std::collections::BTreeSet;
+use verde_engine::{End, Interrupter, Options, Process, Tid};
 use verde_sys::affinity::CpuSet;
 
 fn several_cpus() -> bool {
@@ -67,4 +68,53 @@ fn a_stopped_or_released_program_has_its_own_cpus() {
     assert_eq!(cpus_of(tid), all);
     assert_eq!(CpuSet::current().expect("our CPUs").count(), all);
     verde_sys::signals::send(tid, verde_sys::number::SIGKILL).expect("ends it");
+}
+
+/// Ends the engine's wait, come what may.
+struct Wake(Interrupter);
+
+impl Drop for Wake {
+    fn drop(&mut self) {
+        self.0.wake();
+    }
+}
+
+/// Threads that hit in turns may be held together. They do not notice, and
+/// when they go on to something longer they have all CPUs for it.
+#[test]
+fn threads_held_together_part_when_they_compute() {
+    if !several_cpus() {
+        return;
+    }
+    let all = CpuSet::current().expect("our CPUs").count();
+    let program = compile("crowd.c", &["-O1", "-pthread"]);
+    let options = Options {
+        hold_all: true,
+        ..transparent()
+    };
+    let (mut process, _) = program.launch_with(&[], options);
+    let f = program.address(&process, "f");
+    let go = program.address(&process, "go");
+    exec(&mut process, f);
+    process.resume_all().expect("goes on");
+    let mut tids = BTreeSet::new();
+    let mut most = 0;
+    for _ in 0..6000 {
+        let stop = next(&mut process);
+        tids.insert(stop.tid);
+        most = most.max(tids.iter().filter(|tid| cpus_of(**tid) == 1).count());
+        process.resume(stop.tid).expect("goes on");
+    }
+    assert!(most > 1, "{most} held");
+    let wake = Wake(process.interrupter());
+    let looker = std::thread::spawn(move || {
+        let _wake = wake;
+        until("they have all CPUs", || {
+            tids.iter().all(|tid| cpus_of(*tid) == all)
+        });
+    });
+    assert!(process.wait().expect("waits").is_none());
+    looker.join().expect("they have all CPUs");
+    process.write(go, &1i32.to_le_bytes()).expect("writes");
+    assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
 }

@@ -251,6 +251,13 @@ pub fn status_field(pid: Tid, tid: Tid, name: &str) -> Option<String> {
     Some(line[name.len() + 1..].trim().to_string())
 }
 
+/// How much memory of a process is in pages of RAM, in bytes.
+pub fn resident(pid: Tid) -> Option<u64> {
+    let text = text(format!("/proc/{pid}/statm")).ok()?;
+    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * 4096)
+}
+
 /// The name of a thread, with a NUL at the end.
 pub fn name(pid: Tid, tid: Tid) -> Result<[u8; 16]> {
     let mut text = read(

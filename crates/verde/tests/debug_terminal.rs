@@ -328,3 +328,38 @@ fn pasted_lines_run_in_order() -> Fallible {
     shell.expect("of \"prog.c\"")?;
     Ok(())
 }
+
+/// A function called by `print` that does not return is given up by ^C, also
+/// one that waits in the kernel, and the program goes on as if it had never run.
+#[test]
+fn a_called_function_is_interrupted() -> Fallible {
+    let source = r#"#include <stdio.h>
+#include <unistd.h>
+volatile int go;
+int forever(void) { write(1, "runs\n", 5); while (!go) {} return 1; }
+int asleep(void) { write(1, "sleeps\n", 7); pause(); return 2; }
+int one(void) { return 1; }
+int main(void) {
+    int sum = 0;
+    for (int i = 0; i < 5; i++) sum += one();
+    printf("sum %d\n", sum);
+    return 0;
+}
+"#;
+    let lab = Lab::c(source, &["-O0"])?;
+    let mut shell = Shell::start(&lab)?;
+    shell.send("$VERDE debug ./prog\n")?;
+    shell.expect("(verde) ")?;
+    shell.command("break one", "Breakpoint 1")?;
+    shell.command("run", "Breakpoint 1, one")?;
+    for (call, says) in [("forever()", "runs"), ("asleep()", "sleeps")] {
+        shell.send(&format!("print {call}\n"))?;
+        shell.expect(says)?;
+        shell.send("\u{3}")?;
+        shell.expect("interrupted before it returned")?;
+        shell.expect("(verde) ")?;
+        shell.command("print one() + 41", "= 42")?;
+    }
+    shell.command("delete", "delete")?;
+    shell.command("continue", "sum 5")
+}

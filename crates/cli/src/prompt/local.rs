@@ -8,8 +8,6 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use verde_session::debug::{self, Debugger, Failure, Output, Remote, Reply};
 
 /// What the prompt needs of a debugger.
@@ -33,11 +31,11 @@ pub(super) fn open(
     monitors: &MonitorSetup,
     web: Web,
 ) -> Result<Box<dyn Commands>, Failure> {
-    // The program gets ^C itself, and its stop brings the prompt back.
-    let pressed = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGINT, pressed)?;
     let out = Box::new(std::io::stdout());
     let mut debugger = Debugger::open(program, args, out)?;
+    // A program that runs gets ^C itself, and its stop brings the prompt back.
+    let interrupts = debugger.interrupts();
+    on_interrupt(move || interrupts.give_up_call())?;
     debugger.share_terminal();
     prepare(monitors, web, &mut debugger)?;
     Ok(Box::new(debugger))
@@ -52,14 +50,20 @@ pub(super) fn attach(
     // Before anything that needs a thread: the process splits.
     let remote = debug::attach(pid, |debugger| prepare(monitors, web, debugger))?;
     let interrupt = remote.interrupt()?;
-    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])?;
-    std::thread::spawn(move || {
-        for _ in signals.forever() {
-            interrupt.interrupt();
-        }
-    });
+    on_interrupt(move || interrupt.interrupt())?;
     let remote = Rc::new(RefCell::new(Some(remote)));
     Ok(Box::new(Attached { remote }))
+}
+
+/// Does something at every ^C.
+fn on_interrupt(act: impl Fn() + Send + 'static) -> Result<(), Failure> {
+    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])?;
+    std::thread::Builder::new().spawn(move || {
+        for _ in signals.forever() {
+            act();
+        }
+    })?;
+    Ok(())
 }
 
 /// What is wrong with properties was shown where it was found.

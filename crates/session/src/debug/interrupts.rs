@@ -18,11 +18,20 @@ impl Interrupts {
     /// Stops the program: its stop is announced as one by SIGINT. Without one
     /// that runs the next to run stops.
     pub fn interrupt(&self) {
-        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        let interrupter = now.clone();
-        drop(now);
-        if let Some(interrupter) = interrupter {
+        if let Some(interrupter) = self.program() {
             interrupter.interrupt();
         }
+    }
+
+    /// Ends a call of one of the program's functions, nothing else.
+    pub fn give_up_call(&self) {
+        if let Some(interrupter) = self.program() {
+            interrupter.give_up_call();
+        }
+    }
+
+    fn program(&self) -> Option<Interrupter> {
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        now.clone()
     }
 }
