@@ -8,12 +8,13 @@ use crate::error::EvalError;
 use crate::ir::{At, Node, Op};
 use crate::lookup::Lookup;
 use crate::nodes::{
-    active_fields, bad, base_offset, base_shift, constant, decay, deref, element_size,
+    bad, base_offset, base_shift, constant, decay, deref, element_size,
     follow_reference, is_bool, is_number, is_pointer, offset, smart,
 };
 use crate::overloads::choose;
 use crate::scope::Scope;
 use crate::value::Value;
+use crate::variants;
 use verde_symbols::{Encoding, Kind, Language, Type};
 
 /// Gives every name of an expression its meaning in a scope. The result stays valid as long as the
@@ -556,9 +557,8 @@ impl Binder<'_> {
             let op = Op::Member(part.boxed(), member.offset, member.bits);
             return Ok(Node::new(member.ty, op));
         }
-        if let Some(inner) = active_fields(&class, simple) {
-            let op = Op::Member(node.boxed(), inner.offset, inner.bits);
-            return Ok(Node::new(inner.ty, op));
+        if let Some(field) = variants::field(&node, &class, simple) {
+            return Ok(field);
         }
         Err(EvalError::NoMember(
             simple.trim_start_matches("__").to_owned(),

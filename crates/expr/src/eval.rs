@@ -5,6 +5,7 @@ use crate::error::EvalError;
 use crate::ir::{Node, Op};
 use crate::scope::{Call, Scope, env};
 use crate::value::{Data, Lvalue, Value, extend};
+use crate::variants::active_field;
 use verde_symbols::{
     AbiPlace, INTEGER_ARGUMENTS, Kind, Language, LocationError, Memory, Module, Place, Type, XMM0,
     argument_places, is_returned_in_memory, return_place,
@@ -123,6 +124,10 @@ impl Evaluator<'_> {
             }
             Op::Address(of) => self.address(node, of),
             Op::Member(base, offset, bits) => self.member(node, base, *offset, *bits),
+            Op::Active(object, name) => {
+                let object = self.value(object)?;
+                active_field(&object, name, &node.ty, &self.memory())
+            }
             Op::Element(base, index) => {
                 if let Some(addr) = self.locate(node)? {
                     return Ok(Value::at(node.ty.clone(), addr, &self.memory()));
@@ -239,6 +244,7 @@ impl Evaluator<'_> {
             Op::Member(base, offset, None) => {
                 self.locate(base)?.map(|addr| addr.wrapping_add(*offset))
             }
+            Op::Active(..) => self.value(node)?.address(),
             // An array without a stated length gets its bounds when its value is made.
             Op::Element(base, index)
                 if matches!(base.ty.strip().kind(), Kind::Array(_, Some(_))) =>

@@ -42,6 +42,8 @@ pub(crate) enum Op {
     Address(Box<Node>),
     /// Reads a reference's pointer as such.
     Member(Box<Node>, u64, Option<(u64, u64)>),
+    /// A field of the variant that a Rust enum holds.
+    Active(Box<Node>, String),
     /// Element of an array value; with a pointer on the left see `Add`.
     Element(Box<Node>, Box<Node>),
     /// `count` elements from a value on.

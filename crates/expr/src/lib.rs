@@ -33,6 +33,7 @@ mod strings;
 mod text;
 mod type_text;
 mod value;
+mod variants;
 
 pub use ast::{Ast, Binary, Derive, TypeName, Unary};
 pub use bind::{bind, type_of};

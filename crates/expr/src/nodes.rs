@@ -139,15 +139,3 @@ pub(crate) fn base_offset(class: &Type, base: &Type, depth: usize) -> Option<u64
     }
     None
 }
-
-/// A field of the variants of a Rust enum, when only one variant has it.
-pub(crate) fn active_fields(class: &Type, name: &str) -> Option<verde_symbols::Member> {
-    let part = class.variant_part()?;
-    let mut found = part.variants.iter().filter_map(|v| {
-        let mut member = v.member.ty.strip().find_member(name)?;
-        member.offset += v.member.offset;
-        Some(member)
-    });
-    let first = found.next()?;
-    found.next().is_none().then_some(first)
-}

@@ -18,6 +18,7 @@ impl Node {
             Op::Deref(a)
             | Op::Address(a)
             | Op::Member(a, ..)
+            | Op::Active(a, _)
             | Op::Negate(a)
             | Op::Not(a)
             | Op::Complement(a)
@@ -102,6 +103,8 @@ fn lead(node: &Node, evaluator: &mut Evaluator, out: &mut Vec<(u64, u64)>) {
     match &node.op {
         Op::Deref(pointer) => collect(pointer, evaluator, out),
         Op::Member(base, ..) => lead(base, evaluator, out),
+        // Which variant it is decides, so the whole is looked at.
+        Op::Active(base, _) => collect(base, evaluator, out),
         Op::Element(base, index) => {
             lead(base, evaluator, out);
             collect(index, evaluator, out);
