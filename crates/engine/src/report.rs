@@ -85,7 +85,7 @@ impl Process {
                 Ok(())
             }
             Happening::Exit(status) => {
-                self.abandon_calls(tid, causes);
+                self.abandon_calls(tid, causes)?;
                 self.frames_ended_with(tid, causes)?;
                 if !(self.thread_traps.is_empty() && self.start_traps.is_empty()) {
                     causes.push(Cause::ThreadExit(status));
