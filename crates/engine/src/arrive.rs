@@ -39,7 +39,7 @@ impl Process {
                 self.strangers.push((tid, status));
                 return Ok(());
             }
-            self.threads.insert(tid, Thread::new(tid, State::Running));
+            self.threads.insert(tid, Thread::newborn(tid));
         }
         match self.note(tid, status) {
             Err(crate::Error::Sys(e)) if e.is_gone() => Ok(()),
@@ -49,6 +49,8 @@ impl Process {
 
     fn thread_ended(&mut self, tid: Tid, end: End) {
         self.threads.remove(&tid);
+        self.watches.hardware.forget(tid);
+        self.lent.give_back(tid);
         self.queue.retain(|t| *t != tid);
         self.strangers.retain(|(t, _)| *t != tid);
         if tid == self.pid {
@@ -75,6 +77,8 @@ impl Process {
         }
         thread.group_stop = matches!(status, WaitStatus::GroupStop(_));
         thread.in_kernel = matches!(status, WaitStatus::Event(_));
+        thread.is_starting = thread.is_newborn && status == WaitStatus::Interrupt;
+        thread.is_newborn &= !thread.is_starting;
         let queued = std::mem::take(&mut thread.step_queued);
         let stepped = std::mem::take(&mut thread.stepping) || queued;
         thread.regs = ptrace::regs(tid)?;
@@ -89,6 +93,14 @@ impl Process {
             _ => None,
         };
         thread.at_entry = matches!(call, Some(SyscallStop::Entry { .. }));
+        let signal = match status {
+            WaitStatus::Signal(signal) => Some(signal),
+            _ => None,
+        };
+        self.follow_detour(tid, call, signal)?;
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
         if !thread.at_entry {
             restart::take_back(thread);
         }
@@ -135,8 +147,12 @@ impl Process {
                     thread.stepping = stepped;
                     return Ok(ptrace::resume(tid, Go::Continue, 0)?);
                 }
-                self.make_again(tid)?;
-                None
+                if thread.is_starting {
+                    (!self.start_traps.is_empty()).then_some(Happening::Start)
+                } else {
+                    self.make_again(tid)?;
+                    None
+                }
             }
             WaitStatus::Event(event) => self.note_event(tid, event)?,
             WaitStatus::Exited(_) | WaitStatus::Killed { .. } => None,
@@ -259,7 +275,7 @@ impl Process {
                 // Known from now on, so that stopping the world waits for it.
                 self.threads
                     .entry(task)
-                    .or_insert_with(|| Thread::new(task, State::Running));
+                    .or_insert_with(|| Thread::newborn(task));
                 Some(Happening::Clone(task))
             }
             Event::Clone => {

@@ -102,10 +102,17 @@ impl Process {
                 thread.happening = None;
                 self.queue.retain(|t| *t != tid);
             }
-            self.take_syscall_back(tid)?;
+            match self.is_by_record(tid) {
+                true => self.call_anew(tid)?,
+                false => self.take_syscall_back(tid)?,
+            }
             if let Some(thread) = self.threads.get_mut(&tid) {
                 thread.entry_told = told;
             }
+        }
+        if self.is_by_record(tid) {
+            // A copy would not have that record.
+            self.call_anew(tid)?;
         }
         if self.is_stopped(tid) {
             self.settle(tid)?;

@@ -41,6 +41,10 @@ impl Process {
                 tracing::debug!(%error, "slots stay mapped");
             }
         }
+        for tid in self.threads() {
+            self.call_anew(tid)?;
+        }
+        self.unmap_lent();
         self.drop_scratch();
         let threads: Vec<Tid> = self.threads.keys().copied().collect();
         let count = threads.len();

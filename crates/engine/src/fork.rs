@@ -96,6 +96,14 @@ impl Process {
             .map(|t| std::mem::take(&mut t.shadow));
         let calls = self.release_process()?;
         tracing::debug!(released = calls, "parent released after fork");
+        let bound = self
+            .traps
+            .iter()
+            .filter(|(_, e)| e.trap.thread == Some(parent));
+        for id in bound.map(|(id, _)| id).collect::<Vec<_>>() {
+            self.traps.rebind(id, child);
+        }
+        self.pass_on_watches(|tid| (tid == parent).then_some(child));
         self.pid = child;
         self.memory = Memory::open(child)?;
         self.end = None;

@@ -50,6 +50,8 @@ impl Process {
         vectors: impl FnOnce(&mut XState),
     ) -> Result<Returned> {
         self.settle(tid)?;
+        // The function may make calls of its own.
+        self.call_anew(tid)?;
         let entry = procfs::auxv(self.pid)?.entry().ok_or(Error::Gone)?;
         let thread = self.stopped_mut(tid)?;
         let saved = thread.regs;

@@ -1,6 +1,7 @@
 //! A process under the debugger.
 
 use crate::fork::{Borrower, Follow};
+use crate::lent::Lent;
 use crate::modules::Modules;
 use crate::pin::Pin;
 use crate::scratch::Scratch;
@@ -71,6 +72,7 @@ pub struct Process {
     pub(crate) syscall_traps: Vec<TrapId>,
     pub(crate) signal_traps: Vec<TrapId>,
     pub(crate) thread_traps: Vec<TrapId>,
+    pub(crate) start_traps: Vec<TrapId>,
     pub(crate) watches: Watches,
     pub(crate) modules: Modules,
     /// Stops decided early, to be reported first.
@@ -94,6 +96,8 @@ pub struct Process {
     pub(crate) namespace: Option<Rc<Namespace>>,
     /// Memory in the program that is the debugger's.
     pub(crate) scratch: Option<Scratch>,
+    /// Memory in the program for system calls.
+    pub(crate) lent: Lent,
     /// Which program this is: another number after each launch and exec.
     pub(crate) program: u64,
     /// The threads that a successor replaces, with their first ids.
@@ -204,6 +208,7 @@ impl Process {
             syscall_traps: Vec::new(),
             signal_traps: Vec::new(),
             thread_traps: Vec::new(),
+            start_traps: Vec::new(),
             watches: Watches::default(),
             modules: Modules::default(),
             ready: VecDeque::new(),
@@ -218,6 +223,7 @@ impl Process {
             syscall_instruction: None,
             namespace: None,
             scratch: None,
+            lent: Lent::default(),
             program: 0,
             former: FxHashMap::default(),
             pin,
@@ -541,6 +547,10 @@ impl Process {
                 self.thread_traps.push(id);
                 Ok(())
             }
+            On::Start => {
+                self.start_traps.push(id);
+                Ok(())
+            }
         }
     }
 
@@ -567,6 +577,10 @@ impl Process {
             }
             On::Thread => {
                 self.thread_traps.retain(|i| *i != id);
+                Ok(())
+            }
+            On::Start => {
+                self.start_traps.retain(|i| *i != id);
                 Ok(())
             }
         }

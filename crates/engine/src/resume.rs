@@ -116,7 +116,8 @@ impl Process {
             thread.limited = None;
         }
         let limited = restart::prolong(thread, &self.memory);
-        let result = hand_over(thread, info, signal, step, syscalls || limited);
+        let followed = syscalls || limited || thread.detour.is_some();
+        let result = hand_over(thread, info, signal, step, followed);
         unless_gone(result)
     }
 

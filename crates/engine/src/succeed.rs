@@ -3,7 +3,9 @@
 //! what it wants now is set.
 
 use crate::arrive::unless_gone;
+use crate::lent::Lent;
 use crate::modules::Modules;
+use crate::page_windows::Window;
 use crate::pages::Pages;
 use crate::scratch::Scratch;
 use crate::shadow::ShadowStack;
@@ -41,6 +43,7 @@ pub struct Knowledge {
     shadow_stack: bool,
     syscall_instruction: Option<Addr>,
     scratch: Option<Scratch>,
+    lent: Lent,
     namespace: Option<Rc<Namespace>>,
 }
 
@@ -61,6 +64,8 @@ struct Known {
     signal: Option<SigInfo>,
     given: Option<i32>,
     entry_told: bool,
+    /// Watches that saw a write of the kernel's.
+    written: Option<Vec<TrapId>>,
     shadow: ShadowStack,
 }
 
@@ -106,6 +111,7 @@ impl Process {
             signal: thread.signal,
             given: thread.given,
             entry_told: thread.entry_told,
+            written: thread.window.as_ref().and_then(Window::told),
             shadow: thread.shadow.clone(),
         };
         Knowledge {
@@ -127,6 +133,7 @@ impl Process {
             shadow_stack: self.shadow_stack,
             syscall_instruction: self.syscall_instruction,
             scratch: self.scratch,
+            lent: self.lent.unused(),
             namespace: self.namespace.clone(),
         }
     }
@@ -155,8 +162,8 @@ impl Process {
             self.cancel_step(*tid)?;
         }
         self.former = self.threads.values().map(|t| (t.tid, t.origin)).collect();
-        for h in self.watches.hardware.iter_mut().flatten() {
-            h.disarm();
+        for h in self.watches.hardware.iter_mut() {
+            h.events.clear();
         }
         for tid in &tids {
             // Without the stops of the dying.
@@ -235,6 +242,7 @@ impl Process {
         self.syscall_instruction = then.syscall_instruction;
         self.shadow_stack = then.shadow_stack;
         self.scratch = then.scratch;
+        self.lent = then.lent.clone();
         self.namespace = then.namespace.clone();
         let mut change = Succession {
             other_program: self.program != then.program,
@@ -264,6 +272,7 @@ impl Process {
                 None => self.lose(id, change),
             }
         }
+        self.pass_on_watches(successor);
         change.renamed = former
             .keys()
             .filter_map(|old| Some((*old, successor(*old)?)))
@@ -278,6 +287,7 @@ impl Process {
                 &mut self.syscall_traps,
                 &mut self.signal_traps,
                 &mut self.thread_traps,
+                &mut self.start_traps,
             ] {
                 list.retain(|i| *i != id);
             }
@@ -290,6 +300,7 @@ impl Process {
         if change.other_program {
             self.forget_addresses();
             self.scratch = then.scratch;
+            self.lent = then.lent.clone();
         }
         let observed: Vec<(Addr, Option<Exit>)> = self.sites.leaving().collect();
         self.sites = then.sites.clone();
@@ -383,8 +394,8 @@ impl Process {
             }
         }
         self.arm_again()?;
-        for slot in 0..self.watches.hardware.len() {
-            self.remember_value(slot);
+        for place in self.watches.hardware.places() {
+            self.remember_value(place);
         }
         Ok(())
     }
@@ -419,6 +430,7 @@ impl Known {
         thread.signal = self.signal;
         thread.given = self.given;
         thread.entry_told = self.entry_told;
+        thread.window = self.written.clone().map(Window::after);
         thread.shadow = self.shadow.clone();
         // The kernel knows nothing of its signal.
         thread.disturbed = true;

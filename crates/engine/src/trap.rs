@@ -59,6 +59,9 @@ pub enum On {
     Signal(i32),
     /// Threads begin and end.
     Thread,
+    /// A thread begins: it reports so itself, before its first instruction,
+    /// and its end. For whoever sets traps for each thread.
+    Start,
 }
 
 /// A frame of the stack.

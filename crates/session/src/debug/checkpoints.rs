@@ -300,7 +300,17 @@ impl Debugger {
             } else {
                 forget_lost(point, lost);
             }
-            if let Some((_, tid)) = &mut point.thread {
+            let owner = match &mut point.kind {
+                Kind::Watch(watch) => watch.owner.as_mut(),
+                Kind::Code { .. } | Kind::Catch(_) => None,
+            };
+            for tid in point
+                .thread
+                .as_mut()
+                .map(|(_, tid)| tid)
+                .into_iter()
+                .chain(owner)
+            {
                 let renamed = restored.change.renamed.iter().find(|(old, _)| old == tid);
                 *tid = renamed.map_or(*tid, |(_, new)| *new);
             }

@@ -165,6 +165,7 @@ impl Debugger {
                 irv.alphabet.sources[*source].sites[*site].on == On::Exec(regs.pc())
             }
             Target::Datum { .. } => false,
+            Target::Birth { .. } => true,
         })
     }
 

@@ -105,7 +105,7 @@ impl Irv {
         let targets = self.targets.get(&id).into_iter().flatten();
         let sites = targets.filter_map(|t| match *t {
             Target::Site { source, site } => Some((source, site)),
-            Target::Datum { .. } => None,
+            Target::Datum { .. } | Target::Birth { .. } => None,
         });
         sites.collect()
     }

@@ -26,14 +26,28 @@ const MOST_STACKS: u64 = 1 << 16;
 /// What a trap is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    Site { source: usize, site: usize },
-    Datum { source: usize, part: usize },
+    Site {
+        source: usize,
+        site: usize,
+    },
+    Datum {
+        source: usize,
+        part: usize,
+        /// The thread that has it for itself.
+        owner: Option<Tid>,
+    },
+    /// A thread has what the event is about from now on.
+    Birth {
+        source: usize,
+    },
 }
 
 impl Target {
     pub fn source(self) -> usize {
         match self {
-            Target::Site { source, .. } | Target::Datum { source, .. } => source,
+            Target::Site { source, .. }
+            | Target::Datum { source, .. }
+            | Target::Birth { source } => source,
         }
     }
 }
@@ -98,6 +112,10 @@ impl Debugger {
             Cause::Trap { id } if irv.start == Some(id) => self.loaded(irv, tid),
             Cause::Trap { id } => {
                 for target in irv.targets_of(id) {
+                    if let Target::Birth { source } = target {
+                        self.thread_begins(irv, source, tid);
+                        self.say_complaints(irv);
+                    }
                     let Target::Site { source, site } = target else {
                         continue;
                     };
@@ -138,10 +156,16 @@ impl Debugger {
                 let mut targets = irv.targets_of(id);
                 targets.sort_by_key(|t| irv.alphabet.sources[t.source()].when);
                 for target in targets {
-                    let Target::Datum { source, part } = target else {
+                    let Target::Datum {
+                        source,
+                        part,
+                        owner,
+                    } = target
+                    else {
                         continue;
                     };
-                    if let Meaning::Event(brought) = self.touched(irv, source, part, write) {
+                    let meaning = self.touched(irv, source, (part, owner), write);
+                    if let Meaning::Event(brought) = meaning {
                         self.happen(
                             irv,
                             Happening {
@@ -194,7 +218,9 @@ impl Debugger {
                 self.unplaced(irv, tid, Kind::Thread, Owned::Int(status.into()), |s| {
                     s.name == "exit"
                 });
+                irv.unwatch_thread(tid, &mut self.live);
             }
+            Cause::Fork { followed: true, .. } => self.threads_replaced(irv),
             Cause::Fork {
                 kind: ForkKind::Fork,
                 followed: false,
@@ -864,6 +890,14 @@ pub struct Moment {
 }
 
 impl Irv {
+    /// A trap is for this, too.
+    pub(super) fn add_target(&mut self, id: TrapId, target: Target) {
+        let targets = self.targets.entry(id).or_default();
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+
     fn targets_of(&self, id: TrapId) -> SmallVec<[Target; 2]> {
         self.targets.get(&id).cloned().unwrap_or_default()
     }

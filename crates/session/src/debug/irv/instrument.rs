@@ -167,7 +167,10 @@ impl Debugger {
             // Children are not followed, which is said.
             live.process.options.report_forks |= !irv.is_empty();
         }
-        irv.unbind_globals(&mut self.live);
+        // Nothing happens unseen meanwhile.
+        let process = self.live.as_mut().map(|l| &mut l.process);
+        let stopped = process.and_then(|p| p.stop_all().ok().map(|guard| guard.release()));
+        let former = irv.unbind_globals();
         for index in 0..irv.alphabet.sources.len() {
             if irv.alphabet.sources[index].users.is_empty() {
                 continue;
@@ -184,6 +187,13 @@ impl Debugger {
                 self.observe_exits_for(&mut irv);
             }
             self.plant_source(&mut irv, index, None);
+        }
+        irv.drop_former(former, &mut self.live);
+        if let Some(live) = &mut self.live {
+            for tid in stopped.unwrap_or_default() {
+                // It ended meanwhile, which is reported.
+                let _ = live.process.resume(tid);
+            }
         }
         self.tell(&mut irv, notes);
         // Unattended, a program is not begun that its properties cannot judge.

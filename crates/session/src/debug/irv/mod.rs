@@ -24,6 +24,7 @@ mod load;
 mod methods;
 mod names;
 mod output;
+mod own;
 mod predicates;
 mod program;
 mod react;
@@ -367,7 +368,7 @@ impl Irv {
         for source in &mut self.alphabet.sources {
             source.sites.clear();
             if let Some(datum) = &mut source.datum {
-                datum.bound = None;
+                *datum = data::Datum::default();
             }
         }
     }
