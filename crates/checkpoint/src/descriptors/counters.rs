@@ -3,7 +3,8 @@
 
 use crate::Result;
 use crate::snapshot::{Item, Items};
-use std::os::fd::{AsFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
+use verde_engine::Tid;
 use verde_sys::descriptors::{self, Descriptor, TerminalModes, Time};
 use verde_sys::pidfd::PidFd;
 
@@ -43,6 +44,8 @@ struct Timer {
     number: RawFd,
     value: Time,
     interval: Time,
+    /// Expirations that were not read.
+    expired: u64,
 }
 
 /// `(3, 499999999)`
@@ -51,17 +54,39 @@ fn time(text: &str) -> Option<Time> {
     Some((seconds.trim().parse().ok()?, rest.trim().parse().ok()?))
 }
 
+const NEVER: Time = (0, 0);
+
+impl Timer {
+    fn of(d: &Descriptor) -> Option<Timer> {
+        Some(Timer {
+            number: d.number,
+            value: time(d.field("it_value")?)?,
+            interval: time(d.field("it_interval")?)?,
+            expired: d.field("ticks")?.parse().ok()?,
+        })
+    }
+
+    /// A periodic timer that has expired stands still until it is asked.
+    fn stands_still(&self) -> bool {
+        self.expired > 0 && self.interval != NEVER
+    }
+}
+
 impl Timers {
-    pub fn save(list: &[Descriptor]) -> Timers {
-        let timers = list.iter().filter(|d| d.target == "anon_inode:[timerfd]");
-        let timers = timers.filter_map(|d| {
-            Some(Timer {
-                number: d.number,
-                value: time(d.field("it_value")?)?,
-                interval: time(d.field("it_interval")?)?,
-            })
-        });
-        Timers(timers.collect())
+    pub fn save(pid: Tid, list: &[Descriptor], handle: &PidFd) -> Result<Timers> {
+        let mut timers = Vec::new();
+        for d in list.iter().filter(|d| d.target == "anon_inode:[timerfd]") {
+            let Some(mut timer) = Timer::of(d) else {
+                continue;
+            };
+            if timer.stands_still() {
+                descriptors::count_expirations(handle.descriptor(d.number)?.as_fd())?;
+                let now = descriptors::one(pid, d.number)?;
+                timer = Timer::of(&now).unwrap_or(timer);
+            }
+            timers.push(timer);
+        }
+        Ok(Timers(timers))
     }
 
     pub fn restore(&self, handle: &PidFd, without: &Items) -> Result<()> {
@@ -71,23 +96,54 @@ impl Timers {
         for timer in &self.0 {
             let fd = handle.descriptor(timer.number)?;
             descriptors::set_timer(fd.as_fd(), timer.value, timer.interval)?;
+            if timer.expired > 0 && !descriptors::set_expirations(fd.as_fd(), timer.expired) {
+                // One of them, then.
+                descriptors::set_timer(fd.as_fd(), (0, 1), timer.interval)?;
+            }
         }
         Ok(())
     }
 }
 
-/// Modes of terminals.
+/// Modes and window sizes of terminals.
 pub(super) struct Terminals(Vec<(RawFd, TerminalModes)>);
 
+/// The other side of a pseudo terminal.
+fn is_master(d: &Descriptor) -> bool {
+    matches!(d.target.as_str(), "/dev/ptmx" | "/dev/pts/ptmx")
+}
+
 impl Terminals {
-    pub fn save(list: &[Descriptor], handle: &PidFd) -> Terminals {
+    /// Also the numbers of those with data on their way that the program
+    /// itself sends: it has both sides.
+    pub fn save(list: &[Descriptor], handle: &PidFd) -> (Terminals, Vec<RawFd>) {
         let is_terminal =
             |d: &&Descriptor| d.target.starts_with("/dev/pts/") || d.target.starts_with("/dev/tty");
-        let terminals = list.iter().filter(is_terminal).filter_map(|d| {
+        let masters = list.iter().filter(|d| is_master(d));
+        let mut unread = Vec::new();
+        let mut look = |d: &Descriptor, fd: &OwnedFd| {
+            if descriptors::has_unread(fd.as_fd()) {
+                unread.push(d.number);
+            }
+        };
+        let mut own = false;
+        for master in masters {
+            own = true;
+            if let Ok(fd) = handle.descriptor(master.number) {
+                look(master, &fd);
+            }
+        }
+        let terminals = list.iter().filter(is_terminal).filter(|d| !is_master(d));
+        let terminals = terminals.filter_map(|d| {
             let fd = handle.descriptor(d.number).ok()?;
-            Some((d.number, TerminalModes::of(fd.as_fd())?))
+            let modes = TerminalModes::of(fd.as_fd())?;
+            if own {
+                look(d, &fd);
+            }
+            Some((d.number, modes))
         });
-        Terminals(terminals.collect())
+        let terminals = Terminals(terminals.collect());
+        (terminals, unread)
     }
 
     pub fn restore(&self, handle: &PidFd, without: &Items) -> Result<()> {
