@@ -97,6 +97,7 @@ impl Process {
         let calls = self.release_process()?;
         tracing::debug!(released = calls, "parent released after fork");
         self.pid = child;
+        self.followed = true;
         self.memory = Memory::open(child)?;
         self.end = None;
         let mut thread = Thread::new(child, State::Stopped);
@@ -195,6 +196,7 @@ impl Process {
     fn follow_exec(&mut self, child: Tid) -> Result<()> {
         self.release_process()?;
         self.pid = child;
+        self.followed = true;
         self.end = None;
         self.memory = Memory::open(child)?;
         self.forget_addresses();

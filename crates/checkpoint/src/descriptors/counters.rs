@@ -11,25 +11,29 @@ use verde_sys::pidfd::PidFd;
 /// Event counters (eventfd).
 pub(super) struct Counters(Vec<(RawFd, i32, u64)>);
 
+fn count(d: &Descriptor) -> Option<u64> {
+    u64::from_str_radix(d.field("eventfd-count")?, 16).ok()
+}
+
 impl Counters {
     pub fn save(list: &[Descriptor]) -> Counters {
         let events = list.iter().filter(|d| d.target == "anon_inode:[eventfd]");
-        let counters = events.filter_map(|d| {
-            let count = u64::from_str_radix(d.field("eventfd-count")?, 16).ok()?;
-            Some((d.number, d.flags(), count))
-        });
+        let counters = events.filter_map(|d| Some((d.number, d.flags(), count(d)?)));
         Counters(counters.collect())
     }
 
-    pub fn restore(&self, handle: &PidFd, without: &Items) -> Result<()> {
+    pub fn restore(&self, pid: Tid, handle: &PidFd, without: &Items) -> Result<()> {
         if without.contains(Item::Counters) {
             return Ok(());
         }
-        for (number, flags, count) in &self.0 {
-            // A semaphore gives one at a time.
-            while descriptors::take_message(handle.descriptor(*number)?)?.is_some() {}
-            if *count != 0 {
-                descriptors::fill(handle.descriptor(*number)?, &count.to_ne_bytes())?;
+        for (number, flags, then) in &self.0 {
+            // One that has not changed is left alone, for whoever waits for changes.
+            if count(&descriptors::one(pid, *number)?) != Some(*then) {
+                // A semaphore gives one at a time.
+                while descriptors::take_message(handle.descriptor(*number)?)?.is_some() {}
+                if *then != 0 {
+                    descriptors::fill(handle.descriptor(*number)?, &then.to_ne_bytes())?;
+                }
             }
             super::set_flags_of(&handle.descriptor(*number)?, *flags)?;
         }

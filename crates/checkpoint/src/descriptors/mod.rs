@@ -102,7 +102,7 @@ impl Descriptors {
         self.files.restore(pid, &handle, without, warnings)?;
         self.pipes.restore(&handle, without)?;
         self.pairs.restore(&handle, without)?;
-        self.counters.restore(&handle, without)?;
+        self.counters.restore(pid, &handle, without)?;
         self.timers.restore(&handle, without)?;
         self.terminals.restore(&handle, without)?;
         if self.epolls.is_empty() {
