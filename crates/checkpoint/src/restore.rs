@@ -8,14 +8,14 @@ use crate::snapshot::{Item, Items, Program, Snapshot};
 use crate::threads::ThreadState;
 use crate::{Error, Result, Warning};
 use std::time::{Duration, Instant};
-use verde_engine::{Addr, Process, Succession, Tid};
+use verde_engine::{Addr, Owner, Process, Succession, Tid, Trap};
 use verde_sys::affinity::CpuSet;
 use verde_sys::memory::Memory;
 use verde_sys::number as n;
 use verde_sys::payload::{self, CloneArgs, ThreadEntry};
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::remote::Remote;
-use verde_sys::{SysError, procfs, task, wait};
+use verde_sys::{SysError, procfs, signals, task, wait};
 
 /// What a restore did.
 #[derive(Debug)]
@@ -44,9 +44,7 @@ pub(crate) fn restore(
     fallback: Option<&Snapshot>,
     without: &Items,
 ) -> Result<Restored> {
-    if !process.is_launched() {
-        return Err(Error::Attached);
-    }
+    Snapshot::check(process)?;
     if !snapshot.frozen.alive() {
         return Err(Error::Lost);
     }
@@ -70,8 +68,13 @@ pub(crate) fn restore(
         Err(error) => {
             let put_back = fallback
                 .is_some_and(|present| replace(present, process, &Items::default()).is_ok());
+            let source = match error {
+                // It was not the program that was refused.
+                Error::Refused(error) => Error::Sys(error),
+                other => other,
+            };
             Err(Error::Broken {
-                source: Box::new(error),
+                source: Box::new(source),
                 put_back,
             })
         }
@@ -138,13 +141,48 @@ fn hold(process: &mut Process) -> Option<Frozen> {
 }
 
 fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Result<Restored> {
-    let mut warnings = Vec::new();
     let instruction = snapshot
         .knowledge
         .syscall_instruction()
         .ok_or(Error::Lost)?;
     let leader = snapshot.threads.first().ok_or(Error::Lost)?;
     let pid = revive(snapshot, leader, instruction, without)?;
+    let done = bring_back(snapshot, pid, process, without);
+    if done.is_err() {
+        abandon(pid);
+    }
+    done
+}
+
+/// Ends a copy that could not be completed, which has the ids of then.
+fn abandon(pid: Tid) {
+    let mut tids = procfs::threads(pid).unwrap_or_default();
+    // A first thread ends after all others.
+    tids.sort_by_key(|tid| *tid == pid);
+    for tid in &tids {
+        let _ = ptrace::only_kill(*tid, false);
+    }
+    let _ = signals::send(pid, n::SIGKILL);
+    for tid in tids {
+        while wait::task(tid).is_ok_and(|status| !status.is_end()) {
+            let _ = ptrace::resume(tid, ptrace::Go::Continue, 0);
+        }
+    }
+}
+
+/// Makes a fork of the frozen process what was saved.
+fn bring_back(
+    snapshot: &Snapshot,
+    pid: Tid,
+    process: &mut Process,
+    without: &Items,
+) -> Result<Restored> {
+    let mut warnings = Vec::new();
+    let instruction = snapshot
+        .knowledge
+        .syscall_instruction()
+        .ok_or(Error::Lost)?;
+    let leader = snapshot.threads.first().ok_or(Error::Lost)?;
     let mut copy = Revived {
         pid,
         memory: Memory::open(pid)?,
@@ -162,8 +200,11 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
     copy.beyond(&tids, instruction, &mut warnings)?;
     drop(open);
     let change = process.succeed(&snapshot.knowledge, &tids)?;
-    if !change.lost.is_empty() {
-        warnings.push(Warning::LostTraps(change.lost.len()));
+    // Ends of steps and events of properties are set anew where they are due.
+    let users = |(_, trap): &&(_, Trap)| trap.owner == Owner::User;
+    let lost = change.lost.iter().filter(users).count();
+    if lost > 0 {
+        warnings.push(Warning::LostTraps(lost));
     }
     Ok(Restored {
         elapsed: Duration::ZERO,

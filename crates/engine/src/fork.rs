@@ -105,6 +105,7 @@ impl Process {
         }
         self.pass_on_watches(|tid| (tid == parent).then_some(child));
         self.pid = child;
+        self.followed = true;
         self.memory = Memory::open(child)?;
         self.end = None;
         let mut thread = Thread::new(child, State::Stopped);
@@ -205,6 +206,7 @@ impl Process {
     fn follow_exec(&mut self, child: Tid) -> Result<()> {
         self.release_process()?;
         self.pid = child;
+        self.followed = true;
         self.end = None;
         self.memory = Memory::open(child)?;
         self.forget_addresses();

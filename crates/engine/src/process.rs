@@ -90,6 +90,8 @@ pub struct Process {
     pub(crate) end: Option<End>,
     pub(crate) end_reported: bool,
     pub(crate) fate: IfTracerDies,
+    /// It was forked by the process that was launched or attached to.
+    pub(crate) followed: bool,
     /// A `syscall` instruction of the program, for remote calls.
     pub(crate) syscall_instruction: Option<Addr>,
     /// Where it lives, if it has a namespace of its own.
@@ -220,6 +222,7 @@ impl Process {
             end: None,
             end_reported: false,
             fate,
+            followed: false,
             syscall_instruction: None,
             namespace: None,
             scratch: None,

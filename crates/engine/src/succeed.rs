@@ -89,6 +89,12 @@ impl Process {
         self.fate == IfTracerDies::Kill
     }
 
+    /// Whether it is a child that the debugger has followed: another process
+    /// of the program is its parent.
+    pub fn is_followed(&self) -> bool {
+        self.followed
+    }
+
     /// Whether the program has a PID namespace of its own: it knows its tasks
     /// by other ids.
     pub fn has_namespace(&self) -> bool {
