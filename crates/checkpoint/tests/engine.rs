@@ -99,6 +99,41 @@ fn open_calls_return_after_a_restore_each_time() {
 }
 
 #[test]
+fn open_calls_of_a_trap_that_rests() {
+    let mut lab = Lab::new();
+    let id = lab.trap(On::Call, "deep");
+    let deep = lab.program.address(&lab.process, "deep");
+    let byte = |lab: &Lab| {
+        let memory = verde_sys::memory::Memory::open(lab.process.pid()).expect("memory");
+        let mut byte = [0];
+        memory.read(deep, &mut byte).expect("code");
+        byte[0]
+    };
+    lab.run_to_hold();
+    let planted = byte(&lab);
+    // Awake then, it rests now.
+    let awake = lab.save();
+    lab.process.rest(id).expect("rests");
+    let bare = byte(&lab);
+    assert_ne!(bare, planted);
+    lab.restore(&awake);
+    assert_eq!((byte(&lab), lab.process.stray_return()), (bare, None));
+    assert_eq!(returns(&lab.finish()), 6);
+    // It rested then and now, and calls of now are over.
+    lab.restore(&awake);
+    let resting = lab.save();
+    assert_eq!(returns(&lab.finish()), 6);
+    lab.restore(&resting);
+    assert_eq!(lab.process.followed_calls().len(), 6);
+    assert_eq!(lab.process.stray_return(), None);
+    // It rested then and is awake now.
+    assert_eq!(lab.trap(On::Call, "deep"), id);
+    lab.restore(&resting);
+    assert_eq!(byte(&lab), planted);
+    assert_eq!(returns(&lab.finish()), 6);
+}
+
+#[test]
 fn traps_of_then_are_out_and_traps_of_now_are_in() {
     let mut lab = Lab::new();
     let leaf = lab.trap(On::Exec, "leaf");

@@ -75,7 +75,8 @@ impl Process {
         }
         thread.group_stop = matches!(status, WaitStatus::GroupStop(_));
         thread.in_kernel = matches!(status, WaitStatus::Event(_));
-        let stepped = std::mem::take(&mut thread.stepping);
+        let queued = std::mem::take(&mut thread.step_queued);
+        let stepped = std::mem::take(&mut thread.stepping) || queued;
         thread.regs = ptrace::regs(tid)?;
         if !std::mem::replace(&mut thread.armed, true) {
             self.set_registers(tid)?;
@@ -119,7 +120,11 @@ impl Process {
                 }
                 _ => call.map(Happening::Syscall),
             },
-            WaitStatus::GroupStop(signal) => Some(Happening::GroupStop(signal)),
+            WaitStatus::GroupStop(signal) => {
+                // The trap of the step comes when the group-stop is over.
+                thread.step_queued = stepped && ptrace::has_pending_fault(tid)?;
+                Some(Happening::GroupStop(signal))
+            }
             WaitStatus::Interrupt | WaitStatus::Continued => {
                 if ptrace::has_pending_fault(tid)? {
                     // Stopped between an exception and its signal: with the
@@ -165,7 +170,12 @@ impl Process {
         if let Some(data) = info.perf_data() {
             return Ok(Some(Happening::Perf(data)));
         }
-        if info.code() == TRAP_TRACE && stepped {
+        // A stepped system call ends with the reason of a breakpoint.
+        if stepped && [TRAP_TRACE, TRAP_BRKPT].contains(&info.code()) {
+            if info.code() == TRAP_BRKPT && self.is_made_again(tid)? {
+                // Cut short by a stop or a signal: the step is not done.
+                return Ok(None);
+            }
             return Ok(Some(Happening::Step(self.slots_stepped_on(tid)?)));
         }
         if [TRAP_HWBKPT, TRAP_BRKPT, TRAP_TRACE].contains(&info.code()) {

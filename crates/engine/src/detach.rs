@@ -138,6 +138,12 @@ impl Process {
             Err(e) if e.is_gone() => {}
             other => other?,
         }
+        // One that was already dying when it stopped is not woken by another SIGKILL.
+        let stopped = self.threads.values().map(|t| t.tid);
+        let strangers = self.strangers.iter().map(|(tid, _)| *tid);
+        for tid in stopped.chain(strangers) {
+            unless_gone(ptrace::resume(tid, ptrace::Go::Continue, 0))?;
+        }
         while self.end.is_none() {
             match wait::any(true) {
                 Ok(Some((tid, status))) if status.is_end() => self.arrived(tid, status)?,

@@ -105,6 +105,8 @@ impl Process {
         thread.shadow = shadow.unwrap_or_default();
         self.threads.insert(child, thread);
         self.settle(child)?;
+        // The other threads are not in the copy, nor are their calls.
+        self.trim_resting()?;
         self.arm_again()
     }
 

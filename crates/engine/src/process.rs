@@ -468,6 +468,10 @@ impl Process {
         let (id, new) = self.traps.insert(trap);
         if new && let Err(error) = self.set_up(id, trap) {
             self.traps.discard(id);
+            if matches!(trap.on, On::Return(_) | On::Call(_)) {
+                // It may have rested, with calls that are open.
+                self.tear_down(id, trap)?;
+            }
             return Err(error);
         }
         Ok(id)
@@ -505,7 +509,8 @@ impl Process {
             }
         }
         for (_, entry) in wanted.iter() {
-            if self.traps.id_of(&entry.trap).is_none()
+            let id = self.traps.id_of(&entry.trap);
+            if id.is_none_or(|id| self.traps.is_resting(id))
                 && let Err(error) = self.insert(entry.trap)
             {
                 failed.push((entry.trap, error));

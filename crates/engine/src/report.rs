@@ -77,7 +77,7 @@ impl Process {
                 Ok(())
             }
             Happening::Exit(status) => {
-                self.abandon_calls(tid, causes);
+                self.abandon_calls(tid, causes)?;
                 self.frames_ended_with(tid, causes)?;
                 if !self.thread_traps.is_empty() {
                     causes.push(Cause::ThreadExit(status));

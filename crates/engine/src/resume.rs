@@ -202,7 +202,7 @@ fn hand_over(
         ptrace::set_siginfo(tid, &info)?;
     }
     thread.disturbed = false;
-    thread.stepping = step;
+    thread.stepping = step || std::mem::take(&mut thread.step_queued);
     thread.state = State::Running;
     let go = match (step, syscalls) {
         (true, _) => Go::Step,

@@ -7,7 +7,7 @@ use crate::modules::Modules;
 use crate::pages::Pages;
 use crate::scratch::Scratch;
 use crate::shadow::ShadowStack;
-use crate::sites::Sites;
+use crate::sites::{Exit, Site, Sites};
 use crate::slots::Slots;
 use crate::thread::{Happening, State, Thread};
 use crate::watch::wanted;
@@ -291,7 +291,7 @@ impl Process {
             self.forget_addresses();
             self.scratch = then.scratch;
         }
-        let observed: Vec<Addr> = self.sites.leaving().collect();
+        let observed: Vec<(Addr, Option<Exit>)> = self.sites.leaving().collect();
         self.sites = then.sites.clone();
         self.slots = then.slots.clone();
         self.return_sites = then.return_sites.clone();
@@ -316,13 +316,18 @@ impl Process {
             let trap = Trap::new(On::Exec(at), Owner::Loader);
             self.modules.trap = Some(self.insert(trap)?);
         }
-        for at in observed {
+        for (at, exit) in observed {
             // Unless its library was loaded later.
-            if let Err(error) = self.need_site(at, |site| site.leaves_frames = true) {
+            let observe = |site: &mut Site| {
+                site.leaves_frames = true;
+                site.exit = exit;
+            };
+            if let Err(error) = self.need_site(at, observe) {
                 tracing::debug!(%at, %error, "exits not observed after a restore");
             }
         }
-        let wanted: Vec<(TrapId, Trap)> = self.traps.iter().map(|(id, e)| (id, e.trap)).collect();
+        let awake = self.traps.iter().filter(|(_, e)| e.references > 0);
+        let wanted: Vec<(TrapId, Trap)> = awake.map(|(id, e)| (id, e.trap)).collect();
         for (id, trap) in wanted {
             let done = match trap.on {
                 On::Exec(at) if !self.sites.get(at).is_some_and(|s| s.exec.contains(&id)) => {
@@ -341,7 +346,9 @@ impl Process {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        // Awake then, they rest now.
+        self.rest_entries()?;
+        self.trim_resting()
     }
 
     fn reconcile_watches(&mut self, then: &Knowledge, change: &mut Succession) -> Result<()> {

@@ -95,6 +95,8 @@ pub struct Thread {
     pub group_stop: bool,
     /// The last resume was for one instruction.
     pub stepping: bool,
+    /// The kernel still owes the trap of such a resume.
+    pub step_queued: bool,
     /// Hardware slots, as bits, that this instruction touches.
     pub touches: u8,
     /// An interrupt was sent and not yet answered.
@@ -141,6 +143,7 @@ impl Thread {
             limited: None,
             group_stop: false,
             stepping: false,
+            step_queued: false,
             touches: 0,
             interrupted: false,
             plan: None,

@@ -18,12 +18,16 @@ impl Node {
             Op::Deref(a)
             | Op::Address(a)
             | Op::Member(a, ..)
+            | Op::Active(a, _)
+            | Op::Temporary(a)
+            | Op::SizeOf(a)
             | Op::Negate(a)
             | Op::Not(a)
             | Op::Complement(a)
             | Op::Convert(a)
             | Op::Reinterpret(a) => vec![a],
             Op::Element(a, b)
+            | Op::Within(a, b)
             | Op::Repeat(a, b)
             | Op::Arithmetic(_, a, b, _)
             | Op::Compare(_, a, b, _)
@@ -40,6 +44,7 @@ impl Node {
                 .flatten()
                 .map(|n| &**n)
                 .collect(),
+            Op::Known(_, args) => args.iter().collect(),
             Op::Call(f, args, _) => std::iter::once(&**f).chain(args).collect(),
         }
     }
@@ -102,6 +107,9 @@ fn lead(node: &Node, evaluator: &mut Evaluator, out: &mut Vec<(u64, u64)>) {
     match &node.op {
         Op::Deref(pointer) => collect(pointer, evaluator, out),
         Op::Member(base, ..) => lead(base, evaluator, out),
+        // Which variant it is decides, so the whole is looked at.
+        Op::Active(base, _) => collect(base, evaluator, out),
+        Op::Known(_, parts) => parts.iter().for_each(|p| collect(p, evaluator, out)),
         Op::Element(base, index) => {
             lead(base, evaluator, out);
             collect(index, evaluator, out);

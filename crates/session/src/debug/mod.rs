@@ -39,6 +39,7 @@ mod location;
 mod names;
 mod points;
 mod printf;
+mod rebuilt;
 mod registers;
 mod remote;
 mod run;

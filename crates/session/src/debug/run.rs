@@ -25,6 +25,7 @@ impl Debugger {
     pub(super) fn launch(&mut self) -> Result<()> {
         self.end_process()?;
         self.settle_files();
+        self.notice_rebuilt()?;
         let layers = self.new_layers()?;
         let launch = Launch {
             program: std::path::absolute(&self.program)?,

@@ -27,6 +27,11 @@ impl Sources {
         entry.or_insert_with(read).as_ref()
     }
 
+    /// Files may have changed: they are read again.
+    pub fn forget(&mut self) {
+        self.files.clear();
+    }
+
     /// A line as it is shown: number, tab, text.
     pub fn shown(&mut self, file: &SourceFile, line: u32) -> String {
         let index = (line as usize).wrapping_sub(1);

@@ -231,6 +231,42 @@ fn frames_left_by_exceptions_and_longjmp() {
     );
 }
 
+/// A call that panics is made again from the same place: the new one is no tail call.
+#[test]
+fn frames_left_by_panics() {
+    let bench = Bench::new();
+    bench.rust(
+        "#[inline(never)] fn on() { std::hint::black_box(()); }\n\
+         #[inline(never)] fn off() { std::hint::black_box(()); }\n\
+         #[inline(never)] fn f(x: i32) -> i32 {\n\
+             if x % 2 == 0 { off(); panic!(); }\n\
+             on(); x }\n\
+         fn main() { std::panic::set_hook(Box::new(|_| {})); on();\n\
+             for i in 0..4 { let _ = std::panic::catch_unwind(|| f(i)); } }",
+    );
+    let events = ["after event prog::f(x, ret)", "event unwound prog::f(x)"];
+    assert_eq!(
+        bench.seen(&events),
+        [
+            r#"unwound before prog::f {"x":0}"#,
+            r#"call after prog::f {"ret":1,"x":1}"#,
+            r#"unwound before prog::f {"x":2}"#,
+            r#"call after prog::f {"ret":3,"x":3}"#,
+        ]
+    );
+    // Those that return began when nobody waited for that.
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event prog::on() success watching } }
+         state watching accepting {
+             transition { after event prog::f(x, ret) { print(x, ret) } success watching }
+             transition { event prog::off() success init }
+         }",
+    );
+    let ran = bench.check(&["-p", "p.prop"], &[]);
+    assert_eq!(ran.printed(), ["None 1", "None 3"], "{}", ran.err);
+}
+
 #[test]
 fn methods_overloads_and_templates_of_cpp() {
     let bench = Bench::new();
@@ -267,20 +303,13 @@ fn methods_overloads_and_templates_of_cpp() {
 #[test]
 fn paths_and_generics_of_rust() {
     let bench = Bench::new();
-    bench.write(
-        "prog.rs",
+    bench.rust(
         "mod m { pub struct Stack<T> { pub items: Vec<T> }\n\
          impl<T> Stack<T> { #[inline(never)] pub fn push(&mut self, t: T) -> usize { self.items.push(t); self.items.len() } } }\n\
          #[inline(never)] fn named(name: &str, flag: bool) -> i64 { if flag { name.len() as i64 } else { -1 } }\n\
          fn main() { let mut a = m::Stack { items: vec![] }; let mut b = m::Stack { items: vec![] };\n\
          a.push(5i32); b.push(2.5f64); a.push(-6i32); std::process::exit(named(\"abc\", true) as i32); }",
     );
-    let done = std::process::Command::new("rustc")
-        .args(["-g", "--edition", "2021", "-o", "prog", "prog.rs"])
-        .current_dir(bench.path(""))
-        .status()
-        .expect("rustc runs");
-    assert!(done.success());
     let seen = bench.seen(&[
         "event prog::m::Stack<i32>::push(t)",
         "after event prog::m::Stack::push(ret)",

@@ -55,7 +55,7 @@ impl Debugger {
             }
         }
         for site in old {
-            irv.drop_trap(index, site.trap, &mut self.live);
+            irv.drop_site(index, site.on, site.trap, &mut self.live);
         }
     }
 

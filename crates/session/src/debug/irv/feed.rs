@@ -44,8 +44,6 @@ impl Target {
 /// What a call began with, until it returns.
 #[derive(Clone)]
 pub struct Saved {
-    /// The trap that will report its return.
-    pub trap: TrapId,
     /// The function, and where the return address is on the stack.
     pub place: (Addr, Addr),
     registers: Registers,
@@ -120,6 +118,7 @@ impl Debugger {
                         }
                         continue;
                     }
+                    self.note_beginning(irv, tid, source, site);
                     self.happen(
                         irv,
                         Happening {
@@ -132,7 +131,10 @@ impl Debugger {
                     );
                 }
             }
-            Cause::Entry { id, call } => self.save_entry(irv, tid, id, call),
+            Cause::Entry { id, call } => {
+                let saved = self.entry_values(irv, tid, &irv.awaiting(id));
+                irv.saved.extend(saved.map(|s| (call, s)));
+            }
             Cause::Return { id, call } => self.call_over(irv, tid, id, call, Kind::Call),
             Cause::Abandoned { id, call } => self.call_over(irv, tid, id, call, Kind::Unwound),
             Cause::Watch { id, write, .. } => {
@@ -244,19 +246,17 @@ impl Debugger {
         }
     }
 
-    fn save_entry(&mut self, irv: &mut Irv, tid: Tid, id: TrapId, call: CallId) {
-        let saved = self.entry_values(irv, tid, id);
-        irv.saved.extend(saved.map(|s| (call, s)));
-    }
-
-    /// What a thread at the entry of a call has for those who wait for its return.
-    pub(super) fn entry_values(&mut self, irv: &Irv, tid: Tid, id: TrapId) -> Option<Saved> {
+    /// What a thread at the entry of a call has for those who may wait for its return: source
+    /// and site of each.
+    pub(super) fn entry_values(
+        &mut self,
+        irv: &Irv,
+        tid: Tid,
+        whom: &[(usize, usize)],
+    ) -> Option<Saved> {
         let mut thread = self.thread_of(tid)?;
         let mut values = SmallVec::new();
-        for target in irv.targets_of(id) {
-            let Target::Site { source, site } = target else {
-                continue;
-            };
+        for &(source, site) in whom {
             let place = &irv.alphabet.sources[source].sites[site];
             let (reads, scope) = (place.reads.clone(), place.scope.clone());
             let read = |r: &Read| match r.phase {
@@ -267,21 +267,18 @@ impl Debugger {
         }
         let registers = thread.dwarf().clone();
         Some(Saved {
-            trap: id,
             place: (thread.regs.pc(), Addr(thread.regs.rsp)),
             registers,
             values,
         })
     }
 
-    /// A call returned or was abandoned.
+    /// A call returned or was abandoned, which is an event for those who want it now.
     fn call_over(&mut self, irv: &mut Irv, tid: Tid, id: TrapId, call: CallId, kind: Kind) {
         let saved = irv.saved.remove(&call);
-        for target in irv.targets_of(id) {
-            let Target::Site { source, site } = target else {
-                continue;
-            };
-            if irv.alphabet.sources[source].kind == kind {
+        for (source, site) in irv.awaiting(id) {
+            let s = &irv.alphabet.sources[source];
+            if s.kind == kind && s.sites[site].trap.is_some() {
                 self.happen(
                     irv,
                     Happening {

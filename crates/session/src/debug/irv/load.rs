@@ -380,11 +380,7 @@ impl Irv {
             if self.alphabet.sources[source].wanted > 0 {
                 continue;
             }
-            self.unwatch_datum(source, live);
-            for site in 0..self.alphabet.sources[source].sites.len() {
-                let trap = self.alphabet.sources[source].sites[site].trap.take();
-                self.drop_trap(source, trap, live);
-            }
+            self.take_out_source(source, live);
         }
     }
 }

@@ -9,8 +9,10 @@
 mod adopt;
 mod alphabet;
 mod asked;
+mod begun;
 mod bind;
 mod board;
+mod calls;
 mod commands;
 mod data;
 mod feed;
@@ -48,6 +50,7 @@ use super::live::Live;
 use crate::board::Past;
 use crate::recorder::Recorder;
 use alphabet::{Alphabet, MonitorId};
+use begun::Begun;
 use feed::{Moment, Saved, Target};
 use react::Running;
 use rustc_hash::FxHashMap;
@@ -55,7 +58,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use values::Owned;
-use verde_engine::{CallId, Cause, Tid, TrapId};
+use verde_engine::{Addr, CallId, Cause, Tid, TrapId};
 use verde_monitor::{Cell, Monitor, SlotRef};
 use verde_property::{Functions, StateId};
 use verde_pyhost::PythonHost;
@@ -201,9 +204,17 @@ pub struct Irv {
     python: PythonHost,
     functions: Functions,
     alphabet: Alphabet,
+    /// What each trap is for. A trap on returns has everybody whom they may concern, wanted at
+    /// present or not.
     targets: FxHashMap<TrapId, SmallVec<[Target; 2]>>,
+    /// Who may wait for the returns of the function that begins at an address: source and site.
+    callees: FxHashMap<Addr, SmallVec<[(usize, usize); 2]>>,
     /// Values at the entries of calls that have not returned.
     saved: FxHashMap<CallId, Saved>,
+    /// Of calls that a checkpoint brought back, without the traps that followed them.
+    lost: Vec<Saved>,
+    /// Values at the entries of calls whose returns nobody awaited.
+    begun: Begun,
     scenario: Option<Running>,
     pub output: Output,
     known: Option<Known>,
@@ -272,7 +283,10 @@ impl Irv {
             functions: Functions::default(),
             alphabet: Alphabet::default(),
             targets: FxHashMap::default(),
+            callees: FxHashMap::default(),
             saved: FxHashMap::default(),
+            lost: Vec::new(),
+            begun: Begun::default(),
             scenario: None,
             output,
             known: None,
@@ -343,7 +357,10 @@ impl Irv {
     /// Forgets every trap: the process that had them is gone.
     fn forget_traps(&mut self) {
         self.targets.clear();
+        self.callees.clear();
         self.saved.clear();
+        self.lost.clear();
+        self.begun = Begun::default();
         self.deferred.clear();
         self.places.clear();
         self.plans.clear();
@@ -368,9 +385,10 @@ impl Irv {
             targets.retain(|t| t.source() != source);
             if targets.is_empty() {
                 self.targets.remove(&id);
-                self.saved.retain(|_, call| call.trap != id);
             }
         }
+        // If it was the last at a function's entry, calls begin unseen from now on.
+        self.begun.doubtful = true;
         if let Some(live) = live {
             // Gone with its library or frame, it is out already.
             let _ = live.process.remove(id);

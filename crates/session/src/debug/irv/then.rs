@@ -1,6 +1,7 @@
 //! Monitors in checkpoints: saved and restored with the program.
 
 use super::super::Debugger;
+use super::begun::Begun;
 use super::feed::Saved;
 use super::{Irv, MonitorId, Moved, Tally, TraceFile};
 use crate::board::Marks;
@@ -15,6 +16,7 @@ use verde_pyhost::PythonHost;
 pub(in super::super) struct Then {
     monitors: Vec<OneThen>,
     saved: FxHashMap<CallId, Saved>,
+    begun: Begun,
     deferred: Vec<(Tid, Cause)>,
     n: u64,
     relevant: u64,
@@ -39,6 +41,7 @@ impl Debugger {
         let Some(irv) = &mut self.irv else {
             return Ok(None);
         };
+        irv.forget_unfollowed(&self.live);
         let mut monitors = Vec::new();
         for one in &irv.ones {
             if let Some(m) = &one.monitor {
@@ -53,6 +56,7 @@ impl Debugger {
         Ok(Some(Then {
             monitors,
             saved: irv.saved.clone(),
+            begun: irv.begun.clone(),
             deferred: irv.deferred.clone(),
             n: irv.n,
             relevant: irv.relevant,
@@ -79,8 +83,7 @@ impl Debugger {
             irv.unwatch_datum(index, &mut self.live);
         }
         let tid = self.live.as_ref().map(|l| l.tid);
-        self.instrument(&mut irv, tid);
-        irv.forget_lost_calls();
+        self.follow_as_then(&mut irv, tid);
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
             if source.wanted > 0 && source.datum.is_some() {
@@ -155,6 +158,7 @@ impl Irv {
             self.moved = None;
         }
         self.saved.clone_from(&then.saved);
+        self.begun = then.begun.with_threads(&id_now);
         self.deferred = then
             .deferred
             .iter()
