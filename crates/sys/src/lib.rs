@@ -19,6 +19,7 @@ pub mod descriptors;
 pub mod doorbell;
 mod error;
 pub mod guardian;
+mod inherited;
 pub mod launch;
 pub mod memory;
 pub mod namespace;

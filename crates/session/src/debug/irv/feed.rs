@@ -20,6 +20,9 @@ use verde_monitor::{Arg, Event};
 use verde_property::{Kind, When};
 use verde_symbols::{FileAddr, Modules, Registers, SourceFile, demangle};
 
+/// Calls that a violation shows.
+pub(super) const MOST_CALLS: usize = 64;
+
 /// Backtraces of events that are kept.
 const MOST_STACKS: u64 = 1 << 16;
 
@@ -780,14 +783,19 @@ impl Debugger {
         let loc = at.and_then(|a| a.loc.clone());
         let mut row = violation_row(m, found, irv.choices.history, tid, loc.as_deref());
         if let Some(at) = at {
-            let frames = self.stack(at.tid, 64);
+            let frames = self.stack(at.tid, MOST_CALLS);
             row.source = frames.iter().map(|f| self.text_of_line(f)).collect();
             row.backtrace = Some(frames.into_iter().map(|f| f.text).collect());
         }
         for event in &mut row.history {
             event.backtrace = irv.stacks.get(&event.n).map(|s| s.to_vec());
         }
-        if irv.known.as_ref().is_some_and(|known| known(&row)) {
+        let frames = row.backtrace.as_deref().unwrap_or_default();
+        if irv
+            .known
+            .as_ref()
+            .is_some_and(|known| known(&row.property, frames))
+        {
             irv.ones[index].tally.suppressed += 1;
             return;
         }
@@ -806,7 +814,7 @@ impl Debugger {
             let text = "no checkpoint is from before this event, so it cannot be seen closer";
             irv.output.remark(&mut self.out, text);
         }
-        irv.ones[index].tally.violations += 1;
+        irv.ones[index].count_violation();
         irv.put_off = None;
         irv.latch.violated = true;
         if matches!(irv.output, super::Output::Prompt) {

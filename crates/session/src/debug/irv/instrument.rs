@@ -135,7 +135,7 @@ impl Debugger {
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
             let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
-            if irv.indirect && by_name && !source.users.is_empty() {
+            if irv.late && by_name && !source.users.is_empty() {
                 self.bind_source(irv, index, &mut notes);
             }
         }
@@ -143,7 +143,7 @@ impl Debugger {
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
             let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
-            if irv.indirect && by_name && source.wanted > 0 {
+            if irv.late && by_name && source.wanted > 0 {
                 self.plant_source(irv, index, Some(tid));
             }
             let source = &irv.alphabet.sources[index];
@@ -151,7 +151,7 @@ impl Debugger {
                 self.watch_datum(irv, index, Some(tid));
             }
         }
-        irv.indirect = false;
+        irv.late = false;
         self.tell(irv, notes);
         self.say_complaints(irv);
         irv.refused |= irv.unfit && !irv.replaced;

@@ -114,6 +114,8 @@ struct One {
     switches: Switches,
     recorder: Recorder,
     tally: Tally,
+    /// Violations that were reported in this run. No restore takes one back.
+    reported: u64,
     /// The last word, when the run is over.
     outcome: Option<verde_monitor::FinalVerdict>,
     /// Of its slices, when the traps were last set for it.
@@ -133,7 +135,8 @@ struct Tally {
 }
 
 /// Tells violations that the user knows.
-pub type Known = Box<dyn Fn(&crate::report::ViolationRow) -> bool>;
+/// By its property and the calls of its thread.
+pub type Known = Box<dyn Fn(&str, &[String]) -> bool>;
 
 /// A change of a slice that code asked for while an event was on its way.
 struct Write {
@@ -236,8 +239,9 @@ pub struct Irv {
     plans: FxHashMap<(usize, u64), feed::Plan>,
     /// The program is not relocated yet: the loader runs.
     loading: bool,
-    /// Some function waits for the end of loading, to be asked which of its variants it is.
-    indirect: bool,
+    /// Some function waits for the end of loading: to be asked which of its variants it is, or
+    /// because a library may have it.
+    late: bool,
     /// What resolvers of indirect functions chose.
     resolved: FxHashMap<u64, u64>,
     /// Where the program itself begins.
@@ -300,7 +304,7 @@ impl Irv {
             places: FxHashMap::default(),
             plans: FxHashMap::default(),
             loading: false,
-            indirect: false,
+            late: false,
             resolved: FxHashMap::default(),
             start: None,
             stacks: FxHashMap::default(),
@@ -362,7 +366,7 @@ impl Irv {
         self.places.clear();
         self.plans.clear();
         self.loading = false;
-        self.indirect = false;
+        self.late = false;
         self.resolved.clear();
         self.start = None;
         for source in &mut self.alphabet.sources {
@@ -394,6 +398,11 @@ impl Irv {
 }
 
 impl One {
+    fn count_violation(&mut self) {
+        self.tally.violations += 1;
+        self.reported += 1;
+    }
+
     /// Events reach it and may change it.
     fn listens(&self) -> bool {
         self.running && !self.dropped && !self.switches.halted

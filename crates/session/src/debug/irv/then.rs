@@ -3,7 +3,7 @@
 use super::super::Debugger;
 use super::begun::Begun;
 use super::feed::Saved;
-use super::{Irv, MonitorId, Moved, Tally};
+use super::{Irv, MonitorId, Moved, Tally, TraceFile};
 use crate::board::Marks;
 use crate::recorder::Taken;
 use rustc_hash::FxHashMap;
@@ -20,6 +20,8 @@ pub(in super::super) struct Then {
     deferred: Vec<(Tid, Cause)>,
     n: u64,
     relevant: u64,
+    /// How long the trace was that is being written.
+    trace: Option<u64>,
     /// What watchers saw of the past.
     marks: Option<Marks>,
 }
@@ -58,6 +60,7 @@ impl Debugger {
             deferred: irv.deferred.clone(),
             n: irv.n,
             relevant: irv.relevant,
+            trace: irv.trace.as_ref().map(TraceFile::len),
             marks,
         }))
     }
@@ -73,7 +76,7 @@ impl Debugger {
         };
         let done = irv.go_back(then, id_now);
         if let Some(watched) = &mut self.watched {
-            watched.go_back_to(then.n, then.marks.as_ref());
+            watched.go_back_to(&irv, then.n, then.marks.as_ref());
         }
         // Where data are now is another question than where they were a moment ago.
         for index in 0..irv.alphabet.sources.len() {
@@ -163,6 +166,9 @@ impl Irv {
             .collect();
         self.n = then.n;
         self.relevant = then.relevant;
+        if let (Some(trace), Some(len)) = (&mut self.trace, then.trace) {
+            trace.cut(len);
+        }
         Ok(())
     }
 }

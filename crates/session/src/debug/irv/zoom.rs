@@ -30,12 +30,14 @@ impl Debugger {
         let text = "the violation did not come again; it is reported as it was seen first";
         irv.output.remark(&mut self.out, text);
         if let Some(index) = irv.position(id) {
-            irv.ones[index].tally.violations += 1;
+            irv.ones[index].count_violation();
         }
         irv.violated = true;
         if matches!(irv.output, super::Output::Prompt) {
             irv.latch.lines.push(super::methods::violation_line(&row));
         }
+        let time = row.history.last().and_then(|h| h.time);
+        self.board_violation(irv, &row, time);
         irv.output.row(crate::report::Row::Violation(row));
     }
 
