@@ -194,6 +194,12 @@ impl Module {
     ) -> Option<FileAddr> {
         let lines = unit.lines();
         let mut prologue = lines.find(entry.0)?;
+        let items = lines.items_from(&prologue.file, entry.0).iter();
+        let mut own = items.take_while(|i| i.pc < end.0);
+        // A function without a prologue says so.
+        if own.any(|i| i.pc == entry.0 && i.ends_prologue) {
+            return Some(entry);
+        }
         if unit.language != Language::Asm {
             let mut items = lines.items_from(&prologue.file, prologue.begin).iter();
             let first = items.by_ref().find(|i| i.line != 0);

@@ -32,7 +32,7 @@ impl Debugger {
         Some(demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned()))
     }
 
-    /// The frame does not stand at the beginning of a line.
+    /// The frame does not stand at the beginning of a statement.
     pub(super) fn is_inside_line(&self, level: usize) -> bool {
         let Some(live) = &self.live else {
             return false;
@@ -50,7 +50,7 @@ impl Debugger {
                     .module
                     .as_ref()
                     .map(|(_, bias)| FileAddr(span.begin).at(*bias));
-                !frame.is_exact || start != Some(frame.pc)
+                !frame.is_exact || !span.is_stmt || start != Some(frame.pc)
             }
             _ => true,
         }
