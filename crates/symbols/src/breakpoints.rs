@@ -115,6 +115,16 @@ impl Module {
         })
     }
 
+    /// Where the code of a line begins, a function's prologue included.
+    pub fn line_start(&self, file: &str, line: u32) -> Option<FileAddr> {
+        let units = self.units_with_file(file);
+        let tables = units.iter().flat_map(|unit| &unit.lines().files);
+        let own = tables.filter(|(source, _)| file_matches(source, file));
+        let starts = own.flat_map(|(_, items)| items.iter().filter(|i| i.is_stmt));
+        let found = starts.filter(|i| i.line == line).map(|i| i.pc);
+        found.min().map(FileAddr)
+    }
+
     /// The innermost block around an address.
     fn block_of(&self, addr: FileAddr) -> Option<DieId> {
         let unit = self.unit_at(addr)?;

@@ -3,6 +3,7 @@
 use super::Debugger;
 use super::failure::{NOT_RUN, Result, failure};
 use super::guide::SymbolGuide;
+use super::settings::Locking;
 use super::stops::Reason;
 use std::rc::Rc;
 use verde_engine::{Addr, Guide, StepKind};
@@ -110,7 +111,9 @@ impl Debugger {
             return failure(NOT_RUN);
         };
         live.process.step(live.tid, kind, guide)?;
-        live.process.resume_all()?;
+        if self.settings.locking == Locking::Off {
+            live.process.resume_all()?;
+        }
         self.wait()
     }
 
