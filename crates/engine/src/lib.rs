@@ -56,7 +56,7 @@ mod world;
 pub use calls::Adoption;
 pub use error::{Error, Result};
 pub use fork::Follow;
-pub use guide::{Guide, LineAt, NoGuide};
+pub use guide::{Guide, LineAt, LinePart, NoGuide};
 pub use inject::Returned;
 pub use modules::{Module, ModuleKind};
 pub use process::{Interrupter, Options, Process};

@@ -70,6 +70,11 @@ impl Auxv {
         Some(pair[1])
     }
 
+    /// Kinds and values, in the kernel's order.
+    pub fn entries(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.words.as_chunks::<2>().0.iter().map(|p| (p[0], p[1]))
+    }
+
     /// The program's entry point.
     pub fn entry(&self) -> Option<Addr> {
         self.get(libc::AT_ENTRY).map(Addr)

@@ -3,7 +3,10 @@
 use super::Debugger;
 use super::data::split_format;
 use super::failure::{Result, failure};
-use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction, Register};
+use iced_x86::{
+    Decoder, DecoderOptions, Formatter, FormatterOptions, GasFormatter, Instruction,
+    IntelFormatter, MemorySizeOptions, Register,
+};
 use std::ops::Range;
 use std::sync::Arc;
 use verde_expr::symbol_text;
@@ -27,10 +30,8 @@ struct SourceWalk {
     last: u32,
 }
 
-/// AT&T syntax, spaced as gdb does.
-fn text_of(instruction: &Instruction) -> String {
-    let mut formatter = GasFormatter::new();
-    let options = formatter.options_mut();
+/// Spaces and numbers as gdb has them, in either syntax.
+fn like_gdb(options: &mut FormatterOptions) {
     options.set_first_operand_char_index(7);
     options.set_hex_prefix("0x");
     options.set_hex_suffix("");
@@ -39,9 +40,28 @@ fn text_of(instruction: &Instruction) -> String {
     options.set_space_after_operand_separator(false);
     options.set_rip_relative_addresses(true);
     options.set_branch_leading_zeros(false);
+}
+
+/// AT&T syntax.
+fn text_of(instruction: &Instruction) -> String {
+    let mut formatter = GasFormatter::new();
+    let options = formatter.options_mut();
+    like_gdb(options);
     // The library would also write `(%rbp,)`.
     options.set_always_show_scale(instruction.memory_index() != Register::None);
     options.set_show_zero_displacements(true);
+    let mut out = String::new();
+    formatter.format(instruction, &mut out);
+    out
+}
+
+fn intel_text_of(instruction: &Instruction) -> String {
+    let mut formatter = IntelFormatter::new();
+    let options = formatter.options_mut();
+    like_gdb(options);
+    options.set_memory_size_options(MemorySizeOptions::Always);
+    options.set_uppercase_keywords(true);
+    options.set_show_branch_size(false);
     let mut out = String::new();
     formatter.format(instruction, &mut out);
     out
@@ -64,6 +84,7 @@ impl Debugger {
         let instruction = self.decode(at)?;
         let mut text = match instruction.is_invalid() {
             true => "(bad)".to_owned(),
+            false if self.settings.intel => intel_text_of(&instruction),
             false => text_of(&instruction),
         };
         let target = match instruction.near_branch_target() {

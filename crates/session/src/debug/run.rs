@@ -21,6 +21,21 @@ impl Debugger {
         self.run(args)
     }
 
+    /// Starts the program and stops it before its first instruction.
+    pub(super) fn starti(&mut self, args: &str) -> Result<()> {
+        if !args.is_empty() {
+            self.args = words(args);
+        }
+        self.launch()?;
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        live.look(live.tid, &self.images)?;
+        self.say("\nProgram stopped.")?;
+        self.say_frame(0, false)?;
+        self.show_displays()
+    }
+
     /// Starts the program with all breakpoints set; it does not run yet.
     pub(super) fn launch(&mut self) -> Result<()> {
         self.end_process()?;

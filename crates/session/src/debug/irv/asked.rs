@@ -3,6 +3,7 @@
 
 use super::super::Debugger;
 use super::super::failure::{Failure, NOT_RUN, Result, failure};
+use super::super::settings::Locking;
 use super::super::stops::Reason;
 use super::feed::Target;
 use super::{Irv, Output};
@@ -187,7 +188,10 @@ impl Debugger {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
-        live.process.resume_all()?;
+        match self.settings.locking {
+            Locking::On => live.process.resume(live.tid)?,
+            Locking::Off | Locking::Step => live.process.resume_all()?,
+        }
         Ok(None)
     }
 
