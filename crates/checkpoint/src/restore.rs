@@ -6,6 +6,7 @@ use crate::leader::Leader;
 use crate::memory;
 use crate::snapshot::{Item, Items, Program, Snapshot};
 use crate::threads::ThreadState;
+use crate::unfinished::Unfinished;
 use crate::{Error, Result, Warning};
 use std::time::{Duration, Instant};
 use verde_engine::{Addr, Process, Succession, Tid};
@@ -69,7 +70,8 @@ pub(crate) fn restore(
         }
         Err(error) => {
             let put_back = fallback
-                .is_some_and(|present| replace(present, process, &Items::default()).is_ok());
+                .and_then(|present| replace(present, process, &Items::default()).ok())
+                .map(Box::new);
             Err(Error::Broken {
                 source: Box::new(error),
                 put_back,
@@ -144,7 +146,8 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
         .syscall_instruction()
         .ok_or(Error::Lost)?;
     let leader = snapshot.threads.first().ok_or(Error::Lost)?;
-    let pid = revive(snapshot, leader, instruction, without)?;
+    let unfinished = revive(snapshot, leader, instruction, without)?;
+    let pid = unfinished.pid();
     let mut copy = Revived {
         pid,
         memory: Memory::open(pid)?,
@@ -162,6 +165,7 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
     copy.beyond(&tids, instruction, &mut warnings)?;
     drop(open);
     let change = process.succeed(&snapshot.knowledge, &tids)?;
+    unfinished.keep();
     if !change.lost.is_empty() {
         warnings.push(Warning::LostTraps(change.lost.len()));
     }
@@ -184,7 +188,7 @@ fn revive(
     leader: &ThreadState,
     instruction: Addr,
     without: &Items,
-) -> Result<Tid> {
+) -> Result<Unfinished> {
     let frozen = snapshot.frozen.pid;
     let program = &snapshot.program;
     let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch, program)?;
@@ -203,12 +207,13 @@ fn revive(
         result = fork(&mut frozen, copy);
     }
     let pid = result?;
+    let unfinished = Unfinished::new(pid);
     // Its threads inherit that, too.
     ptrace::suspend_seccomp(pid, IfTracerDies::Kill, program.filtered)?;
     if snapshot.program.own_group {
         task::set_group(pid, None)?;
     }
-    Ok(pid)
+    Ok(unfinished)
 }
 
 /// A fork of the frozen process on its way to what was saved.

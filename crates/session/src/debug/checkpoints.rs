@@ -6,7 +6,7 @@ use super::irv::Then;
 use super::live::Live;
 use super::points::{Kind, Point};
 use std::time::Duration;
-use verde_checkpoint::{Options, Restored, Snapshot, Warning};
+use verde_checkpoint::{Error, Options, Restored, Snapshot, Warning};
 use verde_engine::{End, Tid, TrapSet};
 
 /// The checkpoints of a session.
@@ -270,6 +270,11 @@ impl Debugger {
             Err(error) => {
                 if live.process.ended().is_some() {
                     self.forget_process();
+                } else if let (Some(undo), Error::Broken { put_back, .. }) = (&undo, &error)
+                    && let Some(restored) = put_back
+                {
+                    // It is another process with the same contents.
+                    self.take_over(undo, restored)?;
                 }
                 return Err(error.into());
             }
