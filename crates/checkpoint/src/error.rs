@@ -1,5 +1,6 @@
 //! Why a checkpoint could not be made or restored.
 
+use crate::Restored;
 use std::path::PathBuf;
 use verde_sys::SysError;
 use verde_sys::remote::RemoteError;
@@ -32,12 +33,12 @@ pub enum Error {
     #[error("{0}; the program is unharmed")]
     Refused(SysError),
     /// The restore failed after the present process had been killed.
-    #[error("{source}; {}", fate(*.put_back))]
+    #[error("{source}; {}", fate(.put_back.is_some()))]
     Broken {
         /// What went wrong.
         source: Box<Error>,
-        /// The present process is back.
-        put_back: bool,
+        /// How the present process is back, if it is.
+        put_back: Option<Box<Restored>>,
     },
     /// An operation on a file of a layer failed.
     #[error("{}: {}", .0.display(), .1)]

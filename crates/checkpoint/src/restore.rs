@@ -6,6 +6,7 @@ use crate::leader::Leader;
 use crate::memory;
 use crate::snapshot::{Item, Items, Program, Snapshot};
 use crate::threads::ThreadState;
+use crate::unfinished::Unfinished;
 use crate::{Error, Result, Warning};
 use std::time::{Duration, Instant};
 use verde_engine::{Addr, Owner, Process, Succession, Tid, Trap};
@@ -15,7 +16,7 @@ use verde_sys::number as n;
 use verde_sys::payload::{self, CloneArgs, ThreadEntry};
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::remote::Remote;
-use verde_sys::{SysError, procfs, signals, task, wait};
+use verde_sys::{SysError, procfs, task, wait};
 
 /// What a restore did.
 #[derive(Debug)]
@@ -67,7 +68,8 @@ pub(crate) fn restore(
         }
         Err(error) => {
             let put_back = fallback
-                .is_some_and(|present| replace(present, process, &Items::default()).is_ok());
+                .and_then(|present| replace(present, process, &Items::default()).ok())
+                .map(Box::new);
             let source = match error {
                 // It was not the program that was refused.
                 Error::Refused(error) => Error::Sys(error),
@@ -141,48 +143,14 @@ fn hold(process: &mut Process) -> Option<Frozen> {
 }
 
 fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Result<Restored> {
-    let instruction = snapshot
-        .knowledge
-        .syscall_instruction()
-        .ok_or(Error::Lost)?;
-    let leader = snapshot.threads.first().ok_or(Error::Lost)?;
-    let pid = revive(snapshot, leader, instruction, without)?;
-    let done = bring_back(snapshot, pid, process, without);
-    if done.is_err() {
-        abandon(pid);
-    }
-    done
-}
-
-/// Ends a copy that could not be completed, which has the ids of then.
-fn abandon(pid: Tid) {
-    let mut tids = procfs::threads(pid).unwrap_or_default();
-    // A first thread ends after all others.
-    tids.sort_by_key(|tid| *tid == pid);
-    for tid in &tids {
-        let _ = ptrace::only_kill(*tid, false);
-    }
-    let _ = signals::send(pid, n::SIGKILL);
-    for tid in tids {
-        while wait::task(tid).is_ok_and(|status| !status.is_end()) {
-            let _ = ptrace::resume(tid, ptrace::Go::Continue, 0);
-        }
-    }
-}
-
-/// Makes a fork of the frozen process what was saved.
-fn bring_back(
-    snapshot: &Snapshot,
-    pid: Tid,
-    process: &mut Process,
-    without: &Items,
-) -> Result<Restored> {
     let mut warnings = Vec::new();
     let instruction = snapshot
         .knowledge
         .syscall_instruction()
         .ok_or(Error::Lost)?;
     let leader = snapshot.threads.first().ok_or(Error::Lost)?;
+    let unfinished = revive(snapshot, leader, instruction, without)?;
+    let pid = unfinished.pid();
     let mut copy = Revived {
         pid,
         memory: Memory::open(pid)?,
@@ -200,6 +168,7 @@ fn bring_back(
     copy.beyond(&tids, instruction, &mut warnings)?;
     drop(open);
     let change = process.succeed(&snapshot.knowledge, &tids)?;
+    unfinished.keep();
     // Ends of steps and events of properties are set anew where they are due.
     let users = |(_, trap): &&(_, Trap)| trap.owner == Owner::User;
     let lost = change.lost.iter().filter(users).count();
@@ -225,7 +194,7 @@ fn revive(
     leader: &ThreadState,
     instruction: Addr,
     without: &Items,
-) -> Result<Tid> {
+) -> Result<Unfinished> {
     let frozen = snapshot.frozen.pid;
     let program = &snapshot.program;
     let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch, program)?;
@@ -244,12 +213,13 @@ fn revive(
         result = fork(&mut frozen, copy);
     }
     let pid = result?;
+    let unfinished = Unfinished::new(pid);
     // Its threads inherit that, too.
     ptrace::suspend_seccomp(pid, IfTracerDies::Kill, program.filtered)?;
     if snapshot.program.own_group {
         task::set_group(pid, None)?;
     }
-    Ok(pid)
+    Ok(unfinished)
 }
 
 /// A fork of the frozen process on its way to what was saved.

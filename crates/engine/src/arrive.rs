@@ -2,12 +2,13 @@
 //! happened is noted. Whether anybody wants to hear of it is decided later
 //! (`report`), so that a stop can be kept while the world is stopped.
 
+use crate::calls::Causes;
 use crate::relocate::Undo;
 use crate::restart;
 use crate::sites::INT3;
 use crate::slots::Position;
 use crate::thread::{Happening, State, Thread};
-use crate::{Addr, End, ForkKind, Process, Result, Tid};
+use crate::{Addr, Cause, End, ForkKind, Process, Result, Stop, Tid};
 use verde_sys::ptrace::{self, Go};
 use verde_sys::siginfo::{SI_KERNEL, TRAP_BRKPT, TRAP_HWBKPT, TRAP_TRACE};
 use verde_sys::wait::SyscallStop;
@@ -42,7 +43,7 @@ impl Process {
             self.threads.insert(tid, Thread::newborn(tid));
         }
         match self.note(tid, status) {
-            Err(crate::Error::Sys(e)) if e.is_gone() => Ok(()),
+            Err(error) if error.is_gone() => Ok(()),
             other => other,
         }
     }
@@ -82,6 +83,8 @@ impl Process {
         let queued = std::mem::take(&mut thread.step_queued);
         let stepped = std::mem::take(&mut thread.stepping) || queued;
         thread.regs = ptrace::regs(tid)?;
+        let at = (thread.regs.rip, thread.regs.rax);
+        thread.made_again = thread.made_again.filter(|call| *call == at);
         if !std::mem::replace(&mut thread.armed, true) {
             self.set_registers(tid)?;
         }
@@ -164,6 +167,7 @@ impl Process {
             return Ok(());
         };
         match happening {
+            Some(Happening::Exit(status)) if self.stopping => self.let_end(tid, status),
             Some(happening) => {
                 thread.happening = Some(happening);
                 self.queue.push_back(tid);
@@ -178,6 +182,34 @@ impl Process {
                 Ok(())
             }
             None => self.go(tid),
+        }
+    }
+
+    /// While the world is being stopped a thread that ends is not kept: the
+    /// one whose exec ends it waits for that, and would never stop.
+    fn let_end(&mut self, tid: Tid, status: i32) -> Result<()> {
+        // What it had not told when it was killed is void.
+        self.queue.retain(|t| *t != tid);
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.happening = None;
+        }
+        let mut causes = Causes::new();
+        self.abandon_calls(tid, &mut causes)?;
+        if !self.thread_traps.is_empty() {
+            causes.push(Cause::ThreadExit(status));
+        }
+        if !causes.is_empty() {
+            self.ready.push_back(Stop { tid, causes });
+        }
+        self.ended_threads.push(tid);
+        self.go(tid)
+    }
+
+    /// The same for one whose end has been noted and not been told.
+    pub(crate) fn let_queued_end(&mut self, tid: Tid) -> Result<()> {
+        match self.threads.get(&tid).and_then(|t| t.happening) {
+            Some(Happening::Exit(status)) => self.let_end(tid, status),
+            _ => Ok(()),
         }
     }
 

@@ -12,6 +12,7 @@ impl StopGuard<'_> {
     pub fn calm(&mut self) -> Result<()> {
         loop {
             self.check_calm()?;
+            self.end_frames()?;
             let Some(tid) = self.restless() else {
                 break;
             };
@@ -92,7 +93,7 @@ impl Process {
         }
     }
 
-    fn leave_kernel(&mut self, tid: Tid) -> Result<()> {
+    pub(crate) fn leave_kernel(&mut self, tid: Tid) -> Result<()> {
         let Ok(thread) = self.stopped_mut(tid) else {
             return Ok(());
         };

@@ -451,13 +451,17 @@ impl Process {
     /// first, which is queued.
     fn step_open(&mut self, tid: Tid, page: u64, touched: &[Touch]) -> Result<Option<u8>> {
         let others = self.stop_threads(Some(tid))?;
-        let open = opened_for(page, touched);
-        self.open_pages(&open)?;
-        let done = self.step_now(tid);
-        self.close_pages(&open)?;
+        let done = self.step_with(tid, &opened_for(page, touched));
         for other in others {
             self.go(other)?;
         }
+        done
+    }
+
+    fn step_with(&mut self, tid: Tid, open: &[u64]) -> Result<Option<u8>> {
+        self.open_pages(open)?;
+        let done = self.step_now(tid);
+        self.close_pages(open)?;
         done
     }
 

@@ -1,5 +1,6 @@
 //! A process under the debugger.
 
+use crate::calls::Causes;
 use crate::fork::{Borrower, Follow};
 use crate::lent::Lent;
 use crate::modules::Modules;
@@ -77,6 +78,9 @@ pub struct Process {
     pub(crate) modules: Modules,
     /// Stops decided early, to be reported first.
     pub(crate) ready: VecDeque<Stop>,
+    /// Threads that ended while the world was being stopped: frames watched
+    /// in them have ended too.
+    pub(crate) ended_threads: Vec<Tid>,
     /// Threads with a stop to report, oldest first.
     pub(crate) queue: VecDeque<Tid>,
     /// First stops of tasks whose creation has not been reported yet.
@@ -214,6 +218,7 @@ impl Process {
             watches: Watches::default(),
             modules: Modules::default(),
             ready: VecDeque::new(),
+            ended_threads: Vec::new(),
             queue: VecDeque::new(),
             strangers: Vec::new(),
             borrowers: FxHashMap::default(),
@@ -256,13 +261,15 @@ impl Process {
         for tid in std::mem::take(&mut self.parked) {
             self.go(tid)?;
         }
-        if let Some(stop) = self.ready.pop_front() {
-            return Ok(Some(stop));
-        }
         loop {
-            while let Some(tid) = self.queue.pop_front() {
-                if let Some(stop) = self.report(tid)? {
-                    return Ok(Some(stop));
+            self.end_frames()?;
+            if let Some(stop) = self.ready.pop_front() {
+                return Ok(Some(stop));
+            }
+            if let Some(tid) = self.queue.pop_front() {
+                match self.report(tid)? {
+                    Some(stop) => return Ok(Some(stop)),
+                    None => continue,
                 }
             }
             if let Some(end) = self.end {
@@ -314,6 +321,21 @@ impl Process {
             }
             self.resume(stop.tid)?;
         }
+    }
+
+    /// Watches of frames in threads that ended while the world was being stopped.
+    pub(crate) fn end_frames(&mut self) -> Result<()> {
+        for tid in std::mem::take(&mut self.ended_threads) {
+            let mut causes = Causes::new();
+            match self.frames_ended_with(tid, &mut causes) {
+                Err(error) if error.is_gone() => {}
+                other => other?,
+            }
+            if !causes.is_empty() {
+                self.ready.push_back(Stop { tid, causes });
+            }
+        }
+        Ok(())
     }
 
     /// Every tracee is gone without a word (somebody else reaped it).

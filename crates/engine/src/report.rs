@@ -19,7 +19,11 @@ impl Process {
         let mut causes = Causes::new();
         match self.find_causes(tid, &happening, &mut causes) {
             Ok(()) => {}
-            Err(crate::Error::Sys(e)) if e.is_gone() => return Ok(None),
+            // Its end will be reported by a status of its own.
+            Err(error) if error.is_gone() || !self.is_stopped(tid) => {
+                tracing::debug!(%tid, %error, "not decided");
+                return Ok(None);
+            }
             Err(error) => return Err(error),
         }
         // A followed child is another thread of another process.

@@ -183,6 +183,7 @@ impl Process {
         self.threads.clear();
         self.queue.clear();
         self.ready.clear();
+        self.ended_threads.clear();
         self.strangers.clear();
         self.parked.clear();
         self.end = Some(End::Killed(number::SIGKILL));

@@ -96,6 +96,8 @@ pub struct Thread {
     pub at_entry: bool,
     /// The system call it is about to enter has been reported.
     pub entry_told: bool,
+    /// A call that it makes again: where, and which.
+    pub made_again: Option<(u64, u64)>,
     /// A wait with a limit that it makes again.
     pub limited: Option<Limited>,
     /// Job control has it stopped.
@@ -153,6 +155,7 @@ impl Thread {
             syscall: None,
             at_entry: false,
             entry_told: false,
+            made_again: None,
             limited: None,
             group_stop: false,
             stepping: false,

@@ -97,7 +97,12 @@ impl Process {
             result?;
         }
         if let Some(frame) = trap.frame {
-            self.end_with_frame(id, trap.thread, frame)?;
+            let end = self.end_with_frame(id, trap.thread, frame);
+            if end.is_err() {
+                // Nobody would ever take it back.
+                self.tear_down_watch(id)?;
+            }
+            return end;
         }
         Ok(())
     }

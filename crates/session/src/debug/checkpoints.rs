@@ -6,7 +6,7 @@ use super::irv::Then;
 use super::live::Live;
 use super::points::{Kind, Point};
 use std::time::Duration;
-use verde_checkpoint::{Options, Restored, Snapshot, Warning};
+use verde_checkpoint::{Error, Options, Restored, Snapshot, Warning};
 use verde_engine::{End, Tid, TrapSet};
 use verde_sys::terminal::TerminalSettings;
 
@@ -327,6 +327,11 @@ impl Debugger {
                     // This checkpoint, and others, can still bring it back.
                     self.checkpoints.ended = self.live.take();
                     self.forget_process();
+                } else if let (Some(undo), Error::Broken { put_back, .. }) = (&undo, &error)
+                    && let Some(restored) = put_back
+                {
+                    // It is another process with the same contents.
+                    self.take_over(undo, restored)?;
                 }
                 return Err(error.into());
             }
