@@ -36,7 +36,7 @@ impl StopGuard<'_> {
 
 impl Process {
     fn check_calm(&self) -> Result<()> {
-        if self.end.is_some() {
+        if self.end.is_some() || self.is_ending() {
             return Err(Error::Gone);
         }
         if !self.borrowers.is_empty() || self.threads.values().any(|t| t.vforking) {
@@ -45,10 +45,6 @@ impl Process {
             ));
         }
         let leader = self.threads.get(&self.pid);
-        let killed = |h: Happening| matches!(h, Happening::Exit(status) if status & 0x7f != 0);
-        if leader.is_some_and(|t| t.happening.is_some_and(killed)) {
-            return Err(Error::Gone);
-        }
         if leader.is_none_or(|t| t.exiting || t.state == State::Exiting) {
             return Err(Error::NotNow("the program's first thread has ended"));
         }

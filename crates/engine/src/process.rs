@@ -346,7 +346,7 @@ impl Process {
     }
 
     /// No thread will stop again.
-    fn is_ending(&self) -> bool {
+    pub(crate) fn is_ending(&self) -> bool {
         let mut states = self.threads.values().map(|t| t.state);
         !self.threads.is_empty() && states.all(|s| s == State::Exiting)
     }
