@@ -138,6 +138,14 @@ pub(crate) fn is_ignored(pid: Tid, tid: Tid, signal: i32) -> bool {
     has("SigIgn") || (HARMLESS.contains(&signal) && !has("SigCgt"))
 }
 
+/// A limit as the program has written it, which need not make sense.
+fn duration(seconds: i64, nanoseconds: i64) -> Option<Duration> {
+    let whole = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
+    let whole = u128::try_from(whole).ok()?;
+    let seconds = u64::try_from(whole / 1_000_000_000).ok()?;
+    Some(Duration::new(seconds, (whole % 1_000_000_000) as u32))
+}
+
 /// Makes the call again when the thread goes on.
 fn again(regs: &mut Regs) {
     regs.rip = regs.rip.wrapping_sub(INSTRUCTION);
@@ -205,6 +213,21 @@ pub(crate) fn prolong(thread: &mut Thread, memory: &Memory) -> bool {
     true
 }
 
+/// A signal is about to be handled where a call should be made again: the
+/// kernel had ended it with `EINTR`, whatever the handler's flags, and so it
+/// ends now.
+pub(crate) fn end_call(thread: &mut Thread) {
+    let regs = &mut thread.regs;
+    if thread.made_again.take() != Some((regs.rip, regs.rax)) {
+        return;
+    }
+    regs.rip = regs.rip.wrapping_add(INSTRUCTION);
+    regs.rax = (-i64::from(number::EINTR)).cast_unsigned();
+    thread.regs_changed = true;
+    thread.limited = None;
+    thread.entry_told = false;
+}
+
 impl Process {
     pub(crate) fn is_ignored(&self, tid: Tid, signal: i32) -> bool {
         is_ignored(self.pid, tid, signal)
@@ -249,6 +272,7 @@ impl Process {
             return Ok(false);
         };
         thread.limited = limited;
+        thread.made_again = Some((regs.rip, regs.rax));
         thread.regs = regs;
         thread.regs_changed = true;
         thread.passed = Some(thread.regs.pc());
@@ -279,7 +303,7 @@ impl Process {
                 }
                 let seconds = self.memory.read_u64(Addr(at)).ok()?;
                 let rest = self.memory.read_u64(Addr(at.wrapping_add(8))).ok()?;
-                Some(Some(Duration::new(seconds, u32::try_from(rest).ok()?)))
+                duration(seconds.cast_signed(), rest.cast_signed()).map(Some)
             }
             Limit::Socket { receives, .. } => {
                 let socket = self.socket(regs)?;
@@ -334,6 +358,14 @@ mod tests {
             (0x1000, number::SYS_semop)
         );
         assert_eq!(cut_short(&regs), None);
+    }
+
+    #[test]
+    fn limits_that_make_no_sense() {
+        assert_eq!(duration(1, 5), Some(Duration::new(1, 5)));
+        assert_eq!(duration(-1, 2_000_000_000), Some(Duration::from_secs(1)));
+        assert_eq!(duration(-1, 0), None);
+        assert!(duration(i64::MAX, i64::MAX).is_some());
     }
 
     #[test]

@@ -290,6 +290,30 @@ impl Type {
         }
     }
 
+    /// A Rust tuple: members with their offsets.
+    pub fn tuple(name: &str, size: u64, members: &[(&str, Type, u64)]) -> Type {
+        let made = Type::record(RecordKind::Struct, size, members);
+        Type {
+            info: None,
+            node: Arc::new(Node {
+                kind: Kind::Record(RecordKind::Struct),
+                name: Some(name.to_owned()),
+                size: Some(size),
+                align: None,
+                language: Language::Rust,
+                die: None,
+                declaration: false,
+                members: made.members(),
+            }),
+        }
+    }
+
+    /// A pointer to members of a class that are of this type.
+    pub fn member_pointer(&self, class: &Type) -> Type {
+        let kind = Kind::MemberPointer(Link::Made(self.clone()), Link::Made(class.clone()));
+        Type::made(kind, None, None, Language::Cpp)
+    }
+
     /// `void`.
     pub fn void() -> Type {
         Type::made(Kind::Void, Some("void"), None, Language::C)
@@ -321,6 +345,13 @@ impl Type {
     pub fn array_of(&self, count: u64) -> Type {
         let size = self.size().and_then(|s| s.checked_mul(count));
         let kind = Kind::Array(self.link(), Some(count));
+        Type::made(kind, None, size, self.language())
+    }
+
+    /// A vector register's elements of this type.
+    pub fn vector_of(&self, count: u64) -> Type {
+        let size = self.size().and_then(|s| s.checked_mul(count));
+        let kind = Kind::Vector(self.link(), count);
         Type::made(kind, None, size, self.language())
     }
 
@@ -398,6 +429,11 @@ impl Type {
             Kind::Pointer(_) | Kind::Reference(_) | Kind::RvalueReference(_) => {
                 Some(self.node.size.unwrap_or(8))
             }
+            // A function's is an address and how far the object moves.
+            Kind::MemberPointer(l, _) => match self.follow(l).strip().node.kind {
+                Kind::Function(..) => Some(16),
+                _ => Some(8),
+            },
             Kind::Record(_) if self.node.declaration => self.definition()?.node.size,
             _ => self.node.size,
         }
@@ -606,7 +642,8 @@ impl Type {
                 linkage_name: linkage.map(str::to_owned),
                 name: name.to_owned(),
                 ty: Type::from_die(info, id),
-                is_static: child.attr_value(dw::DW_AT_object_pointer).is_none(),
+                is_static: child.attr_value(dw::DW_AT_object_pointer).is_none()
+                    && !has_this(unit, id),
                 is_virtual: virtuality.and_then(|v| v.udata_value()).unwrap_or(0) != 0
                     || matches!(
                         virtuality,
@@ -634,6 +671,13 @@ impl Type {
                 value: constant(child.attr_value(dw::DW_AT_const_value)?)?,
             })
         })
+    }
+
+    /// The type that a Rust virtual table belongs to.
+    pub fn containing(&self) -> Option<Type> {
+        let (info, unit, entry) = self.entry()?;
+        let id = info.follow(&unit, entry.attr_value(dw::DW_AT_containing_type))?;
+        Some(Type::from_die(info, id))
     }
 
     /// Template or generic arguments.
@@ -740,4 +784,13 @@ impl Type {
     pub fn is_float(&self) -> bool {
         matches!(self.strip().kind(), Kind::Base(Encoding::Float))
     }
+}
+
+/// A member function takes the object first: not every compiler says so in the
+/// declaration's own attributes.
+fn has_this(unit: &Unit, method: DieId) -> bool {
+    let parameters = children(unit, method.offset);
+    let mut parameters = parameters.iter();
+    let first = parameters.find(|e| e.tag() == dw::DW_TAG_formal_parameter);
+    first.is_some_and(|e| is_set(e.attr_value(dw::DW_AT_artificial)))
 }

@@ -178,6 +178,12 @@ impl Variable {
         )
     }
 
+    /// The name that the linker knows it by.
+    pub(crate) fn linkage_name(&self) -> Option<&str> {
+        let entry = self.unit.entry(self.die.offset)?;
+        self.unit.string(entry.attr_value(dw::DW_AT_linkage_name))
+    }
+
     /// Whether each thread has one of its own, in no frame.
     pub fn is_thread_local(&self) -> bool {
         let Some(expression) = self.location.and_then(|l| l.exprloc_value()) else {
@@ -309,6 +315,9 @@ impl Module {
             if let Some(variable) = self.variable(id) {
                 found.push((Some(id.unit) != near, extra, variable));
             }
+        }
+        if found.is_empty() {
+            return self.rust_thread_locals(last, scopes);
         }
         found.sort_by_key(|(far, extra, v)| (*far, *extra, v.die));
         found.into_iter().map(|(_, _, v)| v).collect()

@@ -263,6 +263,14 @@ pub fn resident(pid: Tid) -> Option<u64> {
     Some(pages * 4096)
 }
 
+/// How often a process got a page of memory, or a copy of one, so far.
+pub fn faults(pid: Tid) -> Option<u64> {
+    let text = text(format!("/proc/{pid}/stat")).ok()?;
+    // The name can hold anything but is the last in parentheses.
+    let rest = &text[text.rfind(')')? + 1..];
+    rest.split_whitespace().nth(7)?.parse().ok()
+}
+
 /// The name of a thread, with a NUL at the end.
 pub fn name(pid: Tid, tid: Tid) -> Result<[u8; 16]> {
     let mut text = read(

@@ -242,6 +242,28 @@ fn inlined_calls_are_calls() -> Fallible {
     ])
 }
 
+/// A loop in one line is one line, also when what it calls is inlined.
+#[test]
+fn a_loop_around_an_inlined_call_is_one_line() -> Fallible {
+    let source = "static inline __attribute__((always_inline)) int sq(int x) {
+    int r = x * x;
+    return r + 1;
+}
+volatile int sink;
+int main(int argc, char **argv) {
+    int t = 0;
+    for (int i = 0; i < 3; i++) t += sq(i + argc);
+    sink = t;
+    t = sq(t);
+    return t == 0;
+}
+";
+    let lab = Lab::c(source, &["-O0"])?;
+    let next = ["break main", "run", "next", "next", "next", "next"];
+    lab.same_as_gdb(&next)?;
+    lab.same_as_gdb(&["break main", "run", "next", "step", "step", "step", "step"])
+}
+
 const RUST: &str = r#"use std::collections::BTreeMap;
 #[inline(never)]
 fn total(items: &[u32]) -> u32 {

@@ -139,7 +139,7 @@ impl Debugger {
                 _ => return failure(format!("Invalid disassembly modifier \"{letter}\".")),
             }
         }
-        if let Some((from, to)) = what.split_once(',') {
+        if let Some((from, to)) = split_range(what) {
             return self.disassemble_range(from.trim(), to.trim(), &show);
         }
         let (function, bias) = self.function_to_show(what)?;
@@ -307,5 +307,47 @@ impl Debugger {
     fn function_around(&self, pc: u64) -> Option<(Function, u64)> {
         let (module, bias) = self.images.module_at(pc)?;
         Some((module.function_at(FileAddr::of(pc, bias))?, bias))
+    }
+}
+
+/// `FROM,TO`: at a comma that belongs to no name of a function.
+fn split_range(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 0;
+    let mut quote = None;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(' | '<') => depth += 1,
+            (None, ')') => depth -= 1,
+            // No end of anything: a member of what is pointed to.
+            (None, '>') if before != '-' => depth -= 1,
+            (None, ',') if depth == 0 => return Some((&text[..at], &text[at + 1..])),
+            _ => {}
+        }
+        before = c;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_range;
+
+    #[test]
+    fn commas_of_names_separate_nothing() {
+        for name in [
+            "f",
+            "both<int,long>",
+            "over(int, int)",
+            "'ns::f(int, long)'",
+        ] {
+            assert_eq!(split_range(name), None);
+        }
+        assert_eq!(split_range("$pc,+8"), Some(("$pc", "+8")));
+        assert_eq!(split_range("p->f,p->g"), Some(("p->f", "p->g")));
+        assert_eq!(split_range("f(1, 2), +3"), Some(("f(1, 2)", " +3")));
     }
 }

@@ -185,8 +185,6 @@ impl Debugger {
                 self.args = words(rest);
                 Ok(())
             }
-            // Nothing is ever asked or paged, whatever a script says.
-            "confirm" | "pagination" | "width" | "height" => Ok(()),
             _ => self.set_other(what, rest, args),
         }
     }

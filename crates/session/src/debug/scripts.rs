@@ -24,13 +24,21 @@ impl Debugger {
 
     fn source_text(&mut self, path: &Path, text: &str) -> Result<Reply> {
         for (i, line) in text.lines().enumerate() {
-            let place = |e| Failure(format!("{}:{}: {e}", path.display(), i + 1));
+            let place = |e| located(e, &format!("{}:{}", path.display(), i + 1));
             if self.execute(line).map_err(place)? == Reply::Quit {
                 return Ok(Reply::Quit);
             }
         }
-        let place = |e| Failure(format!("{}: {e}", path.display()));
+        let place = |e| located(e, &path.display().to_string());
         self.end_of_lines().map_err(place)?;
         Ok(Reply::Next(None))
+    }
+}
+
+/// A failure with its place. Where nobody reads, there is nothing to say.
+fn located(e: Failure, place: &str) -> Failure {
+    match e.is_output_closed() {
+        true => e,
+        false => Failure(format!("{place}: {e}")),
     }
 }

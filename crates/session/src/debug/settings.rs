@@ -106,8 +106,8 @@ fn add_tunable(environment: &mut Vec<(OsString, OsString)>) {
 
 fn on_or_off(name: &str, text: &str) -> Result<bool> {
     match text {
-        "" | "on" => Ok(true),
-        "off" => Ok(false),
+        "" | "on" | "1" | "yes" | "enable" => Ok(true),
+        "off" | "0" | "no" | "disable" => Ok(false),
         _ => failure(format!("set {name} on, or off")),
     }
 }
@@ -194,7 +194,12 @@ impl Debugger {
             }
             "print" | "p" | "pr" => self.set_print(rest),
             // What gdb's users have in their scripts, and what is so anyway.
-            "confirm" | "pagination" | "width" | "height" => Ok(()),
+            "confirm" | "pagination" => on_or_off(what, rest).map(drop),
+            "width" | "height" => match rest {
+                "" => failure("Argument required (integer to set it to, or \"unlimited\".)."),
+                "unlimited" => Ok(()),
+                number => Ok(self.evaluate(number)?.to_integer().map(drop)?),
+            },
             "fs-snapshot" => {
                 self.settings.fs_snapshot = files::directories(rest);
                 if self.live.is_some() {
