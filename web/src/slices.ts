@@ -18,7 +18,10 @@ const count = byId("slices-count");
 
 let chunks = new Map<number, SliceLine[]>();
 let matching = 0;
-let newest = false;
+/** The column that the rows are sorted by; without one they stand as they were created. */
+let by = "";
+/** The last first. */
+let down = false;
 /** Changes with every filter and refresh: late answers are dropped. */
 let epoch = 0;
 let asked = new Set<number>();
@@ -57,7 +60,8 @@ async function fetchChunk(chunk: number): Promise<void> {
     filter: input.value,
     offset: chunk * CHUNK,
     limit: CHUNK,
-    newest,
+    by,
+    down,
   }).catch(() => null);
   if (mine !== epoch || !answer) return;
   if (answer.is === "failed") {
@@ -84,7 +88,8 @@ let widths: number[] = [];
 function widen(rows: SliceLine[]): void {
   const names = ["state", ...columns()];
   const before = widths.join();
-  names.forEach((name, i) => (widths[i] = Math.max(widths[i] ?? 0, name.length, 4)));
+  // Two more for the mark of the sorted column.
+  names.forEach((name, i) => (widths[i] = Math.max(widths[i] ?? 0, name.length + 2, 4)));
   for (const line of rows) {
     const values = new Map([...line.slice, ...line.env]);
     widths[0] = Math.max(widths[0] ?? 0, (store.shape?.states[line.state]?.name.length ?? 0) + 2);
@@ -191,11 +196,28 @@ function restart(): void {
   render();
 }
 
+/** Up, down, and back to the order of creation. */
+function sortBy(name: string): void {
+  if (by !== name) [by, down] = [name, false];
+  else if (!down) down = true;
+  else [by, down] = ["", false];
+  renderHead();
+  restart();
+}
+
+function headCell(name: string, kind: string): HTMLElement {
+  const sorted = by === name;
+  const button = h("button", { title: `sort by ${name}` }, sorted ? `${name} ${down ? "▼" : "▲"}` : name);
+  button.onclick = () => sortBy(name);
+  const order = sorted ? (down ? "descending" : "ascending") : "none";
+  return h("span", { class: `cell ${kind}`, role: "columnheader", "aria-sort": order, "data-column": name }, button);
+}
+
 function renderHead(): void {
-  head.replaceChildren(
-    h("span", { class: "cell state", role: "columnheader" }, "state"),
-    ...columns().map((name) => h("span", { class: "cell", role: "columnheader" }, name)),
-  );
+  const focused = document.activeElement?.closest<HTMLElement>("#slices-head [data-column]")?.dataset["column"];
+  head.replaceChildren(headCell("state", "state"), ...columns().map((name) => headCell(name, "")));
+  if (focused) head.querySelector<HTMLElement>(`[data-column="${CSS.escape(focused)}"] button`)?.focus();
+  byId("newest").setAttribute("aria-pressed", String(down && by === ""));
   const shape = store.shape;
   widths = [];
   widen([]);
@@ -238,13 +260,13 @@ export function startSlices(): void {
       e.preventDefault();
     }
   });
-  byId("newest").onclick = (e) => {
-    newest = !newest;
-    (e.currentTarget as HTMLElement).setAttribute("aria-pressed", String(newest));
+  byId("newest").onclick = () => {
+    [by, down] = ["", !(down && by === "")];
+    renderHead();
     restart();
   };
   scroller.addEventListener("keydown", (e) => {
-    if (isTyping(e.target)) return;
+    if (isTyping(e.target) || head.contains(e.target as Node)) return;
     const page = Math.floor(scroller.clientHeight / rowHeight());
     const moves: Record<string, number> = {
       ArrowDown: 1,
@@ -262,6 +284,7 @@ export function startSlices(): void {
     e.preventDefault();
   });
   store.on("shapes", () => {
+    if (by !== "state" && !columns().includes(by)) [by, down] = ["", by === "" && down];
     renderHead();
     restart();
   });

@@ -274,6 +274,16 @@ test("a hundred thousand slices", async (t) => {
   await page.keyboard.press("End");
   await page.locator("#slices-rows .row:not([hidden])", { hasText: "0x55000030d3e0" }).waitFor();
   assert.ok((await page.locator("#slices-rows .row").count()) < 100);
+  // Sorted by the session: the full queues first, and back to the first one created.
+  const top = (text) => page.locator('#slices-rows .row[aria-rowindex="1"]', { hasText: text }).waitFor();
+  const head = page.locator('#slices-head [data-column="N"]');
+  await head.getByRole("button").click();
+  await page.locator('#slices-head [data-column="N"][aria-sort="ascending"]').waitFor();
+  await page.keyboard.press("Enter");
+  await top(/sink\s*0x\w+\s*3\s*3/);
+  assert.equal(await head.getAttribute("aria-sort"), "descending");
+  await page.keyboard.press("Enter");
+  await top("root");
   assert.deepEqual(page.complaints, []);
 });
 

@@ -1,5 +1,6 @@
 //! Why a checkpoint could not be made or restored.
 
+use crate::Restored;
 use std::path::PathBuf;
 use verde_sys::SysError;
 use verde_sys::remote::RemoteError;
@@ -13,6 +14,12 @@ pub enum Error {
          start the program under the debugger to use checkpoints"
     )]
     Attached,
+    /// The process is a child of the program that was followed.
+    #[error(
+        "a forked child that is followed cannot be restored, for the program's first process \
+         would see it die; checkpoints need \"set follow-fork-mode parent\""
+    )]
+    Followed,
     /// The program ended or was killed in the middle.
     #[error("the program ended during the checkpoint; nothing was saved")]
     Ended,
@@ -26,12 +33,12 @@ pub enum Error {
     #[error("{0}; the program is unharmed")]
     Refused(SysError),
     /// The restore failed after the present process had been killed.
-    #[error("{source}; {}", fate(*.put_back))]
+    #[error("{source}; {}", fate(.put_back.is_some()))]
     Broken {
         /// What went wrong.
         source: Box<Error>,
-        /// The present process is back.
-        put_back: bool,
+        /// How the present process is back, if it is.
+        put_back: Option<Box<Restored>>,
     },
     /// An operation on a file of a layer failed.
     #[error("{}: {}", .0.display(), .1)]

@@ -26,6 +26,7 @@ mod signals;
 mod snapshot;
 mod threads;
 mod timers;
+mod unfinished;
 mod warning;
 
 pub use error::{Error, Result};

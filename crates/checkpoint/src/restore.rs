@@ -6,9 +6,10 @@ use crate::leader::Leader;
 use crate::memory;
 use crate::snapshot::{Item, Items, Program, Snapshot};
 use crate::threads::ThreadState;
+use crate::unfinished::Unfinished;
 use crate::{Error, Result, Warning};
 use std::time::{Duration, Instant};
-use verde_engine::{Addr, Process, Succession, Tid};
+use verde_engine::{Addr, Owner, Process, Succession, Tid, Trap};
 use verde_sys::affinity::CpuSet;
 use verde_sys::memory::Memory;
 use verde_sys::number as n;
@@ -44,9 +45,7 @@ pub(crate) fn restore(
     fallback: Option<&Snapshot>,
     without: &Items,
 ) -> Result<Restored> {
-    if !process.is_launched() {
-        return Err(Error::Attached);
-    }
+    Snapshot::check(process)?;
     if !snapshot.frozen.alive() {
         return Err(Error::Lost);
     }
@@ -69,9 +68,15 @@ pub(crate) fn restore(
         }
         Err(error) => {
             let put_back = fallback
-                .is_some_and(|present| replace(present, process, &Items::default()).is_ok());
+                .and_then(|present| replace(present, process, &Items::default()).ok())
+                .map(Box::new);
+            let source = match error {
+                // It was not the program that was refused.
+                Error::Refused(error) => Error::Sys(error),
+                other => other,
+            };
             Err(Error::Broken {
-                source: Box::new(error),
+                source: Box::new(source),
                 put_back,
             })
         }
@@ -144,7 +149,8 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
         .syscall_instruction()
         .ok_or(Error::Lost)?;
     let leader = snapshot.threads.first().ok_or(Error::Lost)?;
-    let pid = revive(snapshot, leader, instruction, without)?;
+    let unfinished = revive(snapshot, leader, instruction, without)?;
+    let pid = unfinished.pid();
     let mut copy = Revived {
         pid,
         memory: Memory::open(pid)?,
@@ -162,8 +168,12 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
     copy.beyond(&tids, instruction, &mut warnings)?;
     drop(open);
     let change = process.succeed(&snapshot.knowledge, &tids)?;
-    if !change.lost.is_empty() {
-        warnings.push(Warning::LostTraps(change.lost.len()));
+    unfinished.keep();
+    // Ends of steps and events of properties are set anew where they are due.
+    let users = |(_, trap): &&(_, Trap)| trap.owner == Owner::User;
+    let lost = change.lost.iter().filter(users).count();
+    if lost > 0 {
+        warnings.push(Warning::LostTraps(lost));
     }
     Ok(Restored {
         elapsed: Duration::ZERO,
@@ -184,7 +194,7 @@ fn revive(
     leader: &ThreadState,
     instruction: Addr,
     without: &Items,
-) -> Result<Tid> {
+) -> Result<Unfinished> {
     let frozen = snapshot.frozen.pid;
     let program = &snapshot.program;
     let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch, program)?;
@@ -203,12 +213,13 @@ fn revive(
         result = fork(&mut frozen, copy);
     }
     let pid = result?;
+    let unfinished = Unfinished::new(pid);
     // Its threads inherit that, too.
     ptrace::suspend_seccomp(pid, IfTracerDies::Kill, program.filtered)?;
     if snapshot.program.own_group {
         task::set_group(pid, None)?;
     }
-    Ok(pid)
+    Ok(unfinished)
 }
 
 /// A fork of the frozen process on its way to what was saved.

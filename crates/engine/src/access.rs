@@ -151,6 +151,8 @@ pub fn emulate(
     after.rip = instruction.next_ip();
     if touch.write && instruction.op0_kind() == OpKind::Memory {
         let value = match instruction.op1_kind() {
+            // What addresses begin at is not what they hold.
+            OpKind::Register if instruction.op1_register().is_segment_register() => return None,
             OpKind::Register => register_value(regs, instruction.op1_register())?,
             _ => instruction.try_immediate(1).ok()?,
         };

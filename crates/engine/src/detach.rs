@@ -25,6 +25,7 @@ impl Process {
         self.stop_threads(None)?;
         self.finish_loans()?;
         self.stop_threads(None)?;
+        self.leave_entries()?;
         self.disarm_all()?;
         self.drain_faults()?;
         let planted: Vec<_> = self.sites.planted().collect();
@@ -41,6 +42,10 @@ impl Process {
                 tracing::debug!(%error, "slots stay mapped");
             }
         }
+        for tid in self.threads() {
+            self.call_anew(tid)?;
+        }
+        self.unmap_lent();
         self.drop_scratch();
         let threads: Vec<Tid> = self.threads.keys().copied().collect();
         let count = threads.len();
@@ -51,6 +56,21 @@ impl Process {
         self.queue.clear();
         self.pin.undo();
         Ok(count)
+    }
+
+    /// Threads at a call's entry go back before it: they can be used, and what
+    /// registers were lent to the call is the program's again.
+    fn leave_entries(&mut self) -> Result<()> {
+        let before = std::mem::replace(&mut self.stopping, true);
+        let tids: Vec<Tid> = self.threads.keys().copied().collect();
+        let result = tids
+            .into_iter()
+            .try_for_each(|tid| match self.threads.get(&tid) {
+                Some(t) if t.state == State::Stopped && t.at_entry => self.take_syscall_back(tid),
+                _ => Ok(()),
+            });
+        self.stopping = before;
+        result
     }
 
     /// Takes in the traps that threads have run into and not been told of: a
@@ -137,6 +157,12 @@ impl Process {
         match signals::send(self.pid, number::SIGKILL) {
             Err(e) if e.is_gone() => {}
             other => other?,
+        }
+        // One that was already dying when it stopped is not woken by another SIGKILL.
+        let stopped = self.threads.values().map(|t| t.tid);
+        let strangers = self.strangers.iter().map(|(tid, _)| *tid);
+        for tid in stopped.chain(strangers) {
+            unless_gone(ptrace::resume(tid, ptrace::Go::Continue, 0))?;
         }
         while self.end.is_none() {
             match wait::any(true) {

@@ -56,5 +56,16 @@ pub enum Error {
     NoRoom(Addr),
 }
 
+impl Error {
+    /// The thread or process it was about is gone, or on its way out.
+    pub(crate) fn is_gone(&self) -> bool {
+        match self {
+            Error::Gone | Error::Remote(RemoteError::Ended(_)) => true,
+            Error::Sys(e) | Error::Remote(RemoteError::Sys(e)) => e.is_gone(),
+            _ => false,
+        }
+    }
+}
+
 /// Result of an engine operation.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -49,13 +49,18 @@ impl Process {
         stack: &[u8],
         vectors: impl FnOnce(&mut XState),
     ) -> Result<Returned> {
-        self.settle(tid)?;
+        // From a call's entry it could go nowhere else.
+        self.leave_kernel(tid)?;
+        // The function may make calls of its own.
+        self.call_anew(tid)?;
         let entry = procfs::auxv(self.pid)?.entry().ok_or(Error::Gone)?;
         let thread = self.stopped_mut(tid)?;
         let saved = thread.regs;
         let passed = thread.passed.take();
         let signal = thread.signal.take();
         let plan = thread.plan.take();
+        let call = (thread.made_again.take(), thread.limited.take());
+        let told = std::mem::take(&mut thread.entry_told);
         let happening = thread.happening.take();
         self.queue.retain(|t| *t != tid);
         let saved_xstate = ptrace::xstate(tid)?;
@@ -71,6 +76,8 @@ impl Process {
         thread.passed = passed;
         thread.signal = signal;
         thread.plan = plan;
+        (thread.made_again, thread.limited) = call;
+        thread.entry_told = told;
         thread.disturbed = true;
         if happening.is_some() {
             thread.happening = happening;

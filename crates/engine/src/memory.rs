@@ -158,8 +158,16 @@ impl Process {
             // The thread may be gone; nothing is left to restore then.
             let _ = ptrace::suspend_seccomp(tid, self.fate, false);
         }
-        if let Err(RemoteError::Ended(status)) = &result {
-            self.arrived(tid, *status)?;
+        match &result {
+            Err(RemoteError::Ended(status)) => self.arrived(tid, *status)?,
+            // It went on past its exit event: nobody may wait for a stop of it.
+            Err(RemoteError::Sys(e)) if e.is_gone() => {
+                if let Some(thread) = self.threads.get_mut(&tid) {
+                    thread.state = State::Exiting;
+                    thread.exiting = true;
+                }
+            }
+            _ => {}
         }
         Ok(result?)
     }

@@ -19,7 +19,11 @@ impl Process {
         let mut causes = Causes::new();
         match self.find_causes(tid, &happening, &mut causes) {
             Ok(()) => {}
-            Err(crate::Error::Sys(e)) if e.is_gone() => return Ok(None),
+            // Its end will be reported by a status of its own.
+            Err(error) if error.is_gone() || !self.is_stopped(tid) => {
+                tracing::debug!(%tid, %error, "not decided");
+                return Ok(None);
+            }
             Err(error) => return Err(error),
         }
         // A followed child is another thread of another process.
@@ -49,12 +53,20 @@ impl Process {
                 self.slots_hit(tid, also, causes)
             }
             Happening::Hardware(hits) | Happening::Step(hits) => self.slots_hit(tid, hits, causes),
+            Happening::Start => {
+                for id in self.start_traps.clone() {
+                    self.traps.hit(id);
+                    causes.push(Cause::Trap { id });
+                }
+                Ok(())
+            }
             Happening::Signal(info) => {
                 if !self.watches.pages.never_used() && self.page_fault(tid, &info, causes)? {
                     return Ok(());
                 }
                 self.signal_arrived(tid, info, causes);
-                Ok(())
+                // It may cut a call short, and the kernel has said so.
+                self.close_for_syscall(tid, causes)
             }
             Happening::Syscall(stop) => self.syscall_arrived(tid, stop, causes),
             Happening::GroupStop(signal) => {
@@ -77,9 +89,9 @@ impl Process {
                 Ok(())
             }
             Happening::Exit(status) => {
-                self.abandon_calls(tid, causes);
+                self.abandon_calls(tid, causes)?;
                 self.frames_ended_with(tid, causes)?;
-                if !self.thread_traps.is_empty() {
+                if !(self.thread_traps.is_empty() && self.start_traps.is_empty()) {
                     causes.push(Cause::ThreadExit(status));
                 }
                 Ok(())
@@ -147,7 +159,7 @@ impl Process {
             SyscallStop::Exit { value } => match thread.syscall.take() {
                 Some(number) => (number, Some(value)),
                 // Its entry was before we asked.
-                None => return Ok(()),
+                None => return self.close_for_syscall(tid, causes),
             },
         };
         for id in self.syscall_traps.clone() {

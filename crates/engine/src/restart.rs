@@ -104,6 +104,23 @@ pub(crate) fn is_cut_short(regs: &Regs) -> bool {
     cut_short(regs).is_some()
 }
 
+/// A call that was cut short and that the kernel makes again when the thread goes on, unless a
+/// handler runs.
+fn is_restarted(regs: &Regs) -> bool {
+    const ERESTARTSYS: i64 = 512;
+    const ERESTARTNOINTR: i64 = 513;
+    const ERESTARTNOHAND: i64 = 514;
+    const ERESTART_RESTARTBLOCK: i64 = 516;
+    regs.orig_rax.cast_signed() >= 0
+        && [
+            ERESTARTSYS,
+            ERESTARTNOINTR,
+            ERESTARTNOHAND,
+            ERESTART_RESTARTBLOCK,
+        ]
+        .contains(&regs.rax.cast_signed().wrapping_neg())
+}
+
 /// Whether a signal does nothing to a program: it is ignored, or not caught and of those that
 /// do nothing by themselves.
 pub(crate) fn is_ignored(pid: Tid, tid: Tid, signal: i32) -> bool {
@@ -119,6 +136,14 @@ pub(crate) fn is_ignored(pid: Tid, tid: Tid, signal: i32) -> bool {
         mask.is_some_and(|m| m >> (signal - 1) & 1 != 0)
     };
     has("SigIgn") || (HARMLESS.contains(&signal) && !has("SigCgt"))
+}
+
+/// A limit as the program has written it, which need not make sense.
+fn duration(seconds: i64, nanoseconds: i64) -> Option<Duration> {
+    let whole = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
+    let whole = u128::try_from(whole).ok()?;
+    let seconds = u64::try_from(whole / 1_000_000_000).ok()?;
+    Some(Duration::new(seconds, (whole % 1_000_000_000) as u32))
 }
 
 /// Makes the call again when the thread goes on.
@@ -188,6 +213,21 @@ pub(crate) fn prolong(thread: &mut Thread, memory: &Memory) -> bool {
     true
 }
 
+/// A signal is about to be handled where a call should be made again: the
+/// kernel had ended it with `EINTR`, whatever the handler's flags, and so it
+/// ends now.
+pub(crate) fn end_call(thread: &mut Thread) {
+    let regs = &mut thread.regs;
+    if thread.made_again.take() != Some((regs.rip, regs.rax)) {
+        return;
+    }
+    regs.rip = regs.rip.wrapping_add(INSTRUCTION);
+    regs.rax = (-i64::from(number::EINTR)).cast_unsigned();
+    thread.regs_changed = true;
+    thread.limited = None;
+    thread.entry_told = false;
+}
+
 impl Process {
     pub(crate) fn is_ignored(&self, tid: Tid, signal: i32) -> bool {
         is_ignored(self.pid, tid, signal)
@@ -232,10 +272,20 @@ impl Process {
             return Ok(false);
         };
         thread.limited = limited;
+        thread.made_again = Some((regs.rip, regs.rax));
         thread.regs = regs;
         thread.regs_changed = true;
         thread.passed = Some(thread.regs.pc());
         Ok(true)
+    }
+
+    /// The call behind a stopped thread was cut short, and is made again by the kernel or by us.
+    pub(crate) fn is_made_again(&mut self, tid: Tid) -> Result<bool> {
+        let thread = self.threads.get(&tid);
+        if thread.is_some_and(|t| is_restarted(&t.regs)) {
+            return Ok(true);
+        }
+        self.make_again(tid)
     }
 
     /// How long a call may wait: `Some(None)` for ever, `None` if that cannot be found out.
@@ -253,7 +303,7 @@ impl Process {
                 }
                 let seconds = self.memory.read_u64(Addr(at)).ok()?;
                 let rest = self.memory.read_u64(Addr(at.wrapping_add(8))).ok()?;
-                Some(Some(Duration::new(seconds, u32::try_from(rest).ok()?)))
+                duration(seconds.cast_signed(), rest.cast_signed()).map(Some)
             }
             Limit::Socket { receives, .. } => {
                 let socket = self.socket(regs)?;
@@ -308,6 +358,14 @@ mod tests {
             (0x1000, number::SYS_semop)
         );
         assert_eq!(cut_short(&regs), None);
+    }
+
+    #[test]
+    fn limits_that_make_no_sense() {
+        assert_eq!(duration(1, 5), Some(Duration::new(1, 5)));
+        assert_eq!(duration(-1, 2_000_000_000), Some(Duration::from_secs(1)));
+        assert_eq!(duration(-1, 0), None);
+        assert!(duration(i64::MAX, i64::MAX).is_some());
     }
 
     #[test]

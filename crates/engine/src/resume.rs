@@ -77,6 +77,10 @@ impl Process {
         thread.group_stop = false;
         let info = thread.signal.take();
         let mut signal = info.map_or(0, |i| i.signal());
+        if signal != 0 && thread.made_again.is_some() && !restart::is_ignored(self.pid, tid, signal)
+        {
+            restart::end_call(thread);
+        }
         let pc = thread.regs.pc();
         if thread.passed.take() == Some(pc)
             && let Some(site) = self.sites.get(pc)
@@ -111,12 +115,9 @@ impl Process {
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
-        if signal != 0 && thread.limited.is_some() && !restart::is_ignored(self.pid, tid, signal) {
-            // Its handler ends the wait.
-            thread.limited = None;
-        }
         let limited = restart::prolong(thread, &self.memory);
-        let result = hand_over(thread, info, signal, step, syscalls || limited);
+        let followed = syscalls || limited || thread.detour.is_some();
+        let result = hand_over(thread, info, signal, step, followed);
         unless_gone(result)
     }
 
@@ -128,6 +129,20 @@ impl Process {
     /// stopped: the last resort.
     fn go_in_place(&mut self, tid: Tid, at: Addr) -> Result<()> {
         let others = self.stop_threads(Some(tid))?;
+        let status = self.step_in_place(tid, at);
+        for other in others {
+            self.go(other)?;
+        }
+        match status? {
+            None => Ok(()),
+            // The step is ours alone unless the program was being stepped.
+            Some(WaitStatus::Signal(number::SIGTRAP)) => self.after_in_place(tid),
+            Some(status) => self.arrived(tid, status),
+        }
+    }
+
+    /// Everybody else is stopped.
+    fn step_in_place(&mut self, tid: Tid, at: Addr) -> Result<Option<WaitStatus>> {
         self.note_touches(tid);
         self.part_all();
         let original = self.sites.get(at).map(|s| s.bytes[0]);
@@ -145,15 +160,7 @@ impl Process {
         if original.is_some() {
             self.memory.write(at, &[crate::sites::INT3])?;
         }
-        for other in others {
-            self.go(other)?;
-        }
-        match status {
-            None => Ok(()),
-            // The step is ours alone unless the program was being stepped.
-            Some(WaitStatus::Signal(number::SIGTRAP)) => self.after_in_place(tid),
-            Some(status) => self.arrived(tid, status),
-        }
+        Ok(status)
     }
 
     fn after_in_place(&mut self, tid: Tid) -> Result<()> {
@@ -202,7 +209,7 @@ fn hand_over(
         ptrace::set_siginfo(tid, &info)?;
     }
     thread.disturbed = false;
-    thread.stepping = step;
+    thread.stepping = step || std::mem::take(&mut thread.step_queued);
     thread.state = State::Running;
     let go = match (step, syscalls) {
         (true, _) => Go::Step,

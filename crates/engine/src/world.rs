@@ -75,6 +75,9 @@ impl Process {
 
     fn stop_threads_now(&mut self, except: Option<Tid>) -> Result<Vec<Tid>> {
         let mut stopped = Vec::new();
+        for tid in self.queue.clone() {
+            self.let_queued_end(tid)?;
+        }
         loop {
             let mut waiting = false;
             for thread in self.threads.values_mut() {

@@ -3,6 +3,8 @@
 use crate::eval::Evaluator;
 use crate::ir::{Node, Op};
 use crate::scope::Scope;
+use std::sync::Arc;
+use verde_symbols::Module;
 
 impl Node {
     /// The nodes that this one is made of.
@@ -63,6 +65,17 @@ impl Node {
         match &self.op {
             Op::Variable(variable, _) => variable.is_thread_local(),
             _ => self.children().iter().any(|n| n.is_thread_local()),
+        }
+    }
+
+    /// The files whose thread-local variables it names.
+    pub fn thread_local_modules(&self) -> Vec<&Arc<Module>> {
+        match &self.op {
+            Op::Variable(variable, home) if variable.is_thread_local() => vec![&home.0],
+            _ => {
+                let children = self.children().into_iter();
+                children.flat_map(Node::thread_local_modules).collect()
+            }
         }
     }
 

@@ -642,7 +642,8 @@ impl Type {
                 linkage_name: linkage.map(str::to_owned),
                 name: name.to_owned(),
                 ty: Type::from_die(info, id),
-                is_static: child.attr_value(dw::DW_AT_object_pointer).is_none(),
+                is_static: child.attr_value(dw::DW_AT_object_pointer).is_none()
+                    && !has_this(unit, id),
                 is_virtual: virtuality.and_then(|v| v.udata_value()).unwrap_or(0) != 0
                     || matches!(
                         virtuality,
@@ -783,4 +784,13 @@ impl Type {
     pub fn is_float(&self) -> bool {
         matches!(self.strip().kind(), Kind::Base(Encoding::Float))
     }
+}
+
+/// A member function takes the object first: not every compiler says so in the
+/// declaration's own attributes.
+fn has_this(unit: &Unit, method: DieId) -> bool {
+    let parameters = children(unit, method.offset);
+    let mut parameters = parameters.iter();
+    let first = parameters.find(|e| e.tag() == dw::DW_TAG_formal_parameter);
+    first.is_some_and(|e| is_set(e.attr_value(dw::DW_AT_artificial)))
 }

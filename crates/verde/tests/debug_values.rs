@@ -207,6 +207,24 @@ fn methods_are_called() -> Fallible {
     Ok(())
 }
 
+/// Older debug information, and that of other compilers, says only of the
+/// parameter itself that it is the object.
+#[test]
+fn methods_without_a_named_object() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }", &[])?;
+    let flags = ["-O0", "-gdwarf-2", "-gstrict-dwarf"];
+    lab.build("g++", "prog.cpp", METHODS, "prog", &flags)?;
+    let text = lab.text(&[
+        "break stop",
+        "run",
+        "up",
+        "print s.scaled(3)",
+        "print s.count()",
+    ])?;
+    assert!(text.ends_with("$1 = 36\n$2 = 7\n"), "{text}");
+    Ok(())
+}
+
 const OVERLOADS: &str = r#"#include <optional>
 struct T {
   int v;

@@ -290,3 +290,31 @@ fn a_directory_that_cannot_be_covered_is_refused() -> Fallible {
     assert_eq!(lab.left(), [] as [PathBuf; 0]);
     Ok(())
 }
+
+/// Other contents of the same length, with the time set back.
+const SAME_TIME: &str = r#"#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(void) {
+    struct stat now;
+    stat("input", &now);
+    int fd = open("input", O_WRONLY);
+    struct timespec times[2] = {now.st_atim, now.st_mtim};
+    return write(fd, "new", 3) != 3 || futimens(fd, times);
+}
+"#;
+
+#[test]
+fn a_change_that_times_do_not_show_is_written() -> Fallible {
+    let lab = Lab::new()?;
+    let source = lab.layers.with_file_name("same.c");
+    fs::write(&source, SAME_TIME)?;
+    let mut gcc = Command::new("gcc");
+    gcc.arg("-g").arg("-o").arg(&lab.program).arg(&source);
+    assert!(gcc.status()?.success());
+    fs::write(lab.work.join("input"), "old")?;
+    let said = lab.debug(&["run"], &[])?;
+    assert!(said.contains("exited normally"), "{said}");
+    assert_eq!(fs::read_to_string(lab.work.join("input"))?, "new");
+    Ok(())
+}

@@ -152,7 +152,10 @@ impl<'a> Back<'a> {
         let times = |m: &fs::Metadata| (m.len(), m.mtime(), m.mtime_nsec());
         match now {
             // It came back with a restore.
-            Some(now) if times(&now) == times(it) && copy::is_changed(source) => {}
+            Some(now)
+                if times(&now) == times(it)
+                    && copy::is_changed(source)
+                    && copy::is_same(source, target)? => {}
             // It is that file, whatever other names it has.
             Some(_) if copy::is_changed(source) && copy::rewrite(source, target).is_ok() => {}
             _ => return copy::replace(source, target, &meta),

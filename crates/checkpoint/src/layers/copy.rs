@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, FileTimes, Metadata, OpenOptions, Permissions};
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -129,6 +129,24 @@ pub(super) fn rewrite(from: &Path, to: &Path) -> io::Result<()> {
         target.set_len(len)?;
     }
     Ok(())
+}
+
+/// Whether two files hold the same bytes.
+pub(super) fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
+    let open = |path| open_anyway(path, OpenOptions::new().read(true)).map(BufReader::new);
+    let (mut one, mut other) = (open(one)?, open(other)?);
+    loop {
+        let (a, b) = (one.fill_buf()?, other.fill_buf()?);
+        let len = a.len().min(b.len());
+        if a[..len] != b[..len] || (len == 0 && a.len() != b.len()) {
+            return Ok(false);
+        }
+        if len == 0 {
+            return Ok(true);
+        }
+        one.consume(len);
+        other.consume(len);
+    }
 }
 
 /// A new file with these contents.

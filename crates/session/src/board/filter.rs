@@ -46,10 +46,26 @@ enum Term {
     Word(String, Vec<bool>),
 }
 
+/// A part of the slice, or a variable of its environment.
 #[derive(Clone, Copy)]
-enum Field {
+pub enum Field {
     Key(usize),
     Env(usize),
+}
+
+impl Field {
+    pub fn find(name: &str, property: &Property) -> Option<Field> {
+        let key = property.slice_on.iter().position(|n| n == name);
+        let env = || property.env.iter().position(|n| n == name);
+        key.map(Field::Key).or_else(|| env().map(Field::Env))
+    }
+
+    pub fn cell(self, slices: &Slices, r: SlotRef) -> Cell {
+        match self {
+            Field::Key(i) => slices.key(r).cell(i),
+            Field::Env(i) => slices.env(r, i),
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -149,9 +165,7 @@ impl Term {
         if name == "state" && matches!(op, Op::Equal) {
             return by_state(value, property);
         }
-        let key = property.slice_on.iter().position(|n| n == name);
-        let env = || property.env.iter().position(|n| n == name);
-        let field = match key.map(Field::Key).or_else(|| env().map(Field::Env)) {
+        let field = match Field::find(name, property) {
             Some(field) => field,
             None => {
                 let known: Vec<&str> = property
@@ -179,10 +193,7 @@ impl Term {
         match self {
             Term::State(fits) => fits[slices.state(r).index()],
             Term::Compare(field, op, wanted) => {
-                let cell = match field {
-                    Field::Key(i) => slices.key(r).cell(*i),
-                    Field::Env(i) => slices.env(r, *i),
-                };
+                let cell = field.cell(slices, r);
                 compare(slices, cell, *op, wanted, host, text)
             }
             Term::Word(word, states) => {
@@ -322,6 +333,13 @@ fn compare(
     if cell.tag == Tag::Unset {
         return op == Op::Different;
     }
+    judge(number(cell), op, wanted, text, |text| {
+        show(slices, cell, host, text);
+    })
+}
+
+/// A value as an integer and as a number, if it is one.
+pub fn number(cell: Cell) -> (Option<i128>, Option<f64>) {
     let int = match cell.tag {
         Tag::Int => Some(i128::from(cell.bits as i64)),
         Tag::UInt | Tag::Bool => Some(i128::from(cell.bits)),
@@ -331,9 +349,7 @@ fn compare(
         Tag::Float => Some(f64::from_bits(cell.bits)),
         _ => int.map(|i| i as f64),
     };
-    judge((int, float), op, wanted, text, |text| {
-        show(slices, cell, host, text);
-    })
+    (int, float)
 }
 
 /// Compares a value, as a number if it is one, with what is wanted. `show` writes it.

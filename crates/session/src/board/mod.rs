@@ -8,6 +8,7 @@
 mod filter;
 mod frame;
 mod keeper;
+mod order;
 mod request;
 mod slices;
 

@@ -41,9 +41,12 @@ pub struct Query {
     #[serde(default)]
     pub offset: usize,
     pub limit: usize,
-    /// The last created first.
+    /// The column that they are sorted by; without one they stand as they were created.
     #[serde(default)]
-    pub newest: bool,
+    pub by: String,
+    /// The last first.
+    #[serde(default)]
+    pub down: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -2,6 +2,7 @@
 
 use super::filter::{Filter, integer, show};
 use super::frame::{LastStep, PropertyView, SliceId};
+use super::order::{Column, part};
 use super::request::{Query, SliceDetail, SliceLine, SlicePage};
 use crate::json::Object;
 use crate::recorder::Taken;
@@ -13,48 +14,41 @@ use verde_property::StateId;
 /// Most rows of one page.
 const MOST: usize = 500;
 
-/// The slices that pass the query's filter, in the order of their creation.
+/// The slices that pass the query's filter, in the order of their creation or of a column.
 pub fn page(m: &Monitor, query: &Query, host: &mut dyn Host) -> Result<SlicePage, String> {
     let begun = Instant::now();
     let slices = m.slices();
     let filter = Filter::parse(&query.filter, m.property())?;
     let mut text = String::new();
-    let mut found: Vec<(u64, SlotRef)> = Vec::new();
+    let mut found: Vec<SlotRef> = Vec::new();
     let mut total = 0;
     for r in slices.iter() {
         total += 1;
         if filter.is_empty() || filter.passes(slices, r, host, &mut text) {
-            found.push((slices.created(r), r));
+            found.push(r);
         }
     }
     let matching = found.len();
-    let offset = query.offset.min(matching);
-    let end = offset.saturating_add(query.limit.min(MOST)).min(matching);
-    let (first, last) = match query.newest {
-        true => (matching - end, matching - offset),
-        false => (offset, end),
+    let found = found.into_iter();
+    let shown = match query.by.as_str() {
+        "" => part(found.map(|r| (slices.created(r), r)).collect(), query, MOST),
+        name => {
+            let column = Column::find(name, m.property())?;
+            let keyed = found.map(|r| {
+                let key = column.key(slices, r, host, &mut text);
+                ((key, slices.created(r)), r)
+            });
+            part(keyed.collect(), query, MOST)
+        }
     };
-    // Only the rows that are shown need their order.
-    if first > 0 && first < matching {
-        found.select_nth_unstable_by_key(first, |(created, _)| *created);
-    }
-    let rest = &mut found[first..];
-    if last - first < rest.len() && last > first {
-        rest.select_nth_unstable_by_key(last - first, |(created, _)| *created);
-    }
-    let shown = &mut rest[..last - first];
-    shown.sort_unstable_by_key(|(created, _)| *created);
-    if query.newest {
-        shown.reverse();
-    }
     let rows = shown
-        .iter()
-        .map(|(_, r)| line(slices, query.property, *r, host))
+        .into_iter()
+        .map(|r| line(slices, query.property, r, host))
         .collect();
     Ok(SlicePage {
         total,
         matching,
-        offset,
+        offset: query.offset.min(matching),
         rows,
         micros: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
     })
@@ -250,7 +244,8 @@ state sink non-accepting
             filter: filter.into(),
             offset: 0,
             limit: 10,
-            newest: false,
+            by: String::new(),
+            down: false,
         };
         page(m, &query, &mut NoPython).map(|p| p.matching)
     }
@@ -283,13 +278,14 @@ state sink non-accepting
     #[test]
     fn pages_follow_the_order_of_creation() {
         let m = queues(60);
-        let rows = |offset, newest| {
+        let rows = |offset, down| {
             let query = Query {
                 property: 0,
                 filter: "queue=0x55..".into(),
                 offset,
                 limit: 7,
-                newest,
+                by: String::new(),
+                down,
             };
             let page = page(&m, &query, &mut NoPython).expect("a right filter");
             let created: Vec<u64> = page.rows.iter().map(|r| r.id.created).collect();
@@ -304,6 +300,42 @@ state sink non-accepting
     }
 
     #[test]
+    fn pages_follow_the_order_of_a_column() {
+        let m = queues(60);
+        let rows = |by: &str, offset, down| {
+            let query = Query {
+                property: 0,
+                filter: "queue=0x55..".into(),
+                offset,
+                limit: 7,
+                by: by.into(),
+                down,
+            };
+            page(&m, &query, &mut NoPython).map(|p| p.rows)
+        };
+        let all = |by: &str, down| -> Vec<SliceLine> {
+            (0..9)
+                .flat_map(|i| rows(by, 7 * i, down).expect("a column"))
+                .collect()
+        };
+        let n: Vec<String> = all("N", false)
+            .into_iter()
+            .map(|r| r.env[0].1.clone())
+            .collect();
+        assert_eq!(n.len(), 60);
+        assert!(n.is_sorted(), "{n:?}");
+        assert_eq!((n[0].as_str(), n[59].as_str()), ("0", "4"));
+        let states: Vec<usize> = all("state", true).iter().map(|r| r.state).collect();
+        assert!(states.iter().rev().is_sorted() && states[0] > states[59]);
+        let queues: Vec<u64> = all("queue", true).iter().map(|r| r.id.created).collect();
+        assert!(
+            queues.iter().rev().is_sorted(),
+            "created in the order of their addresses"
+        );
+        assert!(rows("M", 0, false).is_err());
+    }
+
+    #[test]
     fn a_slice_in_detail() {
         let m = queues(2);
         let query = Query {
@@ -311,7 +343,8 @@ state sink non-accepting
             filter: "queue=0x555500000001".into(),
             offset: 0,
             limit: 1,
-            newest: false,
+            by: String::new(),
+            down: false,
         };
         let page = page(&m, &query, &mut NoPython).expect("a right filter");
         let id = page.rows[0].id;

@@ -34,9 +34,12 @@ impl Debugger {
 const SETTINGS: &[&str] = &[
     "args",
     "cwd",
+    "disassembly-flavor",
     "environment",
     "follow-fork-mode",
+    "listsize",
     "print",
+    "scheduler-locking",
     "var",
 ];
 const PRINTING: &[&str] = &["elements", "max-depth", "pretty", "repeats"];
@@ -95,9 +98,11 @@ impl Completer {
             ("help" | "h", None) => of(&Debugger::command_names()),
             ("set" | "show" | "unset", None) => of(SETTINGS),
             ("set", Some("follow-fork-mode")) => of(&["child", "parent"]),
+            ("set", Some("disassembly-flavor")) => of(&["att", "intel"]),
+            ("set", Some("scheduler-locking")) => of(&["off", "on", "step"]),
             ("set", Some("print")) if before.ends_with("pretty") => of(&["off", "on"]),
             ("set", Some("print")) => of(PRINTING),
-            ("frame" | "f", None) => of(&["function", "level"]),
+            ("frame" | "f", None) => of(&["apply", "function", "level"]),
             ("catch" | "tcatch", None) => of(EVENTS),
             ("catch" | "tcatch", Some("syscall")) => {
                 fitting(&mut syscalls::names().map(str::to_owned))
@@ -106,8 +111,8 @@ impl Completer {
                 signal_names(word)
             }
             ("handle", Some(_)) => of(TREATMENTS),
-            ("thread", None) => of(&["apply"]),
-            ("thread", Some("apply")) => of(&["all"]),
+            ("thread" | "t", None) => of(&["apply", "find", "name"]),
+            ("thread" | "t", Some("apply")) => of(&["all"]),
             ("info" | "i" | "inf", Some("registers" | "r")) => {
                 fitting(&mut register_names().map(str::to_owned))
             }

@@ -1,0 +1,95 @@
+//! System calls that the debugger stops: at their entry, or in their wait.
+
+mod common;
+
+use common::{compile, next, run_out, until};
+use std::fs;
+use verde_engine::{Cause, End, On, Owner, Process, Stop, Tid, Trap};
+use verde_sys::{WaitStatus, number, signals, wait};
+
+fn waits_for_events(pid: Tid) -> bool {
+    let call = fs::read_to_string(format!("/proc/{pid}/syscall"));
+    call.is_ok_and(|c| c.starts_with(&format!("{} ", number::SYS_epoll_wait)))
+}
+
+/// A stop within the wait.
+fn interrupted(process: &mut Process) -> Stop {
+    let (pid, interrupter) = (process.pid(), process.interrupter());
+    process.resume_all().expect("goes on");
+    let ringer = std::thread::spawn(move || {
+        until("it waits", || waits_for_events(pid));
+        interrupter.interrupt();
+    });
+    let stop = next(process);
+    ringer.join().expect("rung");
+    assert!(stop.causes.contains(&Cause::Interrupted), "{stop:?}");
+    stop
+}
+
+/// The call is made again after a stop; a signal that came meanwhile ends it all the same.
+#[test]
+fn a_handled_signal_ends_a_call_that_is_made_again() {
+    const RESTART: &str = "268435456";
+    let program = compile("cut_short.c", &["-O1"]);
+    for args in [["0", "-1"], [RESTART, "-1"], ["0", "60000"]] {
+        let mut process = program.launch(&args);
+        interrupted(&mut process);
+        interrupted(&mut process);
+        signals::send(process.pid(), number::SIGUSR1).expect("sent");
+        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0), "{args:?}");
+    }
+}
+
+/// One that its program ignores does not.
+#[test]
+fn an_ignored_signal_does_not() {
+    let program = compile("cut_short.c", &["-O1"]);
+    let mut process = program.launch(&["0", "-1"]);
+    interrupted(&mut process);
+    signals::send(process.pid(), number::SIGWINCH).expect("sent");
+    interrupted(&mut process);
+    signals::send(process.pid(), number::SIGUSR1).expect("sent");
+    assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
+}
+
+fn at_entry(process: &mut Process, call: i64) -> Tid {
+    let on = On::Syscall(Some(call.cast_unsigned()));
+    process.insert(Trap::new(on, Owner::User)).expect("a trap");
+    process.resume_all().expect("goes on");
+    let stop = next(process);
+    let enters = |c: &Cause| matches!(c, Cause::Syscall { value: None, .. });
+    assert!(stop.causes.iter().any(enters), "{stop:?}");
+    stop.tid
+}
+
+#[test]
+fn a_program_released_at_a_call_makes_it() {
+    let program = compile("timeouts.c", &["-O1", "-lrt"]);
+    for call in ["epoll_wait", "epoll_raw"] {
+        let mut process = program.launch(&[call]);
+        let tid = at_entry(&mut process, number::SYS_epoll_wait);
+        process.detach().expect("detaches");
+        assert_eq!(wait::task(tid).expect("its end"), WaitStatus::Exited(0));
+    }
+}
+
+/// A function called at a call's entry leaves the call to be made, which is told once.
+#[test]
+fn a_function_called_at_a_call() {
+    let program = compile("says.c", &["-O1"]);
+    let (mut process, output) = program.launch_with(&[], common::transparent());
+    let tid = at_entry(&mut process, number::SYS_write);
+    let square = program.address(&process, "square");
+    let result = process.call_function(tid, square, &[7], |_| {});
+    assert_eq!(result.expect("called").regs.rax, 49);
+    let mut told = Vec::new();
+    let end = run_out(&mut process, |_, stop| {
+        told.extend(stop.causes.iter().filter_map(|c| match c {
+            Cause::Syscall { value, .. } => Some(*value),
+            _ => None,
+        }));
+    });
+    assert_eq!(end, End::Exited(0));
+    assert_eq!(output.text(), "hello\n");
+    assert_eq!(told, [Some(6)]);
+}

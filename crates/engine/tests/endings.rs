@@ -1,0 +1,90 @@
+//! A program ends, or becomes another one, while its threads are busy with
+//! stops of which nobody hears.
+
+mod common;
+
+use common::{Program, compile, exec, run_out};
+use std::sync::mpsc;
+use std::time::Duration;
+use verde_engine::{Cause, End, On, Owner, Process, Trap};
+
+/// Fails instead of hanging.
+fn in_time<T>(what: impl FnOnce() -> T) -> T {
+    let (done, wait) = mpsc::channel::<()>();
+    let watch = std::thread::spawn(move || {
+        if wait.recv_timeout(Duration::from_secs(60)) == Err(mpsc::RecvTimeoutError::Timeout) {
+            eprintln!("it hangs");
+            std::process::exit(101);
+        }
+    });
+    let result = what();
+    drop(done);
+    watch.join().expect("the watch ends");
+    result
+}
+
+fn guarded(program: &Program, args: &[&str]) -> Process {
+    let mut process = program.launch(args);
+    let at = program.address(&process, "data");
+    let main = program.address(&process, "main");
+    let here = exec(&mut process, main);
+    process.resume_all().expect("goes on");
+    process.wait().expect("waits").expect("main");
+    process.remove(here).expect("removed");
+    let on = On::Write { at, len: 64 };
+    process.insert(Trap::new(on, Owner::User)).expect("a watch");
+    process
+}
+
+#[test]
+fn an_exit_among_stops() {
+    let program = compile("endings.c", &["-O1"]);
+    for _ in 0..3 {
+        in_time(|| {
+            let mut process = guarded(&program, &[]);
+            assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(9));
+        });
+    }
+}
+
+#[test]
+fn an_exec_among_stops() {
+    let program = compile("endings.c", &["-O1"]);
+    let path = program.path.to_str().expect("a name").to_owned();
+    for _ in 0..3 {
+        in_time(|| {
+            let mut process = guarded(&program, &[&path]);
+            let mut execs = 0;
+            let end = run_out(&mut process, |_, stop| {
+                execs += stop.causes.iter().filter(|c| **c == Cause::Exec).count();
+            });
+            assert_eq!((end, execs), (End::Exited(6), 1));
+        });
+    }
+}
+
+#[test]
+fn killed_among_stops() {
+    let program = compile("endings.c", &["-O1"]);
+    in_time(|| {
+        let mut process = guarded(&program, &[]);
+        process.resume_all().expect("goes on");
+        // Its exit is told, so that all are there when it is killed.
+        process
+            .insert(Trap::new(On::Thread, Owner::User))
+            .expect("a trap");
+        loop {
+            let stop = process.wait().expect("waits").expect("a stop");
+            if stop
+                .causes
+                .iter()
+                .any(|c| matches!(c, Cause::ThreadExit(_)))
+            {
+                break;
+            }
+            process.resume(stop.tid).expect("goes on");
+        }
+        process.kill().expect("killed");
+        assert!(process.ended().is_some());
+    });
+}
