@@ -10,7 +10,7 @@ use crate::known::{self, count_node, within};
 use crate::lookup::Lookup;
 use crate::nodes::{
     bad, base_offset, base_shift, constant, decay, deref, element_size, follow_reference, is_bool,
-    is_number, is_pointer, offset,
+    is_number, is_pointer, offset, smart,
 };
 use crate::operators::{binary_symbol, is_class, unary_symbol};
 use crate::overloads::choose;
@@ -707,6 +707,12 @@ impl Binder<'_> {
                 return deref(node);
             }
         }
+        if self.language == Language::Rust
+            && crate::containers::shape(&plain).is_none()
+            && let Some(target) = smart(&node)
+        {
+            return Ok(target);
+        }
         Ok(node)
     }
 
@@ -808,7 +814,9 @@ impl Binder<'_> {
         let Kind::Function(result, parameters, variadic, prototyped) = ty.kind() else {
             return bad("Invalid data type for function to be called.");
         };
-        if cast.is_none() && ty.die().is_none() {
+        let result_type = ty.follow(result);
+        let unknown = matches!(result_type.strip().kind(), Kind::Unspecified);
+        if cast.is_none() && (ty.die().is_none() || unknown) {
             return Err(EvalError::UnknownResult(label.to_owned()));
         }
         if bound.len() < parameters.len() {
@@ -824,7 +832,7 @@ impl Binder<'_> {
                 None => self.variable_argument(node),
             });
         }
-        let result = cast.unwrap_or_else(|| ty.follow(result));
+        let result = cast.unwrap_or(result_type);
         let op = Op::Call(callee.boxed(), converted, ty.language());
         Ok(Node::new(result, op))
     }

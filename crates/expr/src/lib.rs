@@ -32,6 +32,7 @@ mod print;
 mod reads;
 mod rust_print;
 mod scope;
+mod short_names;
 mod static_scope;
 mod strings;
 mod text;
@@ -53,7 +54,7 @@ pub use reads::reads;
 pub use scope::{Call, FrameScope, Loaded, Scope};
 pub use static_scope::StaticScope;
 pub use strings::text_of;
-pub use type_text::{declare, name_of, ptype};
+pub use type_text::{declare, name_of, ptype, whatis};
 pub use value::{Data, Lvalue, Value};
 
 /// Parses and binds an expression in a scope.

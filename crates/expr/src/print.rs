@@ -96,9 +96,9 @@ pub fn print_argument(value: &Value, scope: &dyn Scope, options: &PrintOptions) 
             text @ (Pretty::Text(..)
             | Pretty::Missing(_)
             | Pretty::Prefixed(..)
-            | Pretty::Same(_)
             | Pretty::Wrapped(..)),
         ) => return printer.pretty(text, 0),
+        Some(Pretty::Same(held)) => return print_argument(held, scope, options),
         Some(Pretty::Items(head, items, _)) => (head.as_str(), items.is_empty()),
         Some(Pretty::Pairs(head, pairs, _)) => (head.as_str(), pairs.is_empty()),
         Some(Pretty::Fields(head, fields, _)) => (head.as_str(), fields.is_empty()),

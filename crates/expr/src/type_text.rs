@@ -1,5 +1,6 @@
 //! Types as gdb writes them: `whatis`, `ptype`, casts in front of pointers.
 
+use crate::short_names::{is_known, shortened};
 use verde_symbols::{DieId, Kind, Language, Member, RecordKind, Type};
 
 /// The type's name as `whatis` gives it: `struct item *`, `int (*)(int, int)`.
@@ -234,10 +235,20 @@ fn keyword(kind: RecordKind) -> &'static str {
     }
 }
 
-/// `ptype`: typedefs undone, members listed.
+/// The type's name as `whatis` gives it.
+pub fn whatis(ty: &Type) -> String {
+    shortened(&name_of(ty))
+}
+
+/// `ptype`: typedefs undone, members listed. What C++'s library defines is known by its name.
 pub fn ptype(ty: &Type) -> String {
+    let ty = undo_typedefs(ty, 0);
+    let name = name_of(&ty);
+    if is_known(&name) {
+        return shortened(&name);
+    }
     let body = |t: &Type| body_of(t, 0, &[]);
-    declare_with(&undo_typedefs(ty, 0), "", 0, &body)
+    shortened(&declare_with(&ty, "", 0, &body))
 }
 
 /// Typedefs at the heart of a type replaced by what they name.

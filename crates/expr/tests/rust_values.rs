@@ -149,3 +149,82 @@ fn fields_are_those_of_the_variant_that_is_held() {
         assert_eq!(answer(&mut ours, &format!("print {expression}")), expected);
     }
 }
+
+/// What is inside locks, cells and pointers, and what is asked of containers.
+#[test]
+fn inside_pointers_and_containers() {
+    let lab = Lab::new();
+    let program = lab.build("sym_cells.rs", "-g");
+    let line = line_of("sym_cells.rs", "STOP");
+    let core = make_core(&lab, &program, &format!("sym_cells.rs:{line}"));
+    let mut ours = Core::open(&core);
+    for (expression, expected) in [
+        ("*dog", "sym_cells::Dog {name: \"rex\"}"),
+        ("dog.name", "\"rex\""),
+        ("*bird", "sym_cells::Bird (2)"),
+        ("bird.0", "2"),
+        (
+            "mutex",
+            "Mutex = {data = \"locked\", locked = true, poisoned = false}",
+        ),
+        ("guard", "MutexGuard = {value = \"locked\"}"),
+        ("*guard", "\"locked\""),
+        ("*guard == \"locked\"", "true"),
+        (
+            "free",
+            "Mutex = {data = 7, locked = false, poisoned = false}",
+        ),
+        ("lock", "RwLock = {data = 5, poisoned = false}"),
+        ("*reader", "5"),
+        ("*borrowed", "Vec(size=2) = {1, 2}"),
+        ("borrowed[1]", "2"),
+        ("flag", "true"),
+        ("sym_cells::COUNT", "3"),
+        ("text", "Rc(strong=1, weak=1) = {value = \"rcstr\"}"),
+        (
+            "atomic_text",
+            "Arc(strong=1, weak=0) = {value = \"arcstr\"}",
+        ),
+        ("boxed_text", "\"boxstr\""),
+        ("numbers", "Rc(strong=1, weak=0) = {value = [1, 2, 3]}"),
+        (
+            "boxed",
+            "alloc::boxed::Box<[i32], alloc::alloc::Global> [4, 5]",
+        ),
+        ("boxed[1]", "5"),
+        ("weak", "Weak(strong=1, weak=1) = {value = \"rcstr\"}"),
+        ("gone", "Weak(dangling)"),
+        ("list", "LinkedList(size=2) = {1, 2}"),
+        ("heap", "BinaryHeap(size=3) = {9, 3, 1}"),
+        ("ring[2]", "3"),
+        ("ring[3]", "Index 3 is out of range: the length is 3."),
+        ("path", "\"/tmp/x\""),
+        ("vector[1]", "\"two\""),
+        ("vector[2]", "Index 2 is out of range: the length is 2."),
+        ("vector.len()", "2"),
+        ("vector[0] == \"one\"", "true"),
+        ("\"two\" != vector[1]", "false"),
+        ("array[2]", "3"),
+        ("array[3]", "Index 3 is out of range: the length is 3."),
+        ("array[-1]", "Index -1 is out of range: the length is 3."),
+        ("slice[1]", "3"),
+        ("slice[2]", "Index 2 is out of range: the length is 2."),
+        ("map[\"a\"]", "1"),
+        ("map[\"b\"]", "There is no element with this key."),
+        ("tree[2]", "\"y\""),
+        ("shapes[1] == Shape::Unit", "true"),
+        ("shapes[0] == Shape::Unit", "false"),
+        ("shapes[0] != sym_cells::Shape::Unit", "true"),
+        (
+            "shapes[0] == Shape::Circle",
+            "Variant sym_cells::Shape::Circle has fields: compare those that it holds",
+        ),
+        ("(1, 2)", "(1, 2)"),
+        ("(1, 2.5).1", "2.5"),
+        ("(3) + 1", "4"),
+        ("$_streq(vector[0], \"one\")", "1"),
+    ] {
+        let got = answer(&mut ours, &format!("print {expression}"));
+        assert!(got.ends_with(expected), "{expression}: {got}");
+    }
+}

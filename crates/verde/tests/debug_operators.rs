@@ -288,3 +288,71 @@ fn wide_characters_are_text() -> Fallible {
         "whatis ws",
     ])
 }
+
+const NAMES: &str = r#"#include <list>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+#include <unistd.h>
+static void stop() {}
+int main(int argc, char **argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  std::map<std::string, std::vector<int>> map{{"k", {1}}};
+  std::list<int> list{1};
+  std::string text = "x";
+  std::tuple<int, std::string> tuple{1, "t"};
+  stop();
+  return getpid() == 0;
+}
+"#;
+
+/// Types by the names people know, and functions with what they take.
+#[test]
+fn standard_types_have_short_names() -> Fallible {
+    let lab = program(NAMES)?;
+    lab.same_as_gdb(&[
+        "break main",
+        "break stop",
+        "run",
+        "continue",
+        "up",
+        "whatis words",
+        "whatis map",
+        "whatis list",
+        "whatis tuple",
+        "whatis &words",
+        "ptype words",
+        "ptype list",
+        "ptype std::string",
+        "info breakpoints",
+    ])
+}
+
+/// Nobody says what it returns.
+#[test]
+fn a_function_of_unknown_result_is_not_called() -> Fallible {
+    let lab = program(NAMES)?;
+    let unknown = "'getpid' has unknown return type; cast the call to its declared return type";
+    check(
+        &lab,
+        &[("getpid()", unknown), ("(int)getpid() > 1", "true")],
+    )
+}
+
+/// A vector register is everything that it may hold.
+#[test]
+fn vector_registers_have_parts() -> Fallible {
+    let lab = program(NAMES)?;
+    let text = lab.text(&[
+        "break stop",
+        "run",
+        "print $xmm3.v4_int32[1] = 7",
+        "print $xmm3.v4_int32[1]",
+        "print $xmm3.v8_int16[2]",
+        "print sizeof($xmm3)",
+    ])?;
+    let wanted = "$1 = 7\n$2 = 7\n$3 = 7\n$4 = 16\n";
+    assert!(text.ends_with(wanted), "{text}");
+    Ok(())
+}

@@ -298,6 +298,36 @@ fn the_tab_key_knows_what_may_follow() -> Fallible {
     Ok(())
 }
 
+/// Scopes, registers, and what a smart pointer's arrow leads to.
+#[test]
+fn the_tab_key_knows_scopes_and_arrows() -> Fallible {
+    let source = "#include <memory>\n\
+                  namespace shop {\nstruct Item { int price; static int sold; int total(int n) { return n * price; } };\n\
+                  int Item::sold = 6;\nint beginning(std::unique_ptr<Item> &one) {\n  return one->total(2);\n}\n}\n\
+                  int main() {\n  auto one = std::make_unique<shop::Item>(shop::Item{21});\n\
+                  \x20 return shop::beginning(one);\n}\n";
+    let lab = Lab::c("int main(void) { return 0; }", &[])?;
+    lab.build("g++", "prog.cpp", source, "prog", &["-O0"])?;
+    let mut shell = Shell::with_terminal(&lab, "xterm")?;
+    shell.send("NO_COLOR=1 $VERDE debug ./prog\n")?;
+    shell.expect("(verde) ")?;
+    shell.send("tbreak shop::begi\t\r")?;
+    shell.expect("Temporary breakpoint 1 at ")?;
+    shell.send("run\r")?;
+    shell.expect("Temporary breakpoint 1, shop::beginning")?;
+    for (typed, said) in [
+        ("print one->pri\t\r", "$1 = 21\r\n"),
+        ("print shop::Item::sol\t\r", "$2 = 6\r\n"),
+        ("print $eflag\t == 0\r", "$3 = false\r\n"),
+        ("thread ap\tal\tprint 40 + 2\r", "= 42\r\n"),
+    ] {
+        shell.expect("(verde) ")?;
+        shell.send(typed)?;
+        shell.expect(said)?;
+    }
+    Ok(())
+}
+
 /// Lines that arrive together, as typed ahead or pasted, are commands each.
 #[test]
 fn lines_typed_ahead_run_in_order() -> Fallible {

@@ -1,6 +1,6 @@
 //! Rust's types around one value: locks, atomics, counted pointers, what guards them.
 
-use super::{Pretty, Reader, first_pointer, path};
+use super::{Pretty, Reader, first_pointer, path, pointer_member};
 use crate::text::Width;
 use crate::value::{Value, extend};
 use verde_symbols::{Encoding, Kind, Language, Memory, Type};
@@ -180,8 +180,11 @@ fn counted(reader: &Reader, label: &str) -> Option<Pretty> {
 /// A chain of nodes.
 fn list(reader: &Reader) -> Option<Pretty> {
     let head = reader.path(&["head"])?;
-    let inner = |ty: &Type| Some(ty.strip().arguments().into_iter().next()?.ty.strip());
-    let node_type = inner(&inner(&head.ty)?)?;
+    let variants = head.ty.strip().variant_part()?.variants;
+    let mut pointers = variants
+        .iter()
+        .filter_map(|v| pointer_member(&v.member.ty, 0));
+    let node_type = pointers.next()?.1.strip().target()?.strip();
     let next = node_type.find_member("next")?.offset;
     let element = node_type.find_member("element")?;
     let length = reader.number(&["len"])?;

@@ -317,7 +317,7 @@ pub fn answer(core: &mut Core, command: &str) -> String {
                 _ => ty,
             };
             let text = if verb == "whatis" {
-                name_of(&ty)
+                whatis(&ty)
             } else {
                 ptype(&ty)
             };

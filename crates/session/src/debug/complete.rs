@@ -6,7 +6,7 @@ use super::location::split_condition;
 use std::path::Path;
 use std::sync::Arc;
 use verde_expr::{FrameScope, Loaded, StaticScope, arguments, locals, type_named};
-use verde_symbols::{Kind, Language, Module, NameFilter, Type};
+use verde_symbols::{Kind, Language, Module, NameFilter, REGISTER_NAMES, Type};
 use verde_sys::{signals, syscalls};
 
 const MOST: usize = 200;
@@ -84,6 +84,14 @@ impl Completer {
         {
             return (start, members);
         }
+        if line[..start].ends_with('$') {
+            return (start, fitting(&mut register_names().map(str::to_owned)));
+        }
+        if !command.is_empty()
+            && let Some(scope) = scope_before(&line[..start])
+        {
+            return (start, self.names_in(scope, word));
+        }
         let found = match (command, second) {
             ("", _) => of(&Debugger::command_names()),
             ("info" | "i" | "inf", None) => of(&topics().collect::<Vec<_>>()),
@@ -105,6 +113,10 @@ impl Completer {
             ("handle", Some(_)) => of(TREATMENTS),
             ("skip", None) => of(&["delete", "file", "function"]),
             ("thread" | "t", None) => of(&["apply", "find", "name"]),
+            ("thread" | "t", Some("apply")) => of(&["all"]),
+            ("info" | "i" | "inf", Some("registers" | "r")) => {
+                fitting(&mut register_names().map(str::to_owned))
+            }
             ("source" | "cd" | "shell", _) | ("set", Some("cwd")) => return files(line),
             ("verde", _) => return verde_words(line),
             _ if place && before.ends_with(':') && !before.ends_with("::") => {
@@ -153,7 +165,20 @@ impl Completer {
         if object.is_empty() || object.starts_with(|c: char| c.is_ascii_digit()) {
             return None;
         }
-        let (mut ty, _) = type_named(object, &self.scope()).ok()?;
+        let scope = self.scope();
+        let (mut ty, _) = type_named(object, &scope).ok()?;
+        // A smart pointer's arrow leads to members of what it points to.
+        let class = ty.strip();
+        let class = match class.kind() {
+            Kind::Reference(_) | Kind::RvalueReference(_) => class.target()?.strip(),
+            _ => class,
+        };
+        if before.ends_with("->")
+            && matches!(class.kind(), Kind::Record(_))
+            && let Ok((target, _)) = type_named(&format!("*({object})"), &scope)
+        {
+            ty = target;
+        }
         // Both signs lead through a pointer, as in Rust and as people type.
         for _ in 0..2 {
             ty = ty.strip();
@@ -168,6 +193,46 @@ impl Completer {
         names.dedup();
         names.truncate(MOST);
         Some(names)
+    }
+
+    /// What a namespace or a class has: its functions, variables, types and members.
+    fn names_in(&self, scope: &str, word: &str) -> Vec<String> {
+        let wanted = format!("{scope}::{word}");
+        // The path may begin with more scopes than were typed.
+        let rest = |path: &str| -> Option<String> {
+            let mut from = 0;
+            while let Some(at) = path.get(from..)?.find(&wanted) {
+                let at = from + at;
+                if at == 0 || path[..at].ends_with("::") {
+                    let tail = &path[at + scope.len() + 2..];
+                    let end = tail.find(['(', '<', ':']).unwrap_or(tail.len());
+                    return Some(tail[..end].to_owned());
+                }
+                from = at + wanted.len();
+            }
+            None
+        };
+        let fits = |path: &str| rest(path).is_some();
+        let filter = NameFilter {
+            fits: &fits,
+            in_paths: true,
+        };
+        let functions = self.program.functions_where(&filter, 10 * MOST).into_iter();
+        let variables = self.program.variables_where(&filter, MOST).into_iter();
+        let types = self.program.types_where(&filter, MOST).into_iter();
+        let paths = functions.map(|f| f.name);
+        let paths = paths
+            .chain(variables.map(|v| v.name))
+            .chain(types.map(|t| t.name));
+        let mut names: Vec<String> = paths.filter_map(|path| rest(&path)).collect();
+        if let Ok((ty, _)) = type_named(scope, &self.scope()) {
+            member_names(&ty.strip(), &mut names, 0);
+        }
+        names.retain(|n| !n.is_empty() && n.starts_with(word));
+        names.sort();
+        names.dedup();
+        names.truncate(MOST);
+        names
     }
 
     /// Functions that a source file defines.
@@ -225,6 +290,28 @@ fn object_of(text: &str) -> &str {
     }
     // `print (` and `sizeof (`: what is called is not what is asked about.
     text[start..].trim_start_matches([':', '.'])
+}
+
+/// The scopes that a text ends with, when `::` is the last of it.
+fn scope_before(text: &str) -> Option<&str> {
+    let path = text.strip_suffix("::")?;
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let start = path.rfind(|c| !is_part(c)).map_or(0, |at| {
+        at + path[at..].chars().next().map_or(1, char::len_utf8)
+    });
+    let scope = path[start..].trim_start_matches(':');
+    (!scope.is_empty()).then_some(scope)
+}
+
+/// Names of registers, without the dollar.
+fn register_names() -> impl Iterator<Item = &'static str> {
+    const OTHERS: &[&str] = &[
+        "eflags", "fp", "fs_base", "gs_base", "pc", "sp", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4",
+        "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
+        "xmm15",
+    ];
+    let general = REGISTER_NAMES.iter().take(17).copied();
+    general.chain(OTHERS.iter().copied())
 }
 
 /// Names of members, those of bases and unnamed members, too.
@@ -293,7 +380,15 @@ fn files(line: &str) -> (usize, Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    use super::object_of;
+    use super::{object_of, scope_before};
+
+    #[test]
+    fn the_scope_before_a_name_is_found() {
+        assert_eq!(scope_before("break ns::"), Some("ns"));
+        assert_eq!(scope_before("print a + ns::Class::"), Some("ns::Class"));
+        assert_eq!(scope_before("print ::"), None);
+        assert_eq!(scope_before("print a"), None);
+    }
 
     #[test]
     fn the_object_before_a_member_is_found() {

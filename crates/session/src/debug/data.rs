@@ -2,7 +2,7 @@
 
 use super::Debugger;
 use super::failure::{Result, failure};
-use verde_expr::{Examine, Format, PrintOptions, examine, name_of, print_value, ptype, type_named};
+use verde_expr::{Examine, Format, PrintOptions, examine, print_value, ptype, type_named, whatis};
 use verde_symbols::{Kind, Type};
 
 /// Splits `/FORMAT rest`.
@@ -109,7 +109,7 @@ impl Debugger {
             return failure("The type of what?  whatis EXPRESSION");
         }
         let ty = self.type_asked_for(args)?;
-        self.say(&format!("type = {}", name_of(&ty)))
+        self.say(&format!("type = {}", whatis(&ty)))
     }
 
     fn type_asked_for(&mut self, text: &str) -> Result<Type> {

@@ -8,8 +8,8 @@ use super::failure::{NO_STACK, NOT_RUN, Result, failure};
 use super::location::Spec;
 use super::points::{Kind, Point};
 use super::registers::to_dwarf;
-use verde_expr::{PrintOptions, arguments, frame_arguments, symbol_text};
-use verde_symbols::{FileAddr, Language, Modules, REGISTER_NAMES, demangle};
+use verde_expr::{PrintOptions, arguments, frame_arguments, name_of, symbol_text};
+use verde_symbols::{FileAddr, Language, Module, Modules, REGISTER_NAMES, demangle};
 
 type Topic = (
     &'static str,
@@ -316,7 +316,7 @@ impl Debugger {
             };
             let whole = whole.and_then(|(symbol, _)| demangle(symbol.name));
             Some(whole.unwrap_or_else(|| match frame.language {
-                Language::Cpp => format!("{}()", frame.name),
+                Language::Cpp => format!("{}({})", frame.name, parameters(&module, place)),
                 _ => frame.name.clone(),
             }))
         });
@@ -578,4 +578,21 @@ fn flags(value: u64) -> String {
     let set = NAMES.iter().filter(|(bit, _)| value >> bit & 1 != 0);
     let names: Vec<&str> = set.map(|(_, name)| *name).collect();
     format!("[ {} ]", names.join(" "))
+}
+
+/// The types of a function's parameters as the linker's names would have them.
+fn parameters(module: &Module, at: FileAddr) -> String {
+    let function = module.function_at(at);
+    let Some(ty) = function.and_then(|f| module.function_type(&f)) else {
+        return String::new();
+    };
+    let verde_symbols::Kind::Function(_, links, ..) = ty.kind() else {
+        return String::new();
+    };
+    let one = |link| {
+        name_of(&ty.follow(link))
+            .replace(" *", "*")
+            .replace(" &", "&")
+    };
+    links.iter().map(one).collect::<Vec<_>>().join(", ")
 }
