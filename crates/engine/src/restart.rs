@@ -69,6 +69,16 @@ pub(crate) struct Limited {
     lent: Option<(Register, u64)>,
 }
 
+impl Limited {
+    /// A connection made again is under way already, and says so at its limit.
+    fn says_that_it_was_begun(&self, regs: &Regs) -> bool {
+        let connects = matches!(self.limit, Limit::Socket { connects: true, .. });
+        let ended = regs.rip == self.pc.wrapping_add(INSTRUCTION)
+            && regs.rax.cast_signed() == -i64::from(number::EALREADY);
+        connects && ended
+    }
+}
+
 /// The limit of a call that comes back with `EINTR`, and by a debugger's doing perhaps.
 fn cut_short(regs: &Regs) -> Option<Limit> {
     if regs.rax.cast_signed() != -i64::from(number::EINTR) {
@@ -223,6 +233,15 @@ impl Process {
             return Ok(false);
         };
         let before = thread.limited.take();
+        if before
+            .as_ref()
+            .is_some_and(|l| l.says_that_it_was_begun(&thread.regs))
+        {
+            // The program has made the call once, and its limit was reached.
+            thread.regs.rax = (-i64::from(number::EINPROGRESS)).cast_unsigned();
+            thread.regs_changed = true;
+            return Ok(false);
+        }
         let mut regs = thread.regs;
         let Some(limit) = cut_short(&regs) else {
             // It may still be on its way into the call.
