@@ -1,15 +1,18 @@
 /* ck_outside KIND: has something that no checkpoint brings back: socket,
-   child, lock, ring (io_uring); or is in a narrow place: filter (seccomp, for
+   child, lock, ring (io_uring), rights (a descriptor in a message), inotify,
+   terminal (data in a terminal of its own); or is in a narrow place: filter (seccomp, for
    clone3), memory (no more of it), processes (no more of them). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <pty.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -33,9 +36,34 @@ static void filter(void) {
         exit(77);
 }
 
+/* Sends a descriptor through a socket; what must receive it. */
+static int sent(void) {
+    int ends[2];
+    char byte = 'x', control[CMSG_SPACE(sizeof(int))];
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(head), &(int){2}, sizeof(int));
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) || sendmsg(ends[0], &message, 0) != 1)
+        exit(3);
+    return ends[1];
+}
+
+static int received(int socket) {
+    char byte, control[64];
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+                             .msg_controllen = sizeof control};
+    return recvmsg(socket, &message, MSG_DONTWAIT) == 1 && CMSG_FIRSTHDR(&message);
+}
+
 int main(int argc, char **argv) {
     char settings[256] = {0};
-    int child = 0, ring = 0;
+    int child = 0, ring = 0, socket_with = 0;
     if (!strcmp(argv[1], "socket"))
         socket(AF_INET, SOCK_DGRAM, 0);
     if (!strcmp(argv[1], "child") && (child = fork()) == 0)
@@ -46,6 +74,14 @@ int main(int argc, char **argv) {
         struct flock lock = {.l_type = F_WRLCK};
         fcntl(fileno(file), F_SETLK, &lock);
     }
+    if (!strcmp(argv[1], "rights"))
+        socket_with = sent();
+    if (!strcmp(argv[1], "inotify"))
+        inotify_init();
+    int master, terminal;
+    if (!strcmp(argv[1], "terminal") &&
+        (openpty(&master, &terminal, 0, 0, 0) || write(terminal, "out", 3) != 3))
+        return 3;
     if (!strcmp(argv[1], "ring"))
         ring = syscall(SYS_io_uring_setup, 8, settings);
     struct rlimit none = {1, 1};
@@ -58,6 +94,8 @@ int main(int argc, char **argv) {
     if (ring < 0)
         return 77;
     hold();
+    if (socket_with && !received(socket_with))
+        return 4;
     if (child) {
         kill(child, 9);
         waitpid(child, 0, 0);

@@ -1,5 +1,6 @@
 // What the page knows, and who wants to hear of changes.
 
+import { Clock } from "./clock.js";
 import type {
   Checkpoint,
   EventView,
@@ -53,6 +54,7 @@ class Store {
   private listeners = new Map<Topic, (() => void)[]>();
   private asking = false;
   private again = false;
+  private clock = new Clock();
   private before = { time: 0, total: 0, clock: 0 };
 
   on(topic: Topic, run: () => void): void {
@@ -79,12 +81,18 @@ class Store {
 
   apply(message: Message): void {
     if (message.fresh) {
+      this.clock.reset();
       this.events = [];
       this.threads.clear();
       this.violations = [];
       this.before = { time: 0, total: 0, clock: 0 };
       this.rate = 0;
     }
+    this.clock.relate(message.events);
+    this.clock.relate(message.violations);
+    this.clock.relate(message.checkpoints);
+    // Before the first event there is nothing that it could be told from.
+    if (this.events.length + message.events.length > 0) this.clock.relate([message]);
     for (const e of message.events) {
       this.events.push(e);
       this.threads.add(e.tid);

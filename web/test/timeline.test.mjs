@@ -73,6 +73,26 @@ test("the chosen event stays in sight while time is stretched", async (t) => {
   assert.deepEqual(page.complaints, []);
 });
 
+test("a clock that counts from 1970 is told from the first event on", async (t) => {
+  const trace = join(room, "clock.jsonl");
+  // More digits than a number keeps; every event a microsecond after the one before.
+  const event = (i, name, b) =>
+    `{"event":"${name}","args":{"queue":64,"${b}":4},"tid":${5000 + (i % 2)},"time":${1_763_000_000_000_000_001n + BigInt(i) * 1000n}}\n`;
+  let text = event(0, "queue_new", "size");
+  for (let i = 1; i <= 8; i++) text += event(i, "queue_push", "prod_id");
+  writeFileSync(trace, text);
+  const session = await open("replay", "-p", "queue.prop", "--show", "final", "--web", trace);
+  t.after(session.close);
+  const page = await look(session.url);
+  await state(page, "ended");
+  await page.locator('#timeline[aria-description="2 threads, 1 violations, 0 checkpoints"]').waitFor();
+  assert.ok(await painted(page, "--bad"), "the violation is marked");
+  await page.locator("#timeline").focus();
+  await page.keyboard.press("End");
+  await page.locator("#panel-event .facts", { hasText: /at 8(\.0+)? µs/ }).waitFor();
+  assert.deepEqual(page.complaints, []);
+});
+
 test("tracks have the threads' names", async (t) => {
   const session = await open("debug", "-p", "names.prop", "--web", compile("names"));
   t.after(session.close);

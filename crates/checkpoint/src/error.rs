@@ -14,6 +14,12 @@ pub enum Error {
          start the program under the debugger to use checkpoints"
     )]
     Attached,
+    /// The process is a child of the program that was followed.
+    #[error(
+        "a forked child that is followed cannot be restored, for the program's first process \
+         would see it die; checkpoints need \"set follow-fork-mode parent\""
+    )]
+    Followed,
     /// The program ended or was killed in the middle.
     #[error("the program ended during the checkpoint; nothing was saved")]
     Ended,

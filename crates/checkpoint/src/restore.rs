@@ -9,7 +9,7 @@ use crate::threads::ThreadState;
 use crate::unfinished::Unfinished;
 use crate::{Error, Result, Warning};
 use std::time::{Duration, Instant};
-use verde_engine::{Addr, Process, Succession, Tid};
+use verde_engine::{Addr, Owner, Process, Succession, Tid, Trap};
 use verde_sys::affinity::CpuSet;
 use verde_sys::memory::Memory;
 use verde_sys::number as n;
@@ -45,9 +45,7 @@ pub(crate) fn restore(
     fallback: Option<&Snapshot>,
     without: &Items,
 ) -> Result<Restored> {
-    if !process.is_launched() {
-        return Err(Error::Attached);
-    }
+    Snapshot::check(process)?;
     if !snapshot.frozen.alive() {
         return Err(Error::Lost);
     }
@@ -72,8 +70,13 @@ pub(crate) fn restore(
             let put_back = fallback
                 .and_then(|present| replace(present, process, &Items::default()).ok())
                 .map(Box::new);
+            let source = match error {
+                // It was not the program that was refused.
+                Error::Refused(error) => Error::Sys(error),
+                other => other,
+            };
             Err(Error::Broken {
-                source: Box::new(error),
+                source: Box::new(source),
                 put_back,
             })
         }
@@ -166,8 +169,11 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
     drop(open);
     let change = process.succeed(&snapshot.knowledge, &tids)?;
     unfinished.keep();
-    if !change.lost.is_empty() {
-        warnings.push(Warning::LostTraps(change.lost.len()));
+    // Ends of steps and events of properties are set anew where they are due.
+    let users = |(_, trap): &&(_, Trap)| trap.owner == Owner::User;
+    let lost = change.lost.iter().filter(users).count();
+    if lost > 0 {
+        warnings.push(Warning::LostTraps(lost));
     }
     Ok(Restored {
         elapsed: Duration::ZERO,

@@ -17,9 +17,7 @@ use verde_sys::remote::RemoteError;
 use verde_sys::{procfs, task};
 
 pub(crate) fn take(process: &mut Process, options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
-    if !process.is_launched() {
-        return Err(Error::Attached);
-    }
+    Snapshot::check(process)?;
     let start = Instant::now();
     let mut world = process.stop_all()?;
     match take_stopped(&mut world, options, start) {

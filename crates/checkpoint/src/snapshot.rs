@@ -7,7 +7,7 @@ use crate::memory::{Range, Shared};
 use crate::signals::Pending;
 use crate::threads::ThreadState;
 use crate::timers::Timers;
-use crate::{Result, Warning};
+use crate::{Error, Result, Warning};
 use std::rc::Rc;
 use std::time::Duration;
 use verde_engine::{Knowledge, Process, Scratch, Tid};
@@ -95,6 +95,16 @@ pub(crate) struct Program {
 }
 
 impl Snapshot {
+    /// Whether nobody but the debugger would notice the replacement of a
+    /// process, so that it can be saved and restored at all.
+    pub fn check(process: &Process) -> Result<()> {
+        match (process.is_launched(), process.is_followed()) {
+            (false, _) => Err(Error::Attached),
+            (_, true) => Err(Error::Followed),
+            _ => Ok(()),
+        }
+    }
+
     /// Saves a process. Threads that run are stopped for it and go on after.
     pub fn take(process: &mut Process, options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
         crate::save::take(process, options)
@@ -147,7 +157,11 @@ impl Snapshot {
     /// common with the program and other snapshots (Pss), without page tables;
     /// contents of saved files likewise.
     pub fn memory_cost(&self) -> Result<u64> {
-        let files = self.beyond.files.as_ref().map_or(0, Saved::cost);
-        Ok(procfs::proportional_size(self.frozen.pid)? + files)
+        Ok(procfs::proportional_size(self.frozen.pid)? + self.files_cost())
+    }
+
+    /// The part of that for contents of saved files, which is quickly said.
+    pub fn files_cost(&self) -> u64 {
+        self.beyond.files.as_ref().map_or(0, Saved::cost)
     }
 }

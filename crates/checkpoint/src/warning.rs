@@ -12,8 +12,14 @@ pub enum Warning {
     NewIds,
     /// A trap was set in something that did not exist then.
     LostTraps(usize),
-    /// Sockets that lead out of the program.
+    /// Sockets that are not pairs within the program.
     Sockets(Vec<RawFd>),
+    /// Sockets through which descriptors were on their way.
+    TravellingDescriptors(Vec<RawFd>),
+    /// Watches for changes of files.
+    Inotify,
+    /// Terminals of the program with unread data.
+    Terminals(Vec<RawFd>),
     /// Processes that the program has started.
     Children(Vec<Tid>),
     /// Record locks, which end with the process.
@@ -43,8 +49,24 @@ impl fmt::Display for Warning {
             ),
             Warning::Sockets(list) => write!(
                 f,
-                "sockets lead out of the program (descriptors {}): what is sent and received \
-                 after the checkpoint stays so",
+                "sockets other than pairs within the program (socketpair) do not come back \
+                 (descriptors {}): what is sent and received after the checkpoint stays so",
+                join(list)
+            ),
+            Warning::TravellingDescriptors(list) => write!(
+                f,
+                "descriptors on their way through a socket (SCM_RIGHTS) are not part of the \
+                 checkpoint: after a restart the data come without them (descriptors {})",
+                join(list)
+            ),
+            Warning::Inotify => f.write_str(
+                "watches of inotify and their events are not part of the checkpoint: they stay \
+                 as they are",
+            ),
+            Warning::Terminals(list) => write!(
+                f,
+                "data in the program's own pseudo terminals are not part of the checkpoint \
+                 (descriptors {})",
                 join(list)
             ),
             Warning::Children(list) => write!(

@@ -99,6 +99,41 @@ fn open_calls_return_after_a_restore_each_time() {
 }
 
 #[test]
+fn open_calls_of_a_trap_that_rests() {
+    let mut lab = Lab::new();
+    let id = lab.trap(On::Call, "deep");
+    let deep = lab.program.address(&lab.process, "deep");
+    let byte = |lab: &Lab| {
+        let memory = verde_sys::memory::Memory::open(lab.process.pid()).expect("memory");
+        let mut byte = [0];
+        memory.read(deep, &mut byte).expect("code");
+        byte[0]
+    };
+    lab.run_to_hold();
+    let planted = byte(&lab);
+    // Awake then, it rests now.
+    let awake = lab.save();
+    lab.process.rest(id).expect("rests");
+    let bare = byte(&lab);
+    assert_ne!(bare, planted);
+    lab.restore(&awake);
+    assert_eq!((byte(&lab), lab.process.stray_return()), (bare, None));
+    assert_eq!(returns(&lab.finish()), 6);
+    // It rested then and now, and calls of now are over.
+    lab.restore(&awake);
+    let resting = lab.save();
+    assert_eq!(returns(&lab.finish()), 6);
+    lab.restore(&resting);
+    assert_eq!(lab.process.followed_calls().len(), 6);
+    assert_eq!(lab.process.stray_return(), None);
+    // It rested then and is awake now.
+    assert_eq!(lab.trap(On::Call, "deep"), id);
+    lab.restore(&resting);
+    assert_eq!(byte(&lab), planted);
+    assert_eq!(returns(&lab.finish()), 6);
+}
+
+#[test]
 fn traps_of_then_are_out_and_traps_of_now_are_in() {
     let mut lab = Lab::new();
     let leaf = lab.trap(On::Exec, "leaf");
@@ -229,4 +264,56 @@ fn children() -> usize {
         stat.is_ok_and(|s| !s.contains(") Z "))
     };
     text.split_whitespace().filter(alive).count()
+}
+
+/// A thread waits in the kernel with the memory of its call on a guarded page. The saved process
+/// has nothing of the memory that the engine lent to that call.
+#[test]
+fn calls_that_wait_on_guarded_pages() {
+    let program = compile("page_waits.c", &["-O1"]);
+    // No sleep: its signal could come before the restored thread sleeps again.
+    let kinds = [
+        "read", "readv", "recvmsg", "poll", "ppoll", "select", "epoll",
+    ];
+    for kind in kinds {
+        let (mut process, _output) = program.launch_with(&[kind, "2", "2", "10"], transparent());
+        let begin = program.address(&process, "begin");
+        let begin = exec(&mut process, begin);
+        process.resume_all().expect("resumed");
+        assert!(next(&mut process).traps().any(|id| id == begin));
+        let shared = program.address(&process, "shared");
+        let mut watch = |at, len| {
+            let trap = Trap::new(On::Write { at, len }, Owner::Monitor);
+            process.insert(trap).expect("a watch")
+        };
+        let (value, buffer) = (watch(shared, 64), watch(shared + 64, 128));
+        let hold = program.address(&process, "hold");
+        let hold = exec(&mut process, hold);
+        let seen = |stop: &Stop, id: TrapId| {
+            let hit = |c: &&Cause| matches!(c, Cause::Watch { id: i, write: true, .. } if *i == id);
+            stop.causes.iter().filter(hit).count()
+        };
+        // The stores of one round have been seen, and the waiter sleeps on.
+        let mut stores = 0;
+        process.resume_all().expect("resumed");
+        let run = process.run(|_, stop| {
+            stores += seen(stop, value);
+            Ok(stop.traps().any(|id| id == hold))
+        });
+        run.expect("run");
+        assert_eq!(stores, 20, "{kind}");
+        let options = Options::default();
+        let (snapshot, warnings) = Snapshot::take(&mut process, &options).expect("saved");
+        assert_eq!(warnings, []);
+        for _ in 0..3 {
+            let (mut stores, mut kernels) = (0, 0);
+            let end = run_out(&mut process, |_, stop| {
+                stores += seen(stop, value);
+                kernels += seen(stop, buffer);
+            });
+            assert_eq!(end, End::Exited(7), "{kind}");
+            assert_eq!((stores, kernels), (20, 2), "{kind}");
+            snapshot.restore(&mut process, None).expect("restored");
+        }
+    }
 }

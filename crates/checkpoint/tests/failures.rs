@@ -57,7 +57,7 @@ fn a_killed_snapshot_is_lost_and_the_program_unharmed() {
 
 /// Saves the program that has something of its surroundings.
 fn outside(kind: &str) -> Option<Result<Vec<Warning>, Error>> {
-    let program = compile("ck_outside.c", &["-O1"]);
+    let program = compile("ck_outside.c", &["-O1", "-lutil"]);
     let (mut process, _) = program.launch_with(&[kind], transparent());
     let hold = program.address(&process, "hold");
     exec(&mut process, hold);
@@ -77,6 +77,12 @@ fn what_does_not_come_back_is_one_warning_each() {
     assert!(matches!(warned("socket").as_slice(), [Warning::Sockets(list)] if list.len() == 1));
     assert!(matches!(warned("child").as_slice(), [Warning::Children(list)] if list.len() == 1));
     assert_eq!(warned("lock"), [Warning::RecordLocks]);
+    assert_eq!(warned("inotify"), [Warning::Inotify]);
+    assert!(matches!(
+        warned("rights").as_slice(),
+        [Warning::TravellingDescriptors(list)] if list.len() == 1
+    ));
+    assert!(matches!(warned("terminal").as_slice(), [Warning::Terminals(list)] if list.len() == 1));
 }
 
 #[test]
@@ -113,7 +119,7 @@ fn a_filter_is_refused_if_it_cannot_be_passed() {
         assert!(error.to_string().contains("seccomp"), "{error}");
         return;
     }
-    let program = compile("ck_outside.c", &["-O1"]);
+    let program = compile("ck_outside.c", &["-O1", "-lutil"]);
     let (mut process, _) = program.launch_with(&["filter"], transparent());
     let hold = program.address(&process, "hold");
     exec(&mut process, hold);

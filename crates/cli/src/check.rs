@@ -1,20 +1,21 @@
 //! `verde check` and `verde record`: a program to its end, unattended.
 
+use crate::check_report::{ELSEWHERE, Files, Report};
 use crate::diagnostics::Format;
 use crate::launch::LaunchSettings;
 use crate::monitors::MonitorSetup;
-use crate::paint::Paint;
-use crate::{Exit, Web, human, junit, sarif};
+use crate::{Exit, Web, human};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 use verde_session::Show;
 use verde_session::debug::{Debugger, Ending, Interruption, Limits, Output, RunOutcome, TraceFile};
-use verde_session::report::Row;
+
+const TIME_IS_UP: &str = "the time is up: the program was ended";
 
 /// What `verde check` was asked for.
 pub struct CheckCommand {
@@ -45,65 +46,6 @@ pub struct RecordCommand {
     pub args: Vec<OsString>,
 }
 
-/// The report of a run: rows as they come, and what the summaries need.
-struct Report {
-    out: Box<dyn Write>,
-    format: Format,
-    paint: Paint,
-    error: Option<io::Error>,
-    junit: Option<(File, junit::Failures)>,
-    sarif: Option<(File, sarif::Results)>,
-    last: Option<verde_session::report::FinalRow>,
-}
-
-impl Report {
-    fn row(&mut self, row: Row) {
-        if let Row::Violation(v) = &row {
-            if let Some((_, failures)) = &mut self.junit {
-                failures.add(v);
-            }
-            if let Some((_, results)) = &mut self.sarif {
-                results.add(v);
-            }
-        }
-        if let Row::Final(f) = &row {
-            self.last = Some(f.clone());
-        }
-        if self.error.is_some() {
-            return;
-        }
-        let written = match self.format {
-            Format::Human => human::write_row(&row, self.paint, &mut self.out),
-            Format::Jsonl => serde_json::to_writer(&mut self.out, &row)
-                .map_err(io::Error::from)
-                .and_then(|()| self.out.write_all(b"\n")),
-        };
-        // What a report on a terminal says is seen while the program runs.
-        self.error = written.and_then(|()| self.out.flush()).err();
-    }
-}
-
-impl Report {
-    /// Writes the files that were asked for; the number of those that could not be.
-    fn write_files(&self, junit: &str) -> u64 {
-        let junit = self
-            .junit
-            .as_ref()
-            .map(|(file, _)| (file, junit.to_owned()));
-        let sarif = self.sarif.as_ref().map(|(file, r)| (file, r.text()));
-        let mut failed = 0;
-        for (what, written) in [("JUnit", junit), ("SARIF", sarif)] {
-            if let Some((mut file, text)) = written
-                && let Err(e) = file.write_all(text.as_bytes())
-            {
-                complain(&format!("cannot write the {what} report: {e}"));
-                failed += 1;
-            }
-        }
-        failed
-    }
-}
-
 /// Runs a program under its properties to the end.
 pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
     let web = std::mem::take(&mut c.web);
@@ -111,67 +53,60 @@ pub fn check(mut c: CheckCommand, interruption: &Interruption) -> Exit {
     if let Err(exit) = has_properties(&c.monitors) {
         return exit;
     }
-    // What cannot be written is better known before the program has run.
-    let (output, junit, sarif) = match (create(&c.output), create(&c.junit), create(&c.sarif)) {
-        (Ok(output), Ok(junit), Ok(sarif)) => (output, junit, sarif),
-        (Err(exit), ..) | (_, Err(exit), _) | (.., Err(exit)) => return exit,
+    let files = Files {
+        output: &c.output,
+        junit: &c.junit,
+        sarif: &c.sarif,
     };
-    let (out, paint): (Box<dyn Write>, Paint) = match output {
-        Some(file) => (Box::new(BufWriter::new(file)), Paint::off()),
-        None => (Box::new(io::stderr()), Paint::stderr()),
+    let Ok(report) = Report::create(&files, c.format) else {
+        return Exit::ERROR;
     };
-    let report = Rc::new(RefCell::new(Report {
-        out,
-        format: c.format,
-        paint,
-        error: None,
-        junit: junit.map(|file| (file, junit::Failures::default())),
-        sarif: sarif.map(|file| (file, sarif::Results::default())),
-        last: None,
-    }));
+    let report = Rc::new(RefCell::new(report));
     match run(c, web, &report, interruption) {
-        Ok(outcome) => finish(c, &outcome, &report.borrow()),
-        Err(exit) => {
-            // Whoever reads the files must not take nothing for success.
-            report.borrow().write_files(&junit::refused());
-            exit
+        Ok(outcome) => finish(c, &outcome, &mut report.borrow_mut()),
+        Err(reason) => {
+            report.borrow_mut().refuse(&reason);
+            Exit::ERROR
         }
     }
 }
 
+/// The error was shown.
 fn run(
     c: &CheckCommand,
     web: Web,
     report: &Rc<RefCell<Report>>,
     interruption: &Interruption,
-) -> Result<RunOutcome, Exit> {
+) -> Result<RunOutcome, String> {
     let rows = report.clone();
     let output = Output::Rows {
         sink: Box::new(move |row| rows.borrow_mut().row(row)),
         show: c.show,
         verbose: c.verbose,
     };
-    let mut debugger = open(&c.program, &c.args)?;
+    let elsewhere = |_| ELSEWHERE.to_owned();
+    let mut debugger = open(&c.program, &c.args).map_err(elsewhere)?;
     for setting in c.launch.commands() {
-        debugger
-            .execute(&setting)
-            .map_err(|e| complain(&e.to_string()))?;
+        debugger.execute(&setting).map_err(said)?;
     }
-    c.monitors.load(&mut debugger, output)?;
-    web.open(&mut debugger)
-        .map_err(|e| complain(&e.to_string()))?;
+    c.monitors.load(&mut debugger, output).map_err(elsewhere)?;
+    web.open(&mut debugger).map_err(said)?;
     let limits = Limits {
         timeout: c.timeout,
         stop_on_violation: c.stop_on_violation,
     };
-    let outcome = debugger
-        .check(limits, interruption)
-        .map_err(|e| complain(&e.to_string()))?;
+    let outcome = debugger.check(limits, interruption).map_err(said)?;
     if debugger.is_watched() && !outcome.interrupted {
         complain("the run is over; the page stays until ^C");
         debugger.attend(interruption);
     }
     Ok(outcome)
+}
+
+fn said(e: impl std::fmt::Display) -> String {
+    let text = e.to_string();
+    complain(&text);
+    text
 }
 
 /// Runs a program and writes down the events that its properties saw.
@@ -192,10 +127,7 @@ pub fn record(c: &RecordCommand, interruption: &Interruption) -> Exit {
         return exit;
     }
     match File::create(&c.output) {
-        Ok(file) => {
-            let out = Box::new(BufWriter::with_capacity(1 << 16, file));
-            debugger.record_to(TraceFile::new(out));
-        }
+        Ok(file) => debugger.record_to(TraceFile::new(file)),
         Err(e) => return complain(&format!("cannot write {}: {e}", c.output.display())),
     }
     let limits = Limits {
@@ -211,17 +143,6 @@ pub fn record(c: &RecordCommand, interruption: &Interruption) -> Exit {
     }
     say_missing(&outcome);
     exit_of(&outcome, false, Exit::VIOLATED)
-}
-
-/// The file of a report, if one is wanted.
-fn create(path: &Option<PathBuf>) -> Result<Option<File>, Exit> {
-    let Some(path) = path else {
-        return Ok(None);
-    };
-    match File::create(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(e) => Err(complain(&format!("cannot write {}: {e}", path.display()))),
-    }
 }
 
 /// A run without properties finds nothing.
@@ -244,28 +165,49 @@ pub(crate) fn complain(text: &str) -> Exit {
     Exit::ERROR
 }
 
+/// Why the verdicts of a run are not the whole truth.
+fn shortcomings(outcome: &RunOutcome) -> Vec<String> {
+    let mut out: Vec<String> = outcome.never_found.iter().map(|n| missing(n)).collect();
+    if outcome.timed_out {
+        out.push(TIME_IS_UP.to_owned());
+    } else if outcome.interrupted {
+        out.push("the run was interrupted: the program was ended".to_owned());
+    } else if outcome.ending == Ending::Cut && !outcome.violated {
+        out.push("the run ended before the program did".to_owned());
+    }
+    if outcome.errors > 0 {
+        let count = human::plural(outcome.errors, "error");
+        out.push(format!("{count} on the way; standard error says which"));
+    }
+    out
+}
+
+fn missing(name: &str) -> String {
+    format!("event {name} was never found in the program or a library: the verdict is inconclusive")
+}
+
 fn say_missing(outcome: &RunOutcome) {
     for name in &outcome.never_found {
-        complain(&format!(
-            "event {name} was never found in the program or a library: the verdict is inconclusive"
-        ));
+        complain(&missing(name));
     }
 }
 
-fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &Report) -> Exit {
+fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &mut Report) -> Exit {
     say_missing(outcome);
     if outcome.timed_out {
-        complain("the time is up: the program was ended");
+        complain(TIME_IS_UP);
     }
-    if let Some(e) = &report.error {
-        return complain(&format!("cannot write the report: {e}"));
-    }
-    let Some(last) = &report.last else {
-        return complain("the run ended without a verdict");
-    };
     let mut outcome = outcome.clone();
-    let junit = report.junit.as_ref().map(|(_, f)| f.text(last));
-    outcome.errors += report.write_files(&junit.unwrap_or_default());
+    if let Some(e) = &report.error {
+        complain(&format!("cannot write the report: {e}"));
+        outcome.errors += 1;
+    }
+    if report.last.is_none() {
+        let text = "the run ended without a verdict";
+        report.refuse(text);
+        return complain(text);
+    }
+    outcome.errors += report.finish(&shortcomings(&outcome));
     exit_of(&outcome, outcome.violated, c.error_exitcode)
 }
 

@@ -85,13 +85,15 @@ impl Failures {
 }
 
 /// The report of a program that was not run to its end.
-pub fn refused() -> String {
-    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-     <testsuites>\n  <testsuite name=\"verde\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\">\n    \
-     <testcase classname=\"verde\" name=\"(program)\">\n      \
-     <error type=\"refused\" message=\"there is no verdict; standard error says why\"/>\n    \
-     </testcase>\n  </testsuite>\n</testsuites>\n"
-        .to_owned()
+pub fn refused(reason: &str) -> String {
+    let reason = escaped(reason);
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <testsuites>\n  <testsuite name=\"verde\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\">\n    \
+         <testcase classname=\"verde\" name=\"(program)\">\n      \
+         <error type=\"refused\" message=\"{reason}\"/>\n    \
+         </testcase>\n  </testsuite>\n</testsuites>\n"
+    )
 }
 
 /// What happened, in one line.

@@ -1,6 +1,7 @@
 //! Verde's commands on a terminal: what they print and how they exit.
 
 mod check;
+mod check_report;
 mod diagnostics;
 mod exit;
 mod graph;

@@ -44,7 +44,9 @@ impl MonitorSetup {
                 let read = known.read(path);
                 read.map_err(|e| complain(&format!("cannot read {}: {e}", path.display())))?;
             }
-            debugger.suppress(Box::new(move |violation| known.cover(violation)));
+            debugger.suppress(Box::new(move |property, frames| {
+                known.cover(property, frames)
+            }));
         }
         for path in &self.functions {
             debugger.load_functions(path).map_err(|e| load_failed(&e))?;

@@ -33,18 +33,21 @@ impl Results {
         self.list.push((result(v), 1));
     }
 
-    pub fn text(&self) -> String {
+    /// `incomplete`: why the results are not the whole truth.
+    pub fn text(&self, incomplete: &[String]) -> String {
         let counted = |(result, count): &(Value, u64)| {
             let mut result = result.clone();
             result["occurrenceCount"] = json!(count);
             result
         };
         let results: Vec<Value> = self.list.iter().map(counted).collect();
-        log(&self.rules, &results)
+        log(&self.rules, &results, incomplete)
     }
 }
 
-fn log(rules: &[String], results: &[Value]) -> String {
+fn log(rules: &[String], results: &[Value], incomplete: &[String]) -> String {
+    let note = |text: &String| json!({ "level": "error", "message": { "text": text } });
+    let notes: Vec<Value> = incomplete.iter().map(note).collect();
     let rules: Vec<Value> = rules.iter().map(|r| json!({ "id": r })).collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -55,6 +58,10 @@ fn log(rules: &[String], results: &[Value]) -> String {
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": rules,
             }},
+            "invocations": [{
+                "executionSuccessful": incomplete.is_empty(),
+                "toolExecutionNotifications": notes,
+            }],
             "results": results,
         }],
     });

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::Path;
-use verde_session::report::ViolationRow;
 
 /// Lines `property:function:file`; `*` stands for any text.
 #[derive(Default)]
@@ -35,10 +34,9 @@ impl Suppressions {
     }
 
     /// Whether somebody does not want to hear of it: some call of its backtrace fits.
-    pub fn cover(&self, v: &ViolationRow) -> bool {
-        let frames = v.backtrace.as_deref().unwrap_or_default();
+    pub fn cover(&self, violated: &str, frames: &[String]) -> bool {
         self.lines.iter().any(|[property, function, file]| {
-            if !fits(property, &v.property) {
+            if !fits(property, violated) {
                 return false;
             }
             if frames.is_empty() {

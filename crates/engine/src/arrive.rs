@@ -40,7 +40,7 @@ impl Process {
                 self.strangers.push((tid, status));
                 return Ok(());
             }
-            self.threads.insert(tid, Thread::new(tid, State::Running));
+            self.threads.insert(tid, Thread::newborn(tid));
         }
         match self.note(tid, status) {
             Err(error) if error.is_gone() => Ok(()),
@@ -50,6 +50,8 @@ impl Process {
 
     fn thread_ended(&mut self, tid: Tid, end: End) {
         self.threads.remove(&tid);
+        self.watches.hardware.forget(tid);
+        self.lent.give_back(tid);
         self.queue.retain(|t| *t != tid);
         self.strangers.retain(|(t, _)| *t != tid);
         if tid == self.pid {
@@ -76,7 +78,10 @@ impl Process {
         }
         thread.group_stop = matches!(status, WaitStatus::GroupStop(_));
         thread.in_kernel = matches!(status, WaitStatus::Event(_));
-        let stepped = std::mem::take(&mut thread.stepping);
+        thread.is_starting = thread.is_newborn && status == WaitStatus::Interrupt;
+        thread.is_newborn &= !thread.is_starting;
+        let queued = std::mem::take(&mut thread.step_queued);
+        let stepped = std::mem::take(&mut thread.stepping) || queued;
         thread.regs = ptrace::regs(tid)?;
         let at = (thread.regs.rip, thread.regs.rax);
         thread.made_again = thread.made_again.filter(|call| *call == at);
@@ -91,6 +96,14 @@ impl Process {
             _ => None,
         };
         thread.at_entry = matches!(call, Some(SyscallStop::Entry { .. }));
+        let signal = match status {
+            WaitStatus::Signal(signal) => Some(signal),
+            _ => None,
+        };
+        self.follow_detour(tid, call, signal)?;
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
         if !thread.at_entry {
             restart::take_back(thread);
         }
@@ -122,7 +135,11 @@ impl Process {
                 }
                 _ => call.map(Happening::Syscall),
             },
-            WaitStatus::GroupStop(signal) => Some(Happening::GroupStop(signal)),
+            WaitStatus::GroupStop(signal) => {
+                // The trap of the step comes when the group-stop is over.
+                thread.step_queued = stepped && ptrace::has_pending_fault(tid)?;
+                Some(Happening::GroupStop(signal))
+            }
             WaitStatus::Interrupt | WaitStatus::Continued => {
                 if ptrace::has_pending_fault(tid)? {
                     // Stopped between an exception and its signal: with the
@@ -133,8 +150,12 @@ impl Process {
                     thread.stepping = stepped;
                     return Ok(ptrace::resume(tid, Go::Continue, 0)?);
                 }
-                self.make_again(tid)?;
-                None
+                if thread.is_starting {
+                    (!self.start_traps.is_empty()).then_some(Happening::Start)
+                } else {
+                    self.make_again(tid)?;
+                    None
+                }
             }
             WaitStatus::Event(event) => self.note_event(tid, event)?,
             WaitStatus::Exited(_) | WaitStatus::Killed { .. } => None,
@@ -173,7 +194,7 @@ impl Process {
             thread.happening = None;
         }
         let mut causes = Causes::new();
-        self.abandon_calls(tid, &mut causes);
+        self.abandon_calls(tid, &mut causes)?;
         if !self.thread_traps.is_empty() {
             causes.push(Cause::ThreadExit(status));
         }
@@ -197,7 +218,12 @@ impl Process {
         if let Some(data) = info.perf_data() {
             return Ok(Some(Happening::Perf(data)));
         }
-        if info.code() == TRAP_TRACE && stepped {
+        // A stepped system call ends with the reason of a breakpoint.
+        if stepped && [TRAP_TRACE, TRAP_BRKPT].contains(&info.code()) {
+            if info.code() == TRAP_BRKPT && self.is_made_again(tid)? {
+                // Cut short by a stop or a signal: the step is not done.
+                return Ok(None);
+            }
             return Ok(Some(Happening::Step(self.slots_stepped_on(tid)?)));
         }
         if [TRAP_HWBKPT, TRAP_BRKPT, TRAP_TRACE].contains(&info.code()) {
@@ -281,7 +307,7 @@ impl Process {
                 // Known from now on, so that stopping the world waits for it.
                 self.threads
                     .entry(task)
-                    .or_insert_with(|| Thread::new(task, State::Running));
+                    .or_insert_with(|| Thread::newborn(task));
                 Some(Happening::Clone(task))
             }
             Event::Clone => {

@@ -9,6 +9,18 @@ use verde_sys::{Regs, procfs};
 
 pub(crate) type Causes = SmallVec<[Cause; 4]>;
 
+/// Calls that are over, in the order of their ends.
+type Ended = SmallVec<[(Frame, Fate); 2]>;
+
+/// Calls that were running when somebody asked for their returns.
+#[derive(Clone, Debug, Default)]
+pub struct Adoption {
+    /// In the order of the question, the numbers of those that were not known.
+    pub calls: Vec<Option<CallId>>,
+    /// Calls that were known in their places, and have been left since.
+    pub left: Vec<CallId>,
+}
+
 /// How far a signal handler's stack may reach before it counts as another.
 const SAME_STACK: u64 = 1 << 20;
 
@@ -40,12 +52,12 @@ impl Process {
                 .retain(|(_, below)| *below >= sp || sp - *below > SAME_STACK);
         }
         let enters = !site.entry.is_empty();
-        let leaves = site.leaves_frames;
+        let leaves = site.leaves_frames.then_some(site.exit);
         if enters || !thread.shadow.is_empty() {
-            self.settle_calls(tid, causes);
+            self.settle_calls(tid, causes)?;
         }
-        if leaves {
-            self.suspect_calls(tid, causes);
+        if let Some(exit) = leaves {
+            self.leave_calls(tid, exit, causes)?;
         }
         if enters {
             self.open_calls(tid, at, causes)?;
@@ -67,22 +79,30 @@ impl Process {
     }
 
     /// Ends the calls that are over for a thread where it is now.
-    pub(crate) fn settle_calls(&mut self, tid: Tid, causes: &mut Causes) {
+    pub(crate) fn settle_calls(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
         let Some(thread) = self.threads.get_mut(&tid) else {
-            return;
+            return Ok(());
         };
         let (sp, pc) = (thread.regs.rsp, thread.regs.rip);
-        let (memory, traps, pid) = (&self.memory, &mut self.traps, self.pid);
+        let (memory, pid) = (&self.memory, self.pid);
+        let mut ended = Ended::new();
         thread.shadow.select(sp, || extent(pid, sp));
         thread.shadow.settle(
             sp,
             pc,
             |sp, ret| memory.read_u64(Addr(sp)).is_ok_and(|word| word == ret),
-            |frame, fate| {
-                traps.hit(frame.trap);
-                causes.push(cause(&frame, fate));
-            },
+            |frame, fate| ended.push((frame, fate)),
         );
+        self.report_ended(&ended, causes)
+    }
+
+    fn report_ended(&mut self, ended: &[(Frame, Fate)], causes: &mut Causes) -> Result<()> {
+        for (frame, fate) in ended {
+            self.traps.hit(frame.trap);
+            causes.push(cause(frame, *fate));
+            self.release_return(frame.trap, Addr(frame.ret))?;
+        }
+        Ok(())
     }
 
     /// Opens a call for each return trap on the function entered at `at`.
@@ -95,13 +115,13 @@ impl Process {
         let Ok(ret) = self.memory.read_u64(Addr(sp)) else {
             return Ok(());
         };
-        let traps = &mut self.traps;
+        let mut ended = Ended::new();
         thread
             .shadow
             .enter(sp, ret, at.0, self.exits_seen, |frame| {
-                traps.hit(frame.trap);
-                causes.push(cause(&frame, Fate::Abandoned));
+                ended.push((frame, Fate::Abandoned));
             });
+        self.report_ended(&ended, causes)?;
         let Some(site) = self.sites.get(at) else {
             return Ok(());
         };
@@ -137,19 +157,35 @@ impl Process {
 
     /// A longjmp or a throw begins, or a catch: a call from the catching
     /// function has overwritten the return address of the call it caught.
-    fn suspect_calls(&mut self, tid: Tid, causes: &mut Causes) {
-        let Some(thread) = self.threads.get_mut(&tid) else {
-            return;
+    /// Where it goes is known of a longjmp to the thread's own stack, and of
+    /// a catch, which is there; of others every open call may be over soon.
+    fn leave_calls(&mut self, tid: Tid, exit: Option<Exit>, causes: &mut Causes) -> Result<()> {
+        let Some(thread) = self.threads.get(&tid).filter(|t| !t.shadow.is_empty()) else {
+            return Ok(());
         };
-        let sp = thread.regs.rsp;
-        let traps = &mut self.traps;
-        if let Ok(ret) = self.memory.read_u64(Addr(sp)) {
-            thread.shadow.enter(sp, ret, 0, true, |frame| {
-                traps.hit(frame.trap);
-                causes.push(cause(&frame, Fate::Abandoned));
-            });
+        let (regs, own) = (thread.regs, thread.shadow.own());
+        let ret = self.memory.read_u64(Addr(regs.rsp));
+        let landing = match (exit, own) {
+            (Some(Exit::Jump), Some((extent, here))) => self.landing(&regs, extent, here),
+            _ => None,
+        };
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
+        let mut ended = Ended::new();
+        let mut over = |frame| ended.push((frame, Fate::Abandoned));
+        if let Ok(ret) = ret {
+            thread.shadow.enter(regs.rsp, ret, 0, true, &mut over);
         }
-        thread.shadow.suspect_all();
+        match (landing, exit, own) {
+            (Some(sp), ..) => {
+                thread.shadow.leave_below(sp, over);
+                thread.shadow.suspect_others();
+            }
+            (None, Some(Exit::Catch), Some((_, true))) => thread.shadow.suspect_others(),
+            _ => thread.shadow.suspect_all(),
+        }
+        self.report_ended(&ended, causes)
     }
 
     /// Makes sure that returns to `ret` are seen. `false`: nothing returns
@@ -186,21 +222,20 @@ impl Process {
     }
 
     /// Opens calls that were already running in a stopped thread when their return trap was
-    /// set: for each, where its return address is on the stack. The numbers of those that were
-    /// not known, in the same order.
+    /// set: for each, where its return address is on the stack.
     pub fn adopt_calls(
         &mut self,
         id: TrapId,
         tid: Tid,
         function: Addr,
         return_slots: &[Addr],
-    ) -> Result<Vec<Option<CallId>>> {
+    ) -> Result<Adoption> {
         let pid = self.pid;
-        let mut out = Vec::new();
+        let mut out = Adoption::default();
         for slot in return_slots {
             let ret = self.memory.read_u64(*slot)?;
             if !self.expect_return(id, Addr(ret)) {
-                out.push(None);
+                out.calls.push(None);
                 continue;
             }
             let thread = self.stopped_mut(tid)?;
@@ -214,9 +249,10 @@ impl Process {
                 call,
                 suspect: false,
             };
-            let new = self.stopped_mut(tid)?.shadow.adopt(frame);
+            let left = |gone: Frame| out.left.push(gone.call);
+            let new = self.stopped_mut(tid)?.shadow.adopt(frame, left);
             self.calls += u64::from(new);
-            out.push(new.then_some(call));
+            out.calls.push(new.then_some(call));
         }
         Ok(out)
     }
@@ -245,15 +281,15 @@ impl Process {
     }
 
     /// Every open call of a thread ends with it.
-    pub(crate) fn abandon_calls(&mut self, tid: Tid, causes: &mut Causes) {
+    pub(crate) fn abandon_calls(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
         let Some(thread) = self.threads.get_mut(&tid) else {
-            return;
+            return Ok(());
         };
-        let traps = &mut self.traps;
-        thread.shadow.drain(|frame| {
-            traps.hit(frame.trap);
-            causes.push(cause(&frame, Fate::Abandoned));
-        });
+        let mut ended = Ended::new();
+        thread
+            .shadow
+            .drain(|frame| ended.push((frame, Fate::Abandoned)));
+        self.report_ended(&ended, causes)
     }
 
     /// How many calls with return traps are open in a thread.

@@ -36,7 +36,7 @@ impl StopGuard<'_> {
 
 impl Process {
     fn check_calm(&self) -> Result<()> {
-        if self.end.is_some() {
+        if self.end.is_some() || self.is_ending() {
             return Err(Error::Gone);
         }
         if !self.borrowers.is_empty() || self.threads.values().any(|t| t.vforking) {
@@ -45,10 +45,6 @@ impl Process {
             ));
         }
         let leader = self.threads.get(&self.pid);
-        let killed = |h: Happening| matches!(h, Happening::Exit(status) if status & 0x7f != 0);
-        if leader.is_some_and(|t| t.happening.is_some_and(killed)) {
-            return Err(Error::Gone);
-        }
         if leader.is_none_or(|t| t.exiting || t.state == State::Exiting) {
             return Err(Error::NotNow("the program's first thread has ended"));
         }
@@ -103,10 +99,17 @@ impl Process {
                 thread.happening = None;
                 self.queue.retain(|t| *t != tid);
             }
-            self.take_syscall_back(tid)?;
+            match self.is_by_record(tid) {
+                true => self.call_anew(tid)?,
+                false => self.take_syscall_back(tid)?,
+            }
             if let Some(thread) = self.threads.get_mut(&tid) {
                 thread.entry_told = told;
             }
+        }
+        if self.is_by_record(tid) {
+            // A copy would not have that record.
+            self.call_anew(tid)?;
         }
         if self.is_stopped(tid) {
             self.settle(tid)?;

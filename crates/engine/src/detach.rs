@@ -42,6 +42,10 @@ impl Process {
                 tracing::debug!(%error, "slots stay mapped");
             }
         }
+        for tid in self.threads() {
+            self.call_anew(tid)?;
+        }
+        self.unmap_lent();
         self.drop_scratch();
         let threads: Vec<Tid> = self.threads.keys().copied().collect();
         let count = threads.len();
@@ -154,9 +158,10 @@ impl Process {
             Err(e) if e.is_gone() => {}
             other => other?,
         }
-        // One that has been waited for at its exit event sleeps through that.
-        let known = self.threads.keys().copied();
-        for tid in known.chain(self.strangers.iter().map(|(tid, _)| *tid)) {
+        // One that was already dying when it stopped is not woken by another SIGKILL.
+        let stopped = self.threads.values().map(|t| t.tid);
+        let strangers = self.strangers.iter().map(|(tid, _)| *tid);
+        for tid in stopped.chain(strangers) {
             unless_gone(ptrace::resume(tid, ptrace::Go::Continue, 0))?;
         }
         while self.end.is_none() {

@@ -96,7 +96,16 @@ impl Process {
             .map(|t| std::mem::take(&mut t.shadow));
         let calls = self.release_process()?;
         tracing::debug!(released = calls, "parent released after fork");
+        let bound = self
+            .traps
+            .iter()
+            .filter(|(_, e)| e.trap.thread == Some(parent));
+        for id in bound.map(|(id, _)| id).collect::<Vec<_>>() {
+            self.traps.rebind(id, child);
+        }
+        self.pass_on_watches(|tid| (tid == parent).then_some(child));
         self.pid = child;
+        self.followed = true;
         self.memory = Memory::open(child)?;
         self.end = None;
         let mut thread = Thread::new(child, State::Stopped);
@@ -105,6 +114,8 @@ impl Process {
         thread.shadow = shadow.unwrap_or_default();
         self.threads.insert(child, thread);
         self.settle(child)?;
+        // The other threads are not in the copy, nor are their calls.
+        self.trim_resting()?;
         self.arm_again()
     }
 
@@ -195,6 +206,7 @@ impl Process {
     fn follow_exec(&mut self, child: Tid) -> Result<()> {
         self.release_process()?;
         self.pid = child;
+        self.followed = true;
         self.end = None;
         self.memory = Memory::open(child)?;
         self.forget_addresses();

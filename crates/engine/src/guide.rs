@@ -4,14 +4,26 @@
 use crate::{Addr, FrameRef, Process, Regs, Result, Tid};
 use std::ops::Range;
 
+/// Which part of a line's code an address is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinePart {
+    /// The beginning of a statement: a step may end here.
+    Start,
+    /// The beginning of this piece, which the compiler has moved between those of other lines: a
+    /// step goes on as if it were not there.
+    Stray(Range<Addr>),
+    /// In the middle, where a jump may lead.
+    Middle,
+}
+
 /// Where an address is in the source.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineAt {
     /// The code of the line, inlined calls included when they are to be
     /// stepped over.
     pub ranges: Vec<Range<Addr>>,
-    /// The address begins the line.
-    pub at_start: bool,
+    /// Where in it the address is.
+    pub part: LinePart,
 }
 
 /// Debug information as the engine asks for it. Every answer has a fallback.
@@ -20,6 +32,12 @@ pub trait Guide {
     fn line(&self, pc: Addr) -> Option<LineAt> {
         let _ = pc;
         None
+    }
+
+    /// The address is the first of a function, or of a stub that leads to one.
+    fn is_entry(&self, pc: Addr) -> bool {
+        let _ = pc;
+        false
     }
 
     /// Where to stop in the function that begins at `entry` (after its

@@ -51,6 +51,8 @@ impl Process {
     ) -> Result<Returned> {
         // From a call's entry it could go nowhere else.
         self.leave_kernel(tid)?;
+        // The function may make calls of its own.
+        self.call_anew(tid)?;
         let entry = procfs::auxv(self.pid)?.entry().ok_or(Error::Gone)?;
         let thread = self.stopped_mut(tid)?;
         let saved = thread.regs;

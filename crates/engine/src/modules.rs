@@ -174,7 +174,7 @@ impl Process {
         let loaded = now.iter().any(|m| !before.contains(m));
         if !gone.is_empty() {
             for module in &gone {
-                self.drop_code(module.start, module.end);
+                self.drop_code(module.start, module.end)?;
             }
             causes.push(Cause::Unloaded);
         }
@@ -189,7 +189,7 @@ impl Process {
 
     /// Traps in unmapped code are gone; writing their bytes back would change
     /// whatever is mapped there next.
-    fn drop_code(&mut self, from: Addr, to: Addr) {
+    fn drop_code(&mut self, from: Addr, to: Addr) -> Result<()> {
         for site in self.sites.drop_range(from, to) {
             for id in site.exec.iter().chain(&site.entry) {
                 self.traps.discard(*id);
@@ -201,6 +201,7 @@ impl Process {
         for list in self.return_sites.values_mut() {
             list.retain(|at| *at < from || *at >= to);
         }
+        self.drop_calls(from, to)
     }
 
     /// Reads the loader's list. `false`: there is none yet.

@@ -1,11 +1,14 @@
 //! System calls on guarded pages: the kernel gets an error where the program
-//! would get a fault, so the pages are opened for it.
+//! would get a fault, so the pages are opened for it, unless the call can be
+//! led elsewhere (`detour`).
 
+use crate::call_places::{Known, places};
 use crate::calls::Causes;
+use crate::detour::{Way, arguments};
 use crate::reach::{Reach, reach};
 use crate::thread::Thread;
 use crate::watch::wanted;
-use crate::{Process, Result, Tid, TrapId};
+use crate::{Addr, Process, Result, Tid, TrapId};
 use std::time::{Duration, Instant};
 use verde_sys::procfs::Stat;
 use verde_sys::ptrace::{self, Go};
@@ -28,6 +31,23 @@ pub struct Window {
     written: Vec<TrapId>,
 }
 
+impl Window {
+    /// Nothing is open, and the kernel has written there.
+    pub(crate) fn after(written: Vec<TrapId>) -> Window {
+        Window {
+            pages: Vec::new(),
+            before: Vec::new(),
+            written,
+        }
+    }
+
+    /// What the kernel has written to, if that is all there is to tell.
+    pub(crate) fn told(&self) -> Option<Vec<TrapId>> {
+        let known = self.pages.is_empty() && !self.written.is_empty();
+        known.then(|| self.written.clone())
+    }
+}
+
 /// What became of a call that was let in.
 enum Outcome {
     /// Something else came before it.
@@ -42,7 +62,8 @@ enum Outcome {
 
 impl Process {
     /// At a system call's entry: the kernel must find the pages it is given
-    /// open. Other threads are stopped meanwhile, unless the call waits.
+    /// open, or others in their place. Where pages are open other threads are
+    /// stopped meanwhile, unless the call waits.
     /// `true`: the call has been made, or is being waited for.
     pub(crate) fn open_for_syscall(&mut self, tid: Tid) -> Result<bool> {
         if self.watches.pages.is_empty() {
@@ -51,15 +72,23 @@ impl Process {
         let Some(thread) = self.threads.get(&tid) else {
             return Ok(false);
         };
-        if !thread.at_entry || thread.window.is_some() {
+        if !thread.at_entry || thread.window.is_some() || thread.detour.is_some() {
             return Ok(false);
         }
-        let r = &thread.regs;
-        let args = [r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9];
-        let call = r.orig_rax.cast_signed();
-        let reach = reach(call, &args, &self.watches.pages, &self.memory);
+        let args = arguments(&thread.regs);
+        let call = thread.regs.orig_rax.cast_signed();
+        let word = |at: u64| self.memory.read_u64(Addr(at)).ok();
+        let known = places(call, &args, &word);
+        let reach = reach(call, &args, &known, &self.watches.pages);
         if reach.pages.is_empty() {
             return Ok(false);
+        }
+        if let (Known::Movable(places), false) = (&known, self.take_stays(tid)) {
+            match self.lead_elsewhere(tid, places)? {
+                Way::Led => return Ok(false),
+                Way::Again => return Ok(true),
+                Way::None => {}
+            }
         }
         let others = self.stop_threads(Some(tid))?;
         let result = self.let_in(tid, reach);
@@ -67,6 +96,11 @@ impl Process {
             self.go(other)?;
         }
         result.map(|()| true)
+    }
+
+    fn take_stays(&mut self, tid: Tid) -> bool {
+        let thread = self.threads.get_mut(&tid);
+        thread.is_some_and(|t| std::mem::take(&mut t.stays))
     }
 
     /// Everybody else is stopped.

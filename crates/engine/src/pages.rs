@@ -6,7 +6,7 @@
 
 use crate::access::{self, Touch};
 use crate::calls::Causes;
-use crate::thread::{Happening, State};
+use crate::thread::{Happening, State, Thread};
 use crate::watch::{Wanted, wanted};
 use crate::{Addr, Error, Process, Regs, Result, SigInfo, Tid, TrapId};
 use iced_x86::Instruction;
@@ -19,6 +19,11 @@ use verde_sys::siginfo::SEGV_ACCERR;
 use verde_sys::{WaitStatus, number, procfs, wait};
 
 pub(crate) const PAGE: u64 = 4096;
+
+/// What is behind a thread pointer. The C library has there what the kernel
+/// writes when a thread goes on (restartable sequences) and when it ends; it
+/// would kill the program if it could not.
+const CONTROL_BLOCK: u64 = 2560;
 
 #[derive(Clone, Default)]
 pub(crate) struct Pages {
@@ -45,6 +50,15 @@ impl Page {
         } else {
             self.protection & !number::PROT_WRITE
         }
+    }
+
+    /// What the program itself may do there.
+    pub(crate) fn own_protection(&self) -> i32 {
+        self.protection
+    }
+
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
     }
 
     /// The kernel can read it while it is guarded.
@@ -145,6 +159,22 @@ impl Process {
                 len: want.len,
                 why: "longer than 1 MiB",
             });
+        }
+        let near = |t: &Thread| t.regs.fs_base..t.regs.fs_base.saturating_add(CONTROL_BLOCK);
+        let blocks: Vec<_> = self.threads.values().map(near).collect();
+        let is_control = |page: u64| blocks.iter().any(|b| b.start < page + PAGE && page < b.end);
+        if pages_of(want.at, want.len).any(is_control) {
+            return Err(Error::CannotWatch {
+                at: want.at,
+                len: want.len,
+                why: "no hardware slot is free, and its page cannot be guarded: \
+                      the kernel writes there when it likes (the thread's control block)",
+            });
+        }
+        if self.lent.is_empty()
+            && let Err(error) = self.map_lent(0)
+        {
+            tracing::debug!(%error, "nothing to lend to system calls");
         }
         let maps = procfs::maps(self.pid)?;
         for page in pages_of(want.at, want.len) {
@@ -266,7 +296,7 @@ impl Process {
                 thread.regs_changed = true;
                 thread.passed = None;
                 // The CPU has not seen this access.
-                let slots = self.slots_touched(&touched);
+                let slots = self.slots_touched(tid, &touched);
                 self.slots_hit(tid, slots, causes)?;
             }
             None => {
@@ -369,6 +399,17 @@ impl Process {
         let mut bytes = [0u8; 16];
         let got = self.read_some(pc, &mut bytes);
         crate::relocate::decode(&bytes[..got], pc)
+    }
+
+    /// The watches on pages that see a write of these bytes.
+    pub(crate) fn watches_of_writes(&self, at: u64, len: u64) -> SmallVec<[TrapId; 4]> {
+        let pages = pages_of(Addr(at), len).filter_map(|p| self.watches.pages.map.get(&p));
+        let sees = |id: &TrapId| {
+            let want = self.traps.get(*id).and_then(|e| wanted(e.trap.on));
+            want.is_some_and(|w| w.write && w.at.0 < at + len && at < w.at.0.saturating_add(w.len))
+        };
+        let users = pages.flat_map(|p| p.users.iter().copied());
+        users.filter(sees).collect()
     }
 
     fn report_touches(&mut self, tid: Tid, touched: &[Touch], causes: &mut Causes) -> Result<()> {

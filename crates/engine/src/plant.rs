@@ -118,6 +118,7 @@ impl Process {
         self.sites.clear();
         self.slots.clear();
         self.scratch = None;
+        self.lent = crate::lent::Lent::default();
         self.return_sites.clear();
         self.forget_watches();
         self.modules = crate::modules::Modules::default();
@@ -131,6 +132,7 @@ impl Process {
         for id in bound {
             self.traps.discard(id);
         }
+        self.start_traps.clear();
     }
 }
 

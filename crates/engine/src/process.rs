@@ -2,6 +2,7 @@
 
 use crate::calls::Causes;
 use crate::fork::{Borrower, Follow};
+use crate::lent::Lent;
 use crate::modules::Modules;
 use crate::pin::Pin;
 use crate::scratch::Scratch;
@@ -72,6 +73,7 @@ pub struct Process {
     pub(crate) syscall_traps: Vec<TrapId>,
     pub(crate) signal_traps: Vec<TrapId>,
     pub(crate) thread_traps: Vec<TrapId>,
+    pub(crate) start_traps: Vec<TrapId>,
     pub(crate) watches: Watches,
     pub(crate) modules: Modules,
     /// Stops decided early, to be reported first.
@@ -92,12 +94,16 @@ pub struct Process {
     pub(crate) end: Option<End>,
     pub(crate) end_reported: bool,
     pub(crate) fate: IfTracerDies,
+    /// It was forked by the process that was launched or attached to.
+    pub(crate) followed: bool,
     /// A `syscall` instruction of the program, for remote calls.
     pub(crate) syscall_instruction: Option<Addr>,
     /// Where it lives, if it has a namespace of its own.
     pub(crate) namespace: Option<Rc<Namespace>>,
     /// Memory in the program that is the debugger's.
     pub(crate) scratch: Option<Scratch>,
+    /// Memory in the program for system calls.
+    pub(crate) lent: Lent,
     /// Which program this is: another number after each launch and exec.
     pub(crate) program: u64,
     /// The threads that a successor replaces, with their first ids.
@@ -208,6 +214,7 @@ impl Process {
             syscall_traps: Vec::new(),
             signal_traps: Vec::new(),
             thread_traps: Vec::new(),
+            start_traps: Vec::new(),
             watches: Watches::default(),
             modules: Modules::default(),
             ready: VecDeque::new(),
@@ -220,9 +227,11 @@ impl Process {
             end: None,
             end_reported: false,
             fate,
+            followed: false,
             syscall_instruction: None,
             namespace: None,
             scratch: None,
+            lent: Lent::default(),
             program: 0,
             former: FxHashMap::default(),
             pin,
@@ -337,7 +346,7 @@ impl Process {
     }
 
     /// No thread will stop again.
-    fn is_ending(&self) -> bool {
+    pub(crate) fn is_ending(&self) -> bool {
         let mut states = self.threads.values().map(|t| t.state);
         !self.threads.is_empty() && states.all(|s| s == State::Exiting)
     }
@@ -490,6 +499,10 @@ impl Process {
         let (id, new) = self.traps.insert(trap);
         if new && let Err(error) = self.set_up(id, trap) {
             self.traps.discard(id);
+            if matches!(trap.on, On::Return(_) | On::Call(_)) {
+                // It may have rested, with calls that are open.
+                self.tear_down(id, trap)?;
+            }
             return Err(error);
         }
         Ok(id)
@@ -527,7 +540,8 @@ impl Process {
             }
         }
         for (_, entry) in wanted.iter() {
-            if self.traps.id_of(&entry.trap).is_none()
+            let id = self.traps.id_of(&entry.trap);
+            if id.is_none_or(|id| self.traps.is_resting(id))
                 && let Err(error) = self.insert(entry.trap)
             {
                 failed.push((entry.trap, error));
@@ -558,6 +572,10 @@ impl Process {
                 self.thread_traps.push(id);
                 Ok(())
             }
+            On::Start => {
+                self.start_traps.push(id);
+                Ok(())
+            }
         }
     }
 
@@ -584,6 +602,10 @@ impl Process {
             }
             On::Thread => {
                 self.thread_traps.retain(|i| *i != id);
+                Ok(())
+            }
+            On::Start => {
+                self.start_traps.retain(|i| *i != id);
                 Ok(())
             }
         }

@@ -53,12 +53,20 @@ impl Process {
                 self.slots_hit(tid, also, causes)
             }
             Happening::Hardware(hits) | Happening::Step(hits) => self.slots_hit(tid, hits, causes),
+            Happening::Start => {
+                for id in self.start_traps.clone() {
+                    self.traps.hit(id);
+                    causes.push(Cause::Trap { id });
+                }
+                Ok(())
+            }
             Happening::Signal(info) => {
                 if !self.watches.pages.never_used() && self.page_fault(tid, &info, causes)? {
                     return Ok(());
                 }
                 self.signal_arrived(tid, info, causes);
-                Ok(())
+                // It may cut a call short, and the kernel has said so.
+                self.close_for_syscall(tid, causes)
             }
             Happening::Syscall(stop) => self.syscall_arrived(tid, stop, causes),
             Happening::GroupStop(signal) => {
@@ -81,9 +89,9 @@ impl Process {
                 Ok(())
             }
             Happening::Exit(status) => {
-                self.abandon_calls(tid, causes);
+                self.abandon_calls(tid, causes)?;
                 self.frames_ended_with(tid, causes)?;
-                if !self.thread_traps.is_empty() {
+                if !(self.thread_traps.is_empty() && self.start_traps.is_empty()) {
                     causes.push(Cause::ThreadExit(status));
                 }
                 Ok(())
@@ -151,7 +159,7 @@ impl Process {
             SyscallStop::Exit { value } => match thread.syscall.take() {
                 Some(number) => (number, Some(value)),
                 // Its entry was before we asked.
-                None => return Ok(()),
+                None => return self.close_for_syscall(tid, causes),
             },
         };
         for id in self.syscall_traps.clone() {

@@ -114,6 +114,23 @@ pub(crate) fn is_cut_short(regs: &Regs) -> bool {
     cut_short(regs).is_some()
 }
 
+/// A call that was cut short and that the kernel makes again when the thread goes on, unless a
+/// handler runs.
+fn is_restarted(regs: &Regs) -> bool {
+    const ERESTARTSYS: i64 = 512;
+    const ERESTARTNOINTR: i64 = 513;
+    const ERESTARTNOHAND: i64 = 514;
+    const ERESTART_RESTARTBLOCK: i64 = 516;
+    regs.orig_rax.cast_signed() >= 0
+        && [
+            ERESTARTSYS,
+            ERESTARTNOINTR,
+            ERESTARTNOHAND,
+            ERESTART_RESTARTBLOCK,
+        ]
+        .contains(&regs.rax.cast_signed().wrapping_neg())
+}
+
 /// Whether a signal does nothing to a program: it is ignored, or not caught and of those that
 /// do nothing by themselves.
 pub(crate) fn is_ignored(pid: Tid, tid: Tid, signal: i32) -> bool {
@@ -279,6 +296,15 @@ impl Process {
         thread.regs_changed = true;
         thread.passed = Some(thread.regs.pc());
         Ok(true)
+    }
+
+    /// The call behind a stopped thread was cut short, and is made again by the kernel or by us.
+    pub(crate) fn is_made_again(&mut self, tid: Tid) -> Result<bool> {
+        let thread = self.threads.get(&tid);
+        if thread.is_some_and(|t| is_restarted(&t.regs)) {
+            return Ok(true);
+        }
+        self.make_again(tid)
     }
 
     /// How long a call may wait: `Some(None)` for ever, `None` if that cannot be found out.

@@ -116,7 +116,8 @@ impl Process {
             return Ok(());
         };
         let limited = restart::prolong(thread, &self.memory);
-        let result = hand_over(thread, info, signal, step, syscalls || limited);
+        let followed = syscalls || limited || thread.detour.is_some();
+        let result = hand_over(thread, info, signal, step, followed);
         unless_gone(result)
     }
 
@@ -208,7 +209,7 @@ fn hand_over(
         ptrace::set_siginfo(tid, &info)?;
     }
     thread.disturbed = false;
-    thread.stepping = step;
+    thread.stepping = step || std::mem::take(&mut thread.step_queued);
     thread.state = State::Running;
     let go = match (step, syscalls) {
         (true, _) => Go::Step,

@@ -29,13 +29,7 @@ impl Process {
         }
         self.drop_scratch();
         let size = (room.next_multiple_of(PAGE) + PAGE).max(USUAL);
-        let maps = procfs::maps(self.pid)?;
-        let near = self.modules().first().map_or(Addr(0), |m| m.start);
-        let hole = slots::find_hole(&maps, near, size).ok_or(Error::NoRoom(near))?;
-        let writable = (n::PROT_READ | n::PROT_WRITE) as u64;
-        let flags = (n::MAP_PRIVATE | n::MAP_ANONYMOUS | n::MAP_FIXED_NOREPLACE) as u64;
-        let args = [hole.0, size, writable, flags, u64::MAX, 0];
-        let base = Addr(self.remote_call("mmap", n::SYS_mmap, args)?);
+        let base = self.map_hole(size)?;
         let scratch = Scratch {
             code: base,
             data: base + PAGE,
@@ -47,6 +41,17 @@ impl Process {
         self.remote_call("mprotect", n::SYS_mprotect, args)?;
         self.memory.write(base, payload::code())?;
         Ok(scratch)
+    }
+
+    /// Maps readable and writable memory where nothing is.
+    pub(crate) fn map_hole(&mut self, size: u64) -> Result<Addr> {
+        let maps = procfs::maps(self.pid)?;
+        let near = self.modules().first().map_or(Addr(0), |m| m.start);
+        let hole = slots::find_hole(&maps, near, size).ok_or(Error::NoRoom(near))?;
+        let writable = (n::PROT_READ | n::PROT_WRITE) as u64;
+        let flags = (n::MAP_PRIVATE | n::MAP_ANONYMOUS | n::MAP_FIXED_NOREPLACE) as u64;
+        let args = [hole.0, size, writable, flags, u64::MAX, 0];
+        Ok(Addr(self.remote_call("mmap", n::SYS_mmap, args)?))
     }
 
     /// Gives the memory back to the program.

@@ -188,12 +188,18 @@ impl ShadowStack {
     }
 
     /// Opens a call that began before anybody asked: it goes between the calls
-    /// around it. `false`: it is known already.
-    pub fn adopt(&mut self, frame: Frame) -> bool {
+    /// around it. `false`: it is known already. One that is known in its place
+    /// and returns elsewhere was left in silence, and so may have been one
+    /// that saw a longjmp or a throw: the call that is there now is another.
+    pub fn adopt(&mut self, frame: Frame, mut left: impl FnMut(Frame)) -> bool {
         let Some(stack) = self.stacks.get_mut(self.current) else {
             return false;
         };
         let same = |f: &Frame| f.sp == frame.sp && f.trap == frame.trap;
+        let stale = |f: &Frame| f.ret != frame.ret || f.suspect;
+        for gone in stack.frames.extract_if(.., |f| same(f) && stale(f)) {
+            left(gone);
+        }
         if stack.frames.iter().any(same) {
             return false;
         }
@@ -207,6 +213,38 @@ impl ShadowStack {
         for frame in self.stacks.iter_mut().flat_map(|s| &mut s.frames) {
             frame.suspect = true;
         }
+    }
+
+    /// A longjmp or throw has arrived on the thread's own stack, and what it
+    /// left there is settled: the rest goes on. Of other stacks nothing is known.
+    pub fn suspect_others(&mut self) {
+        for (i, stack) in self.stacks.iter_mut().enumerate() {
+            for frame in &mut stack.frames {
+                frame.suspect = i > 0;
+            }
+        }
+    }
+
+    /// The thread's own stack, and whether it is the current one.
+    pub fn own(&self) -> Option<(Extent, bool)> {
+        let own = self.stacks.first()?;
+        Some((own.extent, self.certain()))
+    }
+
+    /// Settles the calls of the thread's own stack that a jump to `sp` leaves,
+    /// newest first.
+    pub fn leave_below(&mut self, sp: u64, mut over: impl FnMut(Frame)) {
+        let Some(own) = self.stacks.first_mut() else {
+            return;
+        };
+        while let Some(top) = own.frames.pop_if(|f| f.sp < sp) {
+            over(top);
+        }
+    }
+
+    /// The open calls, newest first.
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        self.stacks.iter().rev().flat_map(|s| s.frames.iter().rev())
     }
 
     /// Forgets the calls of one trap.
@@ -260,8 +298,9 @@ mod tests {
             trap: TrapId(7),
             ..frame(0x6000, 3, 12, 3)
         };
-        assert!(shadow.adopt(late));
-        assert!(!shadow.adopt(late), "known already");
+        let none = |_| panic!("every call goes on");
+        assert!(shadow.adopt(late, none));
+        assert!(!shadow.adopt(late, none), "known already");
         let mut ended = Vec::new();
         shadow.settle(0x4008, 2, |_, _| true, |f, fate| ended.push((f.call, fate)));
         shadow.settle(0x6008, 3, |_, _| true, |f, fate| ended.push((f.call, fate)));
@@ -269,6 +308,32 @@ mod tests {
             ended,
             [(CallId(2), Fate::Returned), (CallId(3), Fate::Returned)]
         );
+    }
+
+    #[test]
+    fn another_call_in_the_place_of_one_that_was_left() {
+        let mut shadow = stack();
+        shadow.push(frame(0x8000, 1, 10, 1));
+        let mut left = Vec::new();
+        let mut adopt = |s: &mut ShadowStack, f| s.adopt(f, |gone| left.push(gone.call.0));
+        assert!(!adopt(&mut shadow, frame(0x8000, 1, 10, 2)), "the same");
+        assert!(adopt(&mut shadow, frame(0x8000, 2, 10, 3)), "elsewhere");
+        shadow.suspect_all();
+        assert!(adopt(&mut shadow, frame(0x8000, 2, 10, 4)), "a longjmp");
+        assert_eq!(left, [1, 3]);
+        assert_eq!(settle(&mut shadow, 0x8008, 2), [(4, Fate::Returned)]);
+    }
+
+    #[test]
+    fn a_jump_leaves_what_is_below() {
+        let mut s = stack();
+        s.push(frame(0x8000, 7, 1, 1));
+        s.push(frame(0x7f00, 9, 1, 2));
+        s.push(frame(0x7e00, 9, 1, 3));
+        let mut over = Vec::new();
+        s.leave_below(0x7f80, |f| over.push(f.call.0));
+        assert_eq!(over, [3, 2]);
+        assert_eq!(settle(&mut s, 0x8008, 7), [(1, Fate::Returned)]);
     }
 
     fn frame(sp: u64, ret: u64, function: u64, call: u64) -> Frame {

@@ -130,9 +130,9 @@ impl Sites {
     }
 
     /// Where longjmp and throw are observed.
-    pub fn leaving(&self) -> impl Iterator<Item = Addr> {
+    pub fn leaving(&self) -> impl Iterator<Item = (Addr, Option<Exit>)> {
         let all = self.map.iter().filter(|(_, site)| site.leaves_frames);
-        all.map(|(at, _)| Addr(*at))
+        all.map(|(at, site)| (Addr(*at), site.exit))
     }
 
     /// Keeps only the traps that `known` accepts. The int3 that nobody needs

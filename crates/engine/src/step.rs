@@ -6,7 +6,7 @@
 //! `cancel_step`.
 
 use crate::calls::Causes;
-use crate::guide::{Guide, frame};
+use crate::guide::{Guide, LinePart, frame};
 use crate::sites::Exit;
 use crate::thread::Happening;
 use crate::{Addr, Cause, Error, FrameRef, On, Owner, Process, Result, Tid, Trap, TrapId};
@@ -41,6 +41,8 @@ pub struct StepPlan {
     guide: Rc<dyn Guide>,
     /// The line being left.
     ranges: Vec<Range<Addr>>,
+    /// Code on the way that counts as that line's.
+    stray: Option<Range<Addr>>,
     /// The function the step began in.
     frame: Option<FrameRef>,
     phase: Phase,
@@ -81,6 +83,11 @@ impl std::fmt::Debug for StepPlan {
 }
 
 impl StepPlan {
+    fn is_in_line(&self, pc: Addr) -> bool {
+        let mut code = self.ranges.iter().chain(&self.stray);
+        code.any(|r| r.contains(&pc))
+    }
+
     /// The thread must be resumed for one instruction.
     pub(crate) fn single_steps(&self) -> bool {
         matches!(self.phase, Phase::Stepping | Phase::Jumping { .. })
@@ -99,6 +106,7 @@ impl Process {
             kind,
             guide,
             ranges: line.map(|l| l.ranges).unwrap_or_default(),
+            stray: None,
             frame,
             phase: Phase::Stepping,
             call_next: false,
@@ -367,8 +375,15 @@ impl Process {
             StepKind::Out | StepKind::OutOf(_) | StepKind::Until(_) => return Ok(true),
             StepKind::Into | StepKind::Over => {}
         }
-        if called {
-            let stop = plan.guide.entry_stop(pc);
+        // A jump to a function without lines is the last call of this one.
+        let leaves = |f: FrameRef| regs.rsp.wrapping_add(8) == f.cfa.0;
+        let tail_call = plan.frame.is_some_and(leaves)
+            && !plan.is_in_line(pc)
+            && plan.guide.is_entry(pc)
+            && plan.guide.line(pc).is_none();
+        if called || tail_call {
+            let into = plan.kind == StepKind::Into;
+            let stop = plan.guide.entry_stop(pc).filter(|_| into);
             return match stop {
                 Some(at) if at == pc => Ok(true),
                 Some(at) => {
@@ -381,7 +396,7 @@ impl Process {
                     Ok(false)
                 }
                 None => {
-                    // The call has just pushed its return address.
+                    // The return address is on top of the stack.
                     let return_to = Addr(self.read_u64(regs.sp())?);
                     let cfa = regs.sp() + 8;
                     let trap = self.return_trap(tid, FrameRef { cfa, return_to });
@@ -390,7 +405,7 @@ impl Process {
                 }
             };
         }
-        if plan.ranges.iter().any(|r| r.contains(&pc)) {
+        if plan.is_in_line(pc) {
             self.prepare_step(tid)?;
             return Ok(false);
         }
@@ -399,10 +414,13 @@ impl Process {
             return Ok(true);
         }
         match plan.guide.line(pc) {
-            Some(line) if line.at_start => Ok(true),
+            Some(line) if line.part == LinePart::Start => Ok(true),
             Some(line) => {
-                // In the middle of a line: to its end first.
-                plan.ranges = line.ranges;
+                match line.part {
+                    LinePart::Stray(piece) => plan.stray = Some(piece),
+                    // To its end first.
+                    _ => plan.ranges = line.ranges,
+                }
                 self.prepare_step(tid)?;
                 Ok(false)
             }

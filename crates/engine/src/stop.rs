@@ -69,7 +69,7 @@ pub enum ForkKind {
 /// One reason of a stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cause {
-    /// An `Exec` trap; the instruction has not run.
+    /// An `Exec` trap, and the instruction has not run; or a `Start` trap.
     Trap {
         /// Which trap.
         id: TrapId,

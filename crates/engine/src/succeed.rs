@@ -3,11 +3,13 @@
 //! what it wants now is set.
 
 use crate::arrive::unless_gone;
+use crate::lent::Lent;
 use crate::modules::Modules;
+use crate::page_windows::Window;
 use crate::pages::Pages;
 use crate::scratch::Scratch;
 use crate::shadow::ShadowStack;
-use crate::sites::Sites;
+use crate::sites::{Exit, Site, Sites};
 use crate::slots::Slots;
 use crate::thread::{Happening, State, Thread};
 use crate::watch::wanted;
@@ -41,6 +43,7 @@ pub struct Knowledge {
     shadow_stack: bool,
     syscall_instruction: Option<Addr>,
     scratch: Option<Scratch>,
+    lent: Lent,
     namespace: Option<Rc<Namespace>>,
 }
 
@@ -61,6 +64,8 @@ struct Known {
     signal: Option<SigInfo>,
     given: Option<i32>,
     entry_told: bool,
+    /// Watches that saw a write of the kernel's.
+    written: Option<Vec<TrapId>>,
     shadow: ShadowStack,
 }
 
@@ -82,6 +87,12 @@ impl Process {
     /// the child of somebody who would notice its replacement.
     pub fn is_launched(&self) -> bool {
         self.fate == IfTracerDies::Kill
+    }
+
+    /// Whether it is a child that the debugger has followed: another process
+    /// of the program is its parent.
+    pub fn is_followed(&self) -> bool {
+        self.followed
     }
 
     /// Whether the program has a PID namespace of its own: it knows its tasks
@@ -106,6 +117,7 @@ impl Process {
             signal: thread.signal,
             given: thread.given,
             entry_told: thread.entry_told,
+            written: thread.window.as_ref().and_then(Window::told),
             shadow: thread.shadow.clone(),
         };
         Knowledge {
@@ -127,6 +139,7 @@ impl Process {
             shadow_stack: self.shadow_stack,
             syscall_instruction: self.syscall_instruction,
             scratch: self.scratch,
+            lent: self.lent.unused(),
             namespace: self.namespace.clone(),
         }
     }
@@ -155,8 +168,8 @@ impl Process {
             self.cancel_step(*tid)?;
         }
         self.former = self.threads.values().map(|t| (t.tid, t.origin)).collect();
-        for h in self.watches.hardware.iter_mut().flatten() {
-            h.disarm();
+        for h in self.watches.hardware.iter_mut() {
+            h.events.clear();
         }
         for tid in &tids {
             // Without the stops of the dying.
@@ -236,6 +249,7 @@ impl Process {
         self.syscall_instruction = then.syscall_instruction;
         self.shadow_stack = then.shadow_stack;
         self.scratch = then.scratch;
+        self.lent = then.lent.clone();
         self.namespace = then.namespace.clone();
         let mut change = Succession {
             other_program: self.program != then.program,
@@ -265,6 +279,7 @@ impl Process {
                 None => self.lose(id, change),
             }
         }
+        self.pass_on_watches(successor);
         change.renamed = former
             .keys()
             .filter_map(|old| Some((*old, successor(*old)?)))
@@ -279,6 +294,7 @@ impl Process {
                 &mut self.syscall_traps,
                 &mut self.signal_traps,
                 &mut self.thread_traps,
+                &mut self.start_traps,
             ] {
                 list.retain(|i| *i != id);
             }
@@ -291,8 +307,9 @@ impl Process {
         if change.other_program {
             self.forget_addresses();
             self.scratch = then.scratch;
+            self.lent = then.lent.clone();
         }
-        let observed: Vec<Addr> = self.sites.leaving().collect();
+        let observed: Vec<(Addr, Option<Exit>)> = self.sites.leaving().collect();
         self.sites = then.sites.clone();
         self.slots = then.slots.clone();
         self.return_sites = then.return_sites.clone();
@@ -317,13 +334,18 @@ impl Process {
             let trap = Trap::new(On::Exec(at), Owner::Loader);
             self.modules.trap = Some(self.insert(trap)?);
         }
-        for at in observed {
+        for (at, exit) in observed {
             // Unless its library was loaded later.
-            if let Err(error) = self.need_site(at, |site| site.leaves_frames = true) {
+            let observe = |site: &mut Site| {
+                site.leaves_frames = true;
+                site.exit = exit;
+            };
+            if let Err(error) = self.need_site(at, observe) {
                 tracing::debug!(%at, %error, "exits not observed after a restore");
             }
         }
-        let wanted: Vec<(TrapId, Trap)> = self.traps.iter().map(|(id, e)| (id, e.trap)).collect();
+        let awake = self.traps.iter().filter(|(_, e)| e.references > 0);
+        let wanted: Vec<(TrapId, Trap)> = awake.map(|(id, e)| (id, e.trap)).collect();
         for (id, trap) in wanted {
             let done = match trap.on {
                 On::Exec(at) if !self.sites.get(at).is_some_and(|s| s.exec.contains(&id)) => {
@@ -342,7 +364,9 @@ impl Process {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        // Awake then, they rest now.
+        self.rest_entries()?;
+        self.trim_resting()
     }
 
     fn reconcile_watches(&mut self, then: &Knowledge, change: &mut Succession) -> Result<()> {
@@ -377,8 +401,8 @@ impl Process {
             }
         }
         self.arm_again()?;
-        for slot in 0..self.watches.hardware.len() {
-            self.remember_value(slot);
+        for place in self.watches.hardware.places() {
+            self.remember_value(place);
         }
         Ok(())
     }
@@ -413,6 +437,7 @@ impl Known {
         thread.signal = self.signal;
         thread.given = self.given;
         thread.entry_told = self.entry_told;
+        thread.window = self.written.clone().map(Window::after);
         thread.shadow = self.shadow.clone();
         // The kernel knows nothing of its signal.
         thread.disturbed = true;

@@ -1,5 +1,6 @@
 //! One thread of the program, as the engine sees it.
 
+use crate::detour::Detour;
 use crate::page_windows::Window;
 use crate::restart::Limited;
 use crate::shadow::ShadowStack;
@@ -35,6 +36,8 @@ pub enum Happening {
     Step(u8),
     /// Debug registers fired.
     Hardware(u8),
+    /// It has not run an instruction yet.
+    Start,
     /// A signal is about to be delivered.
     Signal(SigInfo),
     /// At a system call.
@@ -79,6 +82,10 @@ pub struct Thread {
     pub disturbed: bool,
     /// Its stop is inside a system call: registers will change on the way out.
     pub in_kernel: bool,
+    /// Its beginning has not been seen.
+    pub is_newborn: bool,
+    /// Its present stop is its beginning.
+    pub is_starting: bool,
     /// At its exit event: the next resume is the last.
     pub exiting: bool,
     /// Waiting for a vfork child; does not answer interrupts.
@@ -97,6 +104,8 @@ pub struct Thread {
     pub group_stop: bool,
     /// The last resume was for one instruction.
     pub stepping: bool,
+    /// The kernel still owes the trap of such a resume.
+    pub step_queued: bool,
     /// Hardware slots, as bits, that this instruction touches.
     pub touches: u8,
     /// An interrupt was sent and not yet answered.
@@ -107,6 +116,10 @@ pub struct Thread {
     pub shadow: ShadowStack,
     /// Protected pages open for its system call.
     pub window: Option<Window>,
+    /// Its system call has other memory than it was given.
+    pub detour: Option<Detour>,
+    /// No memory could be lent to the call it is about to make.
+    pub stays: bool,
     /// It has the debug registers that all have.
     pub armed: bool,
     /// To follow it from CPU to CPU.
@@ -135,6 +148,8 @@ impl Thread {
             given: None,
             disturbed: false,
             in_kernel: false,
+            is_newborn: false,
+            is_starting: false,
             exiting: false,
             vforking: false,
             syscall: None,
@@ -144,16 +159,27 @@ impl Thread {
             limited: None,
             group_stop: false,
             stepping: false,
+            step_queued: false,
             touches: 0,
             interrupted: false,
             plan: None,
             shadow: ShadowStack::default(),
             window: None,
+            detour: None,
+            stays: false,
             armed: false,
             stat: None,
             held: None,
             hit_lately: false,
             trapped: false,
+        }
+    }
+
+    /// One that was just created.
+    pub fn newborn(tid: Tid) -> Thread {
+        Thread {
+            is_newborn: true,
+            ..Thread::new(tid, State::Running)
         }
     }
 

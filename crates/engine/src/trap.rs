@@ -59,6 +59,9 @@ pub enum On {
     Signal(i32),
     /// Threads begin and end.
     Thread,
+    /// A thread begins: it reports so itself, before its first instruction,
+    /// and its end. For whoever sets traps for each thread.
+    Start,
 }
 
 /// A frame of the stack.
@@ -129,14 +132,14 @@ impl Trap {
 pub struct Entry {
     /// The trap.
     pub trap: Trap,
-    /// How many times it was inserted.
+    /// How many times it was inserted; none: it rests.
     pub references: u32,
     /// How many times it was reported.
     pub hits: u64,
 }
 
 /// A set of traps. Inserting an equal trap again counts a reference and gives
-/// the same id; it goes when every reference is released.
+/// the same id; it goes, or rests, when every reference is released.
 #[derive(Clone, Debug, Default)]
 pub struct TrapSet {
     entries: FxHashMap<TrapId, Entry>,
@@ -150,13 +153,15 @@ impl TrapSet {
         TrapSet::default()
     }
 
-    /// Adds a reference to a trap. `true`: the trap is new.
+    /// Adds a reference to a trap. `true`: it is the first, of a new trap or
+    /// of one that rested.
     pub fn insert(&mut self, trap: Trap) -> (TrapId, bool) {
         if let Some(&id) = self.ids.get(&trap) {
-            if let Some(entry) = self.entries.get_mut(&id) {
-                entry.references += 1;
-            }
-            return (id, false);
+            let Some(entry) = self.entries.get_mut(&id) else {
+                return (id, false);
+            };
+            entry.references += 1;
+            return (id, entry.references == 1);
         }
         self.last += 1;
         let id = TrapId(self.last);
@@ -170,14 +175,31 @@ impl TrapSet {
         (id, true)
     }
 
-    /// Releases one reference. `Some(trap)`: it was the last.
+    /// Releases one reference. `Some(trap)`: it was the last, or the trap
+    /// rested.
     pub fn release(&mut self, id: TrapId) -> Option<Trap> {
         let entry = self.entries.get_mut(&id)?;
-        entry.references -= 1;
+        entry.references = entry.references.saturating_sub(1);
         if entry.references > 0 {
             return None;
         }
         self.discard(id)
+    }
+
+    /// Releases one reference and keeps the trap. `true`: it was the last,
+    /// the trap rests.
+    pub(crate) fn rest(&mut self, id: TrapId) -> bool {
+        let Some(entry) = self.entries.get_mut(&id) else {
+            return false;
+        };
+        let was_awake = entry.references > 0;
+        entry.references = entry.references.saturating_sub(1);
+        was_awake && entry.references == 0
+    }
+
+    /// The trap is in the set and nobody refers to it at present.
+    pub fn is_resting(&self, id: TrapId) -> bool {
+        self.entries.get(&id).is_some_and(|e| e.references == 0)
     }
 
     /// Takes a trap out whatever its references.
@@ -246,5 +268,20 @@ mod tests {
         assert_eq!(set.release(id), Some(trap));
         assert_eq!(set.release(id), None);
         assert!(set.insert(trap).0 > other, "ids are not used twice");
+    }
+
+    #[test]
+    fn a_trap_that_rests_keeps_its_id() {
+        let mut set = TrapSet::new();
+        let trap = Trap::new(On::Call(Addr(16)), Owner::Monitor);
+        let (id, _) = set.insert(trap);
+        set.insert(trap);
+        assert!(!set.rest(id), "somebody else refers to it");
+        assert!(set.rest(id) && set.is_resting(id));
+        assert!(!set.rest(id), "it rests already");
+        assert_eq!(set.insert(trap), (id, true), "to be set up again");
+        assert!(set.rest(id));
+        assert_eq!(set.release(id), Some(trap));
+        assert_eq!(set.id_of(&trap), None);
     }
 }

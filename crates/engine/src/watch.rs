@@ -3,12 +3,13 @@
 //! Four hardware slots, by perf events or, where those are denied, by debug
 //! registers; what does not fit goes to protected pages.
 
+use crate::hardware::{Hardware, Place, Table};
 use crate::pages::Pages;
 use crate::thread::State;
 use crate::{Addr, Error, FrameRef, On, Owner, Process, Result, Tid, Trap, TrapId};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use verde_sys::perf::{Access, PerfWatch};
+use verde_sys::perf::{Access, Heirs, PerfWatch};
 use verde_sys::{debug_registers, number, ptrace};
 
 /// EACCES and EPERM: the user may not use perf events.
@@ -16,34 +17,18 @@ const DENIED: [i32; 2] = [13, number::EPERM];
 
 #[derive(Default)]
 pub(crate) struct Watches {
-    pub(crate) hardware: [Option<Hardware>; debug_registers::COUNT],
+    pub(crate) hardware: Table,
     /// Which hardware slots serve a trap; none: pages do.
-    pub(crate) slots: FxHashMap<TrapId, SmallVec<[usize; 2]>>,
+    pub(crate) slots: FxHashMap<TrapId, SmallVec<[Place; 2]>>,
     /// Perf events are denied: use debug registers.
     pub(crate) by_registers: bool,
+    /// Perf events are not denied.
+    has_perf: bool,
     pub(crate) pages: Pages,
     /// Addresses watched a short while ago: a hit may be on its way.
     pub(crate) retired: Vec<Addr>,
     /// Traps at return addresses that end watches of locals.
     pub(crate) ends: FxHashMap<TrapId, SmallVec<[TrapId; 2]>>,
-}
-
-pub(crate) struct Hardware {
-    pub(crate) at: Addr,
-    pub(crate) len: u8,
-    pub(crate) access: Access,
-    pub(crate) users: SmallVec<[TrapId; 2]>,
-    /// One for each thread that existed; new threads inherit.
-    events: Vec<PerfWatch>,
-    /// The bytes at the last hit, to tell stores from loads.
-    pub(crate) last: u64,
-}
-
-impl Hardware {
-    /// Switches it off in every thread; `arm_again` switches it on.
-    pub(crate) fn disarm(&mut self) {
-        self.events.clear();
-    }
 }
 
 /// What is watched, of a data trap.
@@ -68,6 +53,11 @@ pub(crate) fn wanted(on: On) -> Option<Wanted> {
         read,
         write,
     })
+}
+
+/// The thread whose accesses alone count.
+pub(crate) fn only_thread(trap: &Trap) -> Option<Tid> {
+    trap.thread.filter(|_| !trap.by_all)
 }
 
 /// Cuts a range into pieces that a hardware slot can watch.
@@ -95,13 +85,17 @@ impl Process {
                 why: "the range is empty or too long",
             });
         }
-        // A thread born meanwhile must not be missed.
-        let stopped = self.stop_threads(None)?;
-        let result = self.arm(id, want);
-        for tid in stopped {
-            self.go(tid)?;
+        let thread = only_thread(&trap);
+        let alone = thread.is_some_and(|tid| self.can_arm_alone(tid, want));
+        if !(alone && self.arm_hardware(id, thread, want)?) {
+            // A thread born meanwhile must not be missed.
+            let stopped = self.stop_threads(None)?;
+            let result = self.arm(id, thread, want);
+            for tid in stopped {
+                self.go(tid)?;
+            }
+            result?;
         }
-        result?;
         if let Some(frame) = trap.frame {
             let end = self.end_with_frame(id, trap.thread, frame);
             if end.is_err() {
@@ -113,58 +107,93 @@ impl Process {
         Ok(())
     }
 
+    /// Whether a slot of a stopped thread can be set while the others run.
+    fn can_arm_alone(&self, tid: Tid, want: &Wanted) -> bool {
+        let known = match self.watches.by_registers {
+            true => true,
+            false => self.watches.has_perf && !self.blocks_sigtrap(tid),
+        };
+        let free = self.watches.hardware.free(Some(tid)).len();
+        known && self.is_stopped(tid) && pieces(want.at, want.len).len() <= free
+    }
+
     /// All threads are stopped.
-    fn arm(&mut self, id: TrapId, want: &Wanted) -> Result<()> {
-        if !self.arm_hardware(id, want)? {
-            self.protect(id, want)?;
+    fn arm(&mut self, id: TrapId, thread: Option<Tid>, want: &Wanted) -> Result<()> {
+        if self.arm_hardware(id, thread, want)? {
+            return Ok(());
         }
-        Ok(())
+        // Pages are the whole process's: what every thread may touch is
+        // watched as well there, what belongs to one thread better here.
+        if thread.is_some()
+            && self.make_room(thread, want)?
+            && self.arm_hardware(id, thread, want)?
+        {
+            return Ok(());
+        }
+        self.protect(id, want)
+    }
+
+    /// Moves what is watched in all threads to pages, until a thread has the
+    /// slots for something of its own. `false`: they would not be enough.
+    fn make_room(&mut self, thread: Option<Tid>, want: &Wanted) -> Result<bool> {
+        let needed = pieces(want.at, want.len).len();
+        let free = |p: &Process| p.watches.hardware.free(thread).len();
+        let mut movable = self.watches.hardware.users_in_all();
+        if needed > free(self) + movable.len() {
+            return Ok(false);
+        }
+        while free(self) < needed {
+            let Some(users) = movable.pop() else {
+                return Ok(false);
+            };
+            for id in users {
+                let trap = self.traps.get(id).map(|e| e.trap);
+                let Some(want) = trap.and_then(|t| wanted(t.on)) else {
+                    continue;
+                };
+                match self.protect(id, &want) {
+                    Ok(()) => self.leave_slots(id),
+                    // It stays where it is.
+                    Err(Error::CannotWatch { .. }) => false,
+                    Err(error) => return Err(error),
+                };
+            }
+        }
+        Ok(true)
     }
 
     /// `false`: no slot is left.
-    fn arm_hardware(&mut self, id: TrapId, want: &Wanted) -> Result<bool> {
+    fn arm_hardware(&mut self, id: TrapId, thread: Option<Tid>, want: &Wanted) -> Result<bool> {
         let access = if want.read {
             Access::ReadWrite
         } else {
             Access::Write
         };
         let pieces = pieces(want.at, want.len);
-        let same = |h: &Option<Hardware>, (at, len): (Addr, u8)| {
-            h.as_ref()
-                .is_some_and(|h| (h.at, h.len, h.access) == (at, len, access))
-        };
-        let free = self.watches.hardware.iter().filter(|h| h.is_none()).count();
-        let new = pieces
-            .iter()
-            .filter(|p| !self.watches.hardware.iter().any(|h| same(h, **p)))
-            .count();
-        if new > free {
+        let table = &self.watches.hardware;
+        let known = |piece: &(Addr, u8)| table.find(thread, *piece, access);
+        let new = pieces.iter().filter(|p| known(p).is_none()).count();
+        if new > table.free(thread).len() {
             return Ok(false);
         }
         for piece in pieces {
-            let hardware = &mut self.watches.hardware;
-            let slot = match hardware.iter().position(|h| same(h, piece)) {
-                Some(slot) => slot,
+            let table = &mut self.watches.hardware;
+            let place = match table.find(thread, piece, access) {
+                Some(place) => place,
                 None => {
-                    let Some(slot) = hardware.iter().position(Option::is_none) else {
+                    let Some(slot) = table.free(thread).first().copied() else {
                         return Ok(false);
                     };
-                    hardware[slot] = Some(Hardware {
-                        at: piece.0,
-                        len: piece.1,
-                        access,
-                        users: SmallVec::new(),
-                        events: Vec::new(),
-                        last: 0,
-                    });
-                    slot
+                    let place = Place { thread, slot };
+                    table.put(place, Hardware::new(piece.0, piece.1, access));
+                    place
                 }
             };
-            if let Some(h) = &mut self.watches.hardware[slot] {
+            if let Some(h) = table.get_mut(place) {
                 h.users.push(id);
             }
-            self.watches.slots.entry(id).or_default().push(slot);
-            if let Err(error) = self.arm_slot(slot) {
+            self.watches.slots.entry(id).or_default().push(place);
+            if let Err(error) = self.arm_slot(place) {
                 self.tear_down_watch(id)?;
                 return match error {
                     // Somebody else uses the CPU's slots.
@@ -172,20 +201,24 @@ impl Process {
                     error => Err(error),
                 };
             }
-            self.remember_value(slot);
+            self.remember_value(place);
         }
         Ok(true)
     }
 
-    /// Switches a slot on in every thread.
-    fn arm_slot(&mut self, slot: usize) -> Result<()> {
-        if !self.watches.by_registers && self.some_thread_blocks_sigtrap() {
+    /// Switches a slot on in its threads.
+    fn arm_slot(&mut self, place: Place) -> Result<()> {
+        let blocked = match place.thread {
+            Some(tid) => self.blocks_sigtrap(tid),
+            None => self.some_thread_blocks_sigtrap(),
+        };
+        if !self.watches.by_registers && blocked {
             // The signal of a perf event would wait until it is unblocked; that
             // of a debug register is forced on the thread.
             self.use_registers();
         }
         if !self.watches.by_registers {
-            match self.open_events(slot) {
+            match self.open_events(place) {
                 Err(Error::Sys(e)) if DENIED.contains(&e.errno) => {
                     tracing::debug!("perf events denied: debug registers instead");
                     self.use_registers();
@@ -205,32 +238,44 @@ impl Process {
         Ok(())
     }
 
+    fn blocks_sigtrap(&self, tid: Tid) -> bool {
+        // At its very beginning a thread blocks everything, for a moment.
+        let begins = self.threads.get(&tid).is_some_and(|t| t.is_starting);
+        let blocks = |mask: u64| mask & 1 << (number::SIGTRAP - 1) != 0;
+        !begins && ptrace::signal_mask(tid).is_ok_and(blocks)
+    }
+
     fn some_thread_blocks_sigtrap(&self) -> bool {
-        let blocks = |tid: Tid| {
-            ptrace::signal_mask(tid).is_ok_and(|mask| mask & 1 << (number::SIGTRAP - 1) != 0)
-        };
-        self.threads
+        let mut stopped = self
+            .threads
             .values()
-            .any(|t| t.state == State::Stopped && blocks(t.tid))
+            .filter(|t| t.state == State::Stopped)
+            .map(|t| t.tid);
+        stopped.any(|tid| self.blocks_sigtrap(tid))
     }
 
     fn use_registers(&mut self) {
         self.watches.by_registers = true;
-        for h in self.watches.hardware.iter_mut().flatten() {
+        for h in self.watches.hardware.iter_mut() {
             h.events.clear();
         }
     }
 
-    fn open_events(&mut self, slot: usize) -> Result<()> {
-        let Some(h) = &mut self.watches.hardware[slot] else {
+    fn open_events(&mut self, place: Place) -> Result<()> {
+        let Some(h) = self.watches.hardware.get_mut(place) else {
             return Ok(());
         };
         h.events.clear();
+        let heirs = match place.thread {
+            None => Heirs::NewThreads,
+            Some(_) => Heirs::Nobody,
+        };
+        let its = |tid: Tid| place.thread.is_none_or(|t| t == tid);
         for thread in self.threads.values() {
-            if thread.state == State::Exiting {
+            if thread.state == State::Exiting || !its(thread.tid) {
                 continue;
             }
-            match PerfWatch::open(thread.tid, h.at, h.len, h.access, slot as u64) {
+            match PerfWatch::open(thread.tid, h.at, h.len, h.access, place.slot as u64, heirs) {
                 Ok(event) => h.events.push(event),
                 Err(e) if e.is_gone() => {}
                 Err(e) => {
@@ -239,16 +284,18 @@ impl Process {
                 }
             }
         }
+        self.watches.has_perf = true;
         Ok(())
     }
 
-    /// Gives a stopped thread the debug registers that all have.
+    /// Gives a stopped thread the debug registers that it is to have.
     pub(crate) fn set_registers(&self, tid: Tid) -> Result<()> {
         if !self.watches.by_registers {
             return Ok(());
         }
-        for (slot, h) in self.watches.hardware.iter().enumerate() {
-            let done = match h {
+        let table = &self.watches.hardware;
+        for slot in 0..debug_registers::COUNT {
+            let done = match table.place(tid, slot).and_then(|p| table.get(p)) {
                 Some(h) => debug_registers::set(tid, slot, h.at, h.len, h.access),
                 None => debug_registers::clear(tid, slot),
             };
@@ -259,10 +306,8 @@ impl Process {
 
     /// Perf events of a forked child that is followed are not inherited.
     pub(crate) fn arm_again(&mut self) -> Result<()> {
-        for slot in 0..debug_registers::COUNT {
-            if self.watches.hardware[slot].is_some() {
-                self.arm_slot(slot)?;
-            }
+        for place in self.watches.hardware.places() {
+            self.arm_slot(place)?;
         }
         Ok(())
     }
@@ -272,6 +317,7 @@ impl Process {
     pub(crate) fn forget_watches(&mut self) {
         self.watches = Watches {
             by_registers: self.watches.by_registers,
+            has_perf: self.watches.has_perf,
             ..Watches::default()
         };
     }
@@ -284,7 +330,7 @@ impl Process {
     /// Switches everything off in the program (all threads are stopped). What
     /// is watched stays known.
     pub(crate) fn disarm_all(&mut self) -> Result<()> {
-        for h in self.watches.hardware.iter_mut().flatten() {
+        for h in self.watches.hardware.iter_mut() {
             h.events.clear();
         }
         if self.watches.by_registers {
@@ -314,23 +360,10 @@ impl Process {
             }
             self.remove(end)?;
         }
-        let Some(slots) = self.watches.slots.remove(&id) else {
+        if !self.watches.slots.contains_key(&id) {
             return self.unprotect(id);
-        };
-        let mut changed = false;
-        for slot in slots {
-            if let Some(h) = &mut self.watches.hardware[slot] {
-                h.users.retain(|i| *i != id);
-                if h.users.is_empty() {
-                    self.watches.retired.truncate(15);
-                    self.watches.retired.insert(0, h.at);
-                    // Closing the events switches them off in all threads.
-                    self.watches.hardware[slot] = None;
-                    changed = true;
-                }
-            }
         }
-        if changed && self.watches.by_registers && self.end.is_none() {
+        if self.leave_slots(id) && self.watches.by_registers && self.end.is_none() {
             let stopped = self.stop_threads(None)?;
             let tids: Vec<Tid> = self.threads.keys().copied().collect();
             for tid in tids {
@@ -341,6 +374,34 @@ impl Process {
             }
         }
         Ok(())
+    }
+
+    /// Takes a trap off its hardware slots. `true`: some slot is free now.
+    fn leave_slots(&mut self, id: TrapId) -> bool {
+        let mut changed = false;
+        for place in self.watches.slots.remove(&id).unwrap_or_default() {
+            let Some(h) = self.watches.hardware.get_mut(place) else {
+                continue;
+            };
+            h.users.retain(|i| *i != id);
+            if h.users.is_empty() {
+                let at = h.at;
+                self.watches.retired.truncate(15);
+                self.watches.retired.insert(0, at);
+                // Closing the events switches them off in all threads.
+                self.watches.hardware.take(place);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// The watches of one thread go on in another, which took its place.
+    pub(crate) fn pass_on_watches(&mut self, id_now: impl Fn(Tid) -> Option<Tid>) {
+        self.watches.hardware.rename(&id_now);
+        for place in self.watches.slots.values_mut().flatten() {
+            place.thread = place.thread.map(|tid| id_now(tid).unwrap_or(tid));
+        }
     }
 
     fn end_with_frame(&mut self, id: TrapId, thread: Option<Tid>, frame: FrameRef) -> Result<()> {

@@ -6,6 +6,7 @@
 
 use crate::access::Touch;
 use crate::calls::Causes;
+use crate::hardware::Place;
 use crate::watch::wanted;
 use crate::{Addr, Cause, FrameRef, Owner, Process, Result, Tid, TrapId};
 use smallvec::SmallVec;
@@ -16,8 +17,8 @@ use verde_sys::{debug_registers, ptrace};
 const SAME_STACK: u64 = 1 << 20;
 
 impl Process {
-    pub(crate) fn remember_value(&mut self, slot: usize) -> Option<bool> {
-        let h = self.watches.hardware[slot].as_mut()?;
+    pub(crate) fn remember_value(&mut self, place: Place) -> Option<bool> {
+        let h = self.watches.hardware.get_mut(place)?;
         let mut bytes = [0u8; 8];
         self.memory.read(h.at, &mut bytes[..h.len as usize]).ok()?;
         let now = u64::from_ne_bytes(bytes);
@@ -29,7 +30,7 @@ impl Process {
     /// Other slots set off by the access that set off `slot`: of several
     /// signals at once the kernel keeps one.
     pub(crate) fn also_hit(&self, tid: Tid, slot: usize) -> Result<u8> {
-        if self.watches.hardware.iter().flatten().count() < 2 {
+        if self.watches.hardware.of(tid).count() < 2 {
             return Ok(0);
         }
         let others = self.watched_by_last_access(tid).unwrap_or(0) & !(1 << slot);
@@ -49,13 +50,15 @@ impl Process {
 
     /// A hardware slot fired in a thread.
     pub(crate) fn slot_hit(&mut self, tid: Tid, slot: usize, causes: &mut Causes) -> Result<()> {
-        let Some(h) = self.watches.hardware.get(slot).and_then(Option::as_ref) else {
+        let table = &self.watches.hardware;
+        let place = table.place(tid, slot);
+        let Some((place, h)) = place.and_then(|p| Some((p, table.get(p)?))) else {
             // Removed while the hit was queued.
             return Ok(());
         };
         let (at, access) = (h.at, h.access);
         let users = h.users.clone();
-        let changed = self.remember_value(slot).unwrap_or(false);
+        let changed = self.remember_value(place).unwrap_or(false);
         if access == Access::Write {
             for id in users {
                 self.watch_hit(tid, id, true, causes)?;
@@ -83,7 +86,7 @@ impl Process {
 
     /// Before a step: which hardware slots will the instruction set off?
     pub(crate) fn note_touches(&mut self, tid: Tid) {
-        if self.watches.hardware.iter().all(Option::is_none) {
+        if self.watches.hardware.of(tid).next().is_none() {
             return;
         }
         let Ok(regs) = self.regs(tid).copied() else {
@@ -94,17 +97,16 @@ impl Process {
         let Some(instruction) = crate::relocate::decode(&bytes[..got], regs.pc()) else {
             return;
         };
-        let bits = self.slots_touched(&crate::access::touches(&instruction, &regs));
+        let bits = self.slots_touched(tid, &crate::access::touches(&instruction, &regs));
         if let Some(thread) = self.threads.get_mut(&tid) {
             thread.touches = bits;
         }
     }
 
-    /// The hardware slots, as bits, that these accesses set off.
-    pub(crate) fn slots_touched(&self, touched: &[Touch]) -> u8 {
+    /// The hardware slots of a thread, as bits, that these accesses set off.
+    pub(crate) fn slots_touched(&self, tid: Tid, touched: &[Touch]) -> u8 {
         let mut bits = 0;
-        for (slot, h) in self.watches.hardware.iter().enumerate() {
-            let Some(h) = h else { continue };
+        for (slot, h) in self.watches.hardware.of(tid) {
             let hit = |t: &Touch| {
                 t.at.0 < h.at.0 + u64::from(h.len)
                     && h.at.0 < t.at.0.saturating_add(t.len)
@@ -138,8 +140,7 @@ impl Process {
     /// have set off; `None` if it touched nothing that is or was watched.
     pub(crate) fn watched_by_last_access(&self, tid: Tid) -> Option<u8> {
         let mut hits = 0;
-        for (slot, h) in self.watches.hardware.iter().enumerate() {
-            let Some(h) = h else { continue };
+        for (slot, h) in self.watches.hardware.of(tid) {
             let seen = self.last_access(tid, h.at);
             if seen.is_some_and(|t| t.write || h.access == Access::ReadWrite) {
                 hits |= 1 << slot;

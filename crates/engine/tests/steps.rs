@@ -6,7 +6,7 @@ use common::{Program, compile, exec, next, run_out, transparent};
 use std::process::Command;
 use std::rc::Rc;
 use verde_engine::{
-    Addr, Cause, End, Guide, LineAt, NoGuide, On, Owner, Process, StepKind, Tid, Trap,
+    Addr, Cause, End, Guide, LineAt, LinePart, NoGuide, On, Owner, Process, StepKind, Tid, Trap,
 };
 
 /// A line table as `objdump` prints it, for one program at one bias.
@@ -59,7 +59,10 @@ impl Guide for Lines {
         let ranges = self.rows.windows(2).filter(|w| w[0].1 == number);
         Some(LineAt {
             ranges: ranges.map(|w| Addr(w[0].0)..Addr(w[1].0)).collect(),
-            at_start: self.rows[row].0 == pc.0,
+            part: match self.rows[row].0 == pc.0 {
+                true => LinePart::Start,
+                false => LinePart::Middle,
+            },
         })
     }
 

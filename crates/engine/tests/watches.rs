@@ -64,6 +64,80 @@ fn debug_registers_count_every_store() {
     }
 }
 
+/// What each thread has for itself is at another address in each: every thread
+/// has slots of its own, set before it runs.
+#[test]
+fn each_thread_has_its_own_slots() {
+    let program = compile("own.c", &["-O1"]);
+    let own = |process: &Process, tid| Addr(process.regs(tid).expect("registers").fs_base - 8);
+    let set = |process: &mut Process, tid| {
+        let on = On::Write {
+            at: own(process, tid),
+            len: 8,
+        };
+        let trap = Trap::new(on, Owner::Monitor).in_thread(tid);
+        let id = process.insert(trap).expect("a watch");
+        assert_eq!(process.watch_in_hardware(id), Some(true));
+        id
+    };
+    for (threads, times, order) in [(1, 500, "s"), (4, 500, ""), (16, 100, ""), (16, 20, "s")] {
+        for registers in [false, true] {
+            let (n, m) = (threads.to_string(), times.to_string());
+            let mut args = vec![&*n, &*m];
+            args.extend(Some(order).filter(|o| !o.is_empty()));
+            let mut process = program.launch(&args);
+            if registers {
+                process.avoid_perf_events();
+            }
+            // Data of all threads take the other slots, and one more.
+            let main = program.address(&process, "main");
+            let begin = common::exec(&mut process, main);
+            let start = Trap::new(On::Start, Owner::Monitor);
+            let start = process.insert(start).expect("a trap");
+            let mut globals = Vec::new();
+            let mut ids = std::collections::HashMap::new();
+            let mut seen = std::collections::HashMap::new();
+            let end = run_out(&mut process, |process, stop| {
+                for cause in &stop.causes {
+                    match *cause {
+                        Cause::Trap { id } if id == begin => {
+                            let at = program.address(process, "data");
+                            globals = (0..4).map(|i| watch(process, at + 8 * i, 8)).collect();
+                            ids.insert(set(process, stop.tid), stop.tid);
+                        }
+                        Cause::Trap { id } if id == start => {
+                            ids.insert(set(process, stop.tid), stop.tid);
+                        }
+                        Cause::Watch {
+                            id,
+                            write: true,
+                            at,
+                        } => {
+                            assert_eq!(ids[&id], stop.tid, "its own");
+                            let value = process.read_u64(at).expect("its value");
+                            let last = seen.entry(stop.tid).or_insert(0);
+                            assert_eq!(value, *last + 1);
+                            *last = value;
+                        }
+                        Cause::ThreadExit(_) => {
+                            let (id, _) = ids.iter().find(|(_, t)| **t == stop.tid).expect("one");
+                            process.remove(*id).expect("removed");
+                        }
+                        ref other => panic!("unexpected {other:?}"),
+                    }
+                }
+            });
+            assert_eq!(end, End::Exited(7));
+            assert_eq!(seen.len(), threads + 1, "registers: {registers}");
+            assert!(seen.values().all(|n| *n == times), "{seen:?}");
+            let guarded = globals
+                .iter()
+                .filter(|id| process.watch_in_hardware(**id) == Some(false));
+            assert_eq!(guarded.count(), 1, "one made room");
+        }
+    }
+}
+
 /// Threads that block all signals: a perf event's signal would never come.
 /// (An int3 on the way would unblock SIGTRAP, so there is none.)
 #[test]
@@ -146,6 +220,137 @@ fn pages_do_not_disturb_calls_and_borrowers() {
         assert_eq!(end, End::Exited(7), "reads: {reads}");
         assert_eq!(writes, 1, "by recvmmsg");
     }
+}
+
+/// Calls that wait with their memory on the guarded page: no page is open
+/// meanwhile, so that the stores of the others are seen, each of them, and
+/// what the kernel writes is one.
+#[test]
+fn pages_with_calls_that_wait_on_them() {
+    let program = compile("page_waits.c", &["-O1"]);
+    let kinds = [
+        "read",
+        "restart",
+        "interrupt",
+        "readv",
+        "recvfrom",
+        "recvmsg",
+        "poll",
+        "ppoll",
+        "select",
+        "pselect",
+        "epoll",
+        "nanosleep",
+        "clock_nanosleep",
+        "wait4",
+        "waitid",
+        "write",
+        "large",
+        "fork",
+        "exit",
+        "exec",
+    ];
+    for kind in kinds {
+        for (writers, rounds, times) in [(1u64, 3u64, 20u64), (3, 2, 20)] {
+            let ends = ["exit", "exec"].contains(&kind);
+            let rounds = if ends { 1 } else { rounds };
+            for reads in [false, true] {
+                let numbers = [rounds, writers, times].map(|n| n.to_string());
+                let args = [kind, &numbers[0], &numbers[1], &numbers[2]];
+                let mut process = program.launch(&args);
+                let (value, buffer) = watch_waits(&program, &mut process, reads);
+                let (mut stores, mut kernels) = (0, 0);
+                let end = run_out(&mut process, |_, stop| {
+                    for cause in &stop.causes {
+                        match *cause {
+                            Cause::Watch { write: false, .. } => {}
+                            Cause::Watch { id, .. } if id == value => stores += 1,
+                            Cause::Watch { id, .. } if id == buffer => kernels += 1,
+                            Cause::Exec => assert_eq!(kind, "exec"),
+                            ref other => panic!("unexpected {other:?}"),
+                        }
+                    }
+                });
+                let at = format!("{kind} {writers} reads: {reads}");
+                assert_eq!(end, End::Exited(7), "{at}");
+                assert_eq!(stores, rounds * writers * times, "{at}");
+                let expected = match kind {
+                    "write" | "exit" | "exec" => 0,
+                    _ => rounds,
+                };
+                assert_eq!(kernels, expected, "{at}");
+            }
+        }
+    }
+}
+
+/// Watches both data of `page_waits.c`, by pages, from its `begin` on.
+fn watch_waits(program: &Program, process: &mut Process, reads: bool) -> (TrapId, TrapId) {
+    let begin = program.address(process, "begin");
+    let begin = common::exec(process, begin);
+    process.resume_all().expect("resumed");
+    assert!(next(process).traps().any(|id| id == begin));
+    process.remove(begin).expect("removed");
+    let shared = program.address(process, "shared");
+    let ids = [(shared, 64), (shared + 64, 128)].map(|(at, len)| {
+        let on = match reads {
+            false => On::Write { at, len },
+            true => On::Access { at, len },
+        };
+        let id = process.insert(Trap::new(on, Owner::User)).expect("a watch");
+        assert_eq!(process.watch_in_hardware(id), Some(false));
+        id
+    });
+    (ids[0], ids[1])
+}
+
+/// A program is let go while it waits so: its call goes on with its own memory.
+#[test]
+fn a_detached_program_waits_on_with_its_own_memory() {
+    let program = compile("page_waits.c", &["-O1"]);
+    for kind in ["read", "poll"] {
+        for reads in [false, true] {
+            let mut child = program.spawn(&[kind, "input"]);
+            let pid = Tid(child.id() as i32);
+            let call = if kind == "poll" { "7 " } else { "0 0x0 " };
+            let waits = || {
+                let now = std::fs::read_to_string(format!("/proc/{pid}/syscall"));
+                now.is_ok_and(|c| c.starts_with(call))
+            };
+            until("it waits", waits);
+            let mut process = Process::attach(pid, transparent()).expect("attached");
+            let at = program.address(&process, "shared");
+            let on = match reads {
+                false => On::Write { at, len: 192 },
+                true => On::Access { at, len: 192 },
+            };
+            process.insert(Trap::new(on, Owner::User)).expect("a watch");
+            for _ in 0..3 {
+                // Into its call again, and out of it.
+                process.resume_all().expect("resumed");
+                let interrupter = process.interrupter();
+                let look = std::thread::spawn(move || {
+                    until("it sleeps", || sleeps(pid));
+                    interrupter.wake();
+                });
+                assert!(process.wait().expect("a wait").is_none());
+                look.join().expect("it slept");
+                process.stop_all().expect("stopped").keep();
+            }
+            process.detach().expect("detached");
+            drop(process);
+            let mut input = child.stdin.take().expect("input");
+            input.write_all(b"abcdefg\0").expect("written");
+            let status = child.wait().expect("its end");
+            assert_eq!(status.code(), Some(7), "{kind} reads: {reads}");
+        }
+    }
+}
+
+/// The first thread sleeps in the kernel.
+fn sleeps(pid: Tid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|s| s.starts_with(" S"))
 }
 
 fn watched_program() -> (Program, Process, common::Output) {

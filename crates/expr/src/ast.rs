@@ -89,6 +89,10 @@ pub enum Ast {
     Char(u32),
     /// A string.
     Text(Vec<u8>),
+    /// `L'x'`: a wide character and the mark before it.
+    WideChar(u32, char),
+    /// `L"x"`: text of wide characters and the mark before it.
+    WideText(Vec<u8>, char),
     /// A name with its scopes.
     Name(String),
     /// A name of a file or function: `'file.c'::x`, `f::x`.
@@ -115,6 +119,10 @@ pub enum Ast {
     Type(TypeName),
     /// `x.name`, or `x->name`.
     Member(Box<Ast>, String, bool),
+    /// `x.*p`, or `x->*p`.
+    MemberPointer(Box<Ast>, Box<Ast>),
+    /// `(a, b)` in Rust.
+    Tuple(Vec<Ast>),
     /// `x[i]`.
     Index(Box<Ast>, Box<Ast>),
     /// `x[a..b]`.

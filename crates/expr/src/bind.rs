@@ -6,14 +6,17 @@ use crate::builtin;
 use crate::dollar::{history_number, register};
 use crate::error::EvalError;
 use crate::ir::{At, Node, Op};
+use crate::known::{self, count_node, within};
 use crate::lookup::Lookup;
 use crate::nodes::{
-    active_fields, bad, base_offset, base_shift, constant, decay, deref, element_size,
-    follow_reference, is_bool, is_number, is_pointer, offset, smart,
+    bad, base_offset, base_shift, constant, decay, deref, element_size, follow_reference, is_bool,
+    is_number, is_pointer, offset,
 };
+use crate::operators::{binary_symbol, is_class, unary_symbol};
 use crate::overloads::choose;
 use crate::scope::Scope;
 use crate::value::Value;
+use crate::variants;
 use verde_symbols::{Encoding, Kind, Language, Type};
 
 /// Gives every name of an expression its meaning in a scope. The result stays valid as long as the
@@ -36,11 +39,11 @@ pub fn type_of(ast: &Ast, scope: &dyn Scope) -> Result<Type, EvalError> {
 
 pub(crate) struct Binder<'a> {
     pub(crate) lookup: Lookup<'a>,
-    language: Language,
+    pub(crate) language: Language,
 }
 
 impl Binder<'_> {
-    fn node(&self, ast: &Ast) -> Result<Node, EvalError> {
+    pub(crate) fn node(&self, ast: &Ast) -> Result<Node, EvalError> {
         match ast {
             Ast::Integer(value, suffix, decimal) => self.integer(*value, suffix, *decimal),
             Ast::Float(value, suffix) => {
@@ -51,6 +54,11 @@ impl Binder<'_> {
                 i128::from(*code),
             ))),
             Ast::Text(bytes) => Ok(self.text(bytes)),
+            Ast::WideChar(code, mark) => Ok(constant(Value::integer(
+                builtin::wide(*mark),
+                i128::from(*code),
+            ))),
+            Ast::WideText(bytes, mark) => Ok(wide_text(bytes, *mark)),
             Ast::Name(name) => self.name(name),
             Ast::In(place, name) => self.in_place(place, name),
             Ast::Dollar(name) => self.dollar(name),
@@ -60,13 +68,15 @@ impl Binder<'_> {
             Ast::Choose(condition, yes, no) => self.choose(condition, yes, no),
             Ast::Cast(ty, operand) => self.cast(ty, operand),
             Ast::At(ty, address) => self.at(ty, address),
-            Ast::SizeOf(operand) => self.size_of(&self.node(operand)?.ty),
+            Ast::SizeOf(operand) => self.size_of_value(self.node(operand)?),
             Ast::SizeOfType(name) => self.size_of(&self.lookup.type_name(name)?),
             Ast::Type(name) => bad(format!(
                 "Attempt to use a type ({}) as an expression",
                 name.name
             )),
-            Ast::Member(base, name, _) => self.member(base, name),
+            Ast::Member(base, name, arrow) => self.member(base, name, *arrow),
+            Ast::MemberPointer(object, pointer) => self.through_member_pointer(object, pointer),
+            Ast::Tuple(parts) => self.tuple(parts),
             Ast::Index(base, index) => self.index(base, index),
             Ast::Slice(base, low, high) => self.slice(base, low.as_deref(), high.as_deref()),
             Ast::Call(function, arguments) => self.call(function, arguments),
@@ -79,7 +89,7 @@ impl Binder<'_> {
     }
 
     /// The operand of an operator: arrays and functions are pointers there.
-    fn operand(&self, ast: &Ast) -> Result<Node, EvalError> {
+    pub(crate) fn operand(&self, ast: &Ast) -> Result<Node, EvalError> {
         Ok(decay(self.value(ast)?))
     }
 
@@ -174,8 +184,14 @@ impl Binder<'_> {
 
     fn unary(&self, operator: Unary, operand: &Ast) -> Result<Node, EvalError> {
         match operator {
-            Unary::Address => return self.address(self.node(operand)?),
-            Unary::Deref => return deref(self.operand(operand)?),
+            Unary::Address => return self.address_of(operand),
+            Unary::Deref => {
+                let node = self.operand(operand)?;
+                return match self.dereferenced(&node)? {
+                    Some(target) => Ok(target),
+                    None => deref(node),
+                };
+            }
             Unary::PreIncrement
             | Unary::PreDecrement
             | Unary::PostIncrement
@@ -185,6 +201,9 @@ impl Binder<'_> {
             _ => {}
         }
         let node = self.operand(operand)?;
+        if let Some(called) = self.operator(unary_symbol(operator), std::slice::from_ref(&node))? {
+            return Ok(called);
+        }
         if operator == Unary::Not {
             if self.language == Language::Rust && !is_bool(&node.ty) && node.ty.is_integral() {
                 let ty = node.ty.clone();
@@ -221,6 +240,9 @@ impl Binder<'_> {
     fn step(&self, operator: Unary, operand: &Ast) -> Result<Node, EvalError> {
         let up = matches!(operator, Unary::PreIncrement | Unary::PostIncrement);
         let left = self.value(operand)?;
+        if let Some(called) = self.step_operator(operator, &left)? {
+            return Ok(called);
+        }
         let one = constant(Value::integer(builtin::int(), 1));
         let what = if up { Binary::Add } else { Binary::Sub };
         let sum = self.combine(what, decay(left.clone()), one)?;
@@ -253,7 +275,25 @@ impl Binder<'_> {
             }
             _ => {}
         }
-        self.combine(operator, self.operand(left)?, self.operand(right)?)
+        if let Some(node) = self.variant_test(operator, left, right)? {
+            return Ok(node);
+        }
+        let operands = [self.operand(left)?, self.operand(right)?];
+        if let Some(node) = known::texts(operator, &operands, self.language) {
+            return Ok(node);
+        }
+        if let Some(node) = self.binary_operator(operator, &operands)? {
+            return Ok(node);
+        }
+        if operands.iter().any(is_class) {
+            // No other operator would do: nothing near is proposed.
+            let symbol = binary_symbol(operator);
+            return bad(format!(
+                "No symbol \"operator{symbol}\" in current context."
+            ));
+        }
+        let [left, right] = operands;
+        self.combine(operator, left, right)
     }
 
     fn repeat(&self, left: &Ast, right: &Ast) -> Result<Node, EvalError> {
@@ -389,7 +429,13 @@ impl Binder<'_> {
         let target = self.value(left)?;
         let source = match operator {
             Some(operator) => {
-                self.combine(operator, decay(target.clone()), self.operand(right)?)?
+                let operands = [target.clone(), self.operand(right)?];
+                let symbol = format!("{}=", binary_symbol(operator));
+                if let Some(called) = self.operator(&symbol, &operands)? {
+                    return Ok(called);
+                }
+                let [left, right] = operands;
+                self.combine(operator, decay(left), right)?
             }
             None => self.value(right)?,
         };
@@ -507,6 +553,17 @@ impl Binder<'_> {
         Ok(Node::new(ty, Op::Deref(pointer.boxed())))
     }
 
+    /// An array whose length is known only while the program runs is asked then.
+    fn size_of_value(&self, node: Node) -> Result<Node, EvalError> {
+        match node.ty.strip().kind() {
+            Kind::Array(..) if node.ty.size().is_none() => Ok(Node::new(
+                builtin::unsigned_long(),
+                Op::SizeOf(node.boxed()),
+            )),
+            _ => self.size_of(&node.ty),
+        }
+    }
+
     fn size_of(&self, ty: &Type) -> Result<Node, EvalError> {
         let plain = ty.strip();
         let target = match plain.kind() {
@@ -521,18 +578,25 @@ impl Binder<'_> {
         )))
     }
 
-    fn member(&self, base: &Ast, name: &str) -> Result<Node, EvalError> {
+    fn member(&self, base: &Ast, name: &str, arrow: bool) -> Result<Node, EvalError> {
         let mut node = self.value(base)?;
         // gdb takes `.` and `->` for each other, and Rust dereferences by itself.
+        let mut arrow = arrow;
         for _ in 0..8 {
             let plain = node.ty.strip();
             match plain.kind() {
-                Kind::Pointer(_) => node = follow_reference(deref(node)?),
+                Kind::Pointer(_) => {
+                    node = follow_reference(deref(node)?);
+                    arrow = false;
+                }
                 // `u->x`, and Rust's automatic dereference.
-                Kind::Record(_) if plain.find_member(name).is_none() => match smart(&node) {
-                    Some(target) => node = target,
-                    None => break,
-                },
+                Kind::Record(_) if arrow || plain.find_member(name).is_none() => {
+                    match self.pointed_to(&node, arrow)? {
+                        Some(target) => node = target,
+                        None => break,
+                    }
+                    arrow = false;
+                }
                 _ => break,
             }
         }
@@ -556,9 +620,8 @@ impl Binder<'_> {
             let op = Op::Member(part.boxed(), member.offset, member.bits);
             return Ok(Node::new(member.ty, op));
         }
-        if let Some(inner) = active_fields(&class, simple) {
-            let op = Op::Member(node.boxed(), inner.offset, inner.bits);
-            return Ok(Node::new(inner.ty, op));
+        if let Some(field) = variants::field(&node, &class, simple) {
+            return Ok(field);
         }
         Err(EvalError::NoMember(
             simple.trim_start_matches("__").to_owned(),
@@ -581,21 +644,55 @@ impl Binder<'_> {
 
     fn index(&self, base: &Ast, index: &Ast) -> Result<Node, EvalError> {
         let (base, index) = (self.indexable(base)?, self.operand(index)?);
+        if matches!(base.ty.strip().kind(), Kind::Record(_)) {
+            return self.subscript(base, index);
+        }
         if !index.ty.is_integral() {
             return bad("Argument to subscript not an integer.");
         }
         let plain = base.ty.strip();
         match plain.kind() {
-            Kind::Array(..) | Kind::Vector(..) => {
+            Kind::Array(_, count) => {
+                let element = plain.target().unwrap_or_else(Type::void);
+                let index = match (self.language, count) {
+                    (Language::Rust, Some(count)) => within(index, count_node(*count)),
+                    _ => index,
+                };
+                Ok(Node::new(element, Op::Element(base.boxed(), index.boxed())))
+            }
+            Kind::Vector(..) => {
                 let element = plain.target().unwrap_or_else(Type::void);
                 Ok(Node::new(element, Op::Element(base.boxed(), index.boxed())))
             }
             Kind::Pointer(_) => deref(offset(base, index, 1)),
-            _ => {
-                // Slices and vectors: through their pointer.
-                let data = self.sequence(&base)?;
-                deref(offset(data, index, 1))
-            }
+            _ => self.subscript(base, index),
+        }
+    }
+
+    /// An element of a container or of what has an operator for it.
+    fn subscript(&self, base: Node, index: Node) -> Result<Node, EvalError> {
+        if let Some(item) = known::item(&base, &index) {
+            return Ok(item);
+        }
+        let known = crate::containers::data_pointer(&base.ty.strip()).is_some();
+        if known && index.ty.is_integral() {
+            // Slices and vectors: through their pointer.
+            let data = self.sequence(&base)?;
+            let index = match known::length(&base) {
+                Some(length) => within(index, length),
+                None => index,
+            };
+            return deref(offset(data, index, 1));
+        }
+        let operands = [base, index];
+        if let Some(node) = self.operator("[]", &operands)? {
+            return Ok(node);
+        }
+        let [base, index] = operands;
+        if index.ty.is_integral() {
+            self.sequence(&base)
+        } else {
+            bad("Argument to subscript not an integer.")
         }
     }
 
@@ -655,17 +752,51 @@ impl Binder<'_> {
         let values: Vec<Node> = values.collect::<Result<_, _>>()?;
         let mut bound = Vec::new();
         let callee = match function {
-            Ast::Member(object, name, _) => match self.method(object, name, &values)? {
-                Some((callee, this)) => {
-                    bound.extend(this);
-                    callee
+            Ast::Dollar(name) if known::is_function(name) => return known::function(name, values),
+            Ast::Member(object, name, arrow) => {
+                let object = self.value(object)?;
+                if let Some(answer) = self.known_method(&object, name, &values, *arrow)? {
+                    return Ok(answer);
                 }
-                None => self.value(function)?,
-            },
+                match self.method(object, name, &values, *arrow)? {
+                    Some((callee, this)) => {
+                        bound.extend(this);
+                        callee
+                    }
+                    None => self.value(function)?,
+                }
+            }
+            Ast::MemberPointer(object, pointer) => {
+                let (callee, this) = self.member_function(object, pointer)?;
+                bound.push(this);
+                callee
+            }
             Ast::Name(name) => self.overloaded(name, self.value(function)?, &values)?,
             other => self.value(other)?,
         };
+        let label = match function {
+            Ast::Name(name) => name.as_str(),
+            _ => "function",
+        };
+        if matches!(callee.ty.strip().kind(), Kind::Record(_)) {
+            let operands: Vec<Node> = std::iter::once(callee).chain(values).collect();
+            return match self.operator("()", &operands)? {
+                Some(node) => Ok(node),
+                None => bad("Invalid data type for function to be called."),
+            };
+        }
         bound.extend(values);
+        self.invoke(callee, bound, label, cast)
+    }
+
+    /// A call with all its arguments, the object first if there is one.
+    pub(crate) fn invoke(
+        &self,
+        callee: Node,
+        bound: Vec<Node>,
+        label: &str,
+        cast: Option<Type>,
+    ) -> Result<Node, EvalError> {
         let plain = callee.ty.strip();
         let (ty, callee) = match plain.kind() {
             Kind::Pointer(_) => {
@@ -678,11 +809,7 @@ impl Binder<'_> {
             return bad("Invalid data type for function to be called.");
         };
         if cast.is_none() && ty.die().is_none() {
-            let name = match function {
-                Ast::Name(name) => name.clone(),
-                _ => "function".to_owned(),
-            };
-            return Err(EvalError::UnknownResult(name));
+            return Err(EvalError::UnknownResult(label.to_owned()));
         }
         if bound.len() < parameters.len() {
             return bad("Too few arguments in function call.");
@@ -717,8 +844,15 @@ impl Binder<'_> {
     fn argument(&self, node: Node, ty: Type) -> Result<Node, EvalError> {
         let plain = ty.strip();
         if let Kind::Reference(_) | Kind::RvalueReference(_) = plain.kind() {
-            let pointer = self.address(node)?;
-            return Ok(Node::new(ty, Op::Reinterpret(pointer.boxed())));
+            let target = plain.target().unwrap_or_else(Type::void).strip();
+            let node = match target.kind() {
+                Kind::Record(_) => base_part(&node, &target).unwrap_or(node),
+                _ if is_number(&target) && target.size() != node.ty.size() => {
+                    self.convert(node, target)?
+                }
+                _ => node,
+            };
+            return Ok(Node::new(ty, Op::Temporary(node.boxed())));
         }
         self.convert(node, ty)
     }
@@ -735,6 +869,24 @@ impl Binder<'_> {
             false => node,
         }
     }
+}
+
+/// Text of wide characters, with the terminator.
+fn wide_text(bytes: &[u8], mark: char) -> Node {
+    let text = String::from_utf8_lossy(bytes);
+    let ty = builtin::wide(mark);
+    let mut units = Vec::new();
+    for c in text.chars().chain(['\0']) {
+        match ty.size() {
+            Some(2) => {
+                let pair = c.encode_utf16(&mut [0; 2]).to_vec();
+                units.extend(pair.iter().flat_map(|u| u.to_le_bytes()));
+            }
+            _ => units.extend(u32::from(c).to_le_bytes()),
+        }
+    }
+    let count = units.len() as u64 / ty.size().unwrap_or(4);
+    constant(Value::of(ty.array_of(count), units))
 }
 
 fn pointer_note(node: &Node) -> &'static str {

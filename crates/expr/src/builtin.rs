@@ -18,6 +18,15 @@ pub(crate) fn char() -> Type {
     Type::base("char", Encoding::SignedChar, 1)
 }
 
+/// The characters of a literal with a mark before it.
+pub(crate) fn wide(mark: char) -> Type {
+    match mark {
+        'u' => Type::base("char16_t", Encoding::Utf, 2),
+        'U' => Type::base("char32_t", Encoding::Utf, 4),
+        _ => Type::base("wchar_t", Encoding::Signed, 4),
+    }
+}
+
 /// The type of comparisons.
 pub(crate) fn truth(language: Language) -> Type {
     match language {

@@ -1,7 +1,7 @@
 //! Names that start with a dollar: registers and the history.
 
 use crate::builtin;
-use verde_symbols::{Encoding, REGISTER_NAMES, RIP, Type};
+use verde_symbols::{Encoding, REGISTER_NAMES, RIP, RecordKind, Type};
 
 /// `$`, `$$`, `$$2`, `$3`.
 pub(crate) fn history_number(name: &str) -> Option<i64> {
@@ -38,8 +38,7 @@ pub(crate) fn register(name: &str) -> Option<(u16, u64, u64, Type)> {
         return Some((n, 0, 8, builtin::long()));
     }
     if let Some(index) = name.strip_prefix("xmm").and_then(|n| n.parse::<u16>().ok()) {
-        let ty = Type::base("uint128_t", Encoding::Unsigned, 16);
-        return (index < 16).then(|| (17 + index, 0, 16, ty));
+        return (index < 16).then(|| (17 + index, 0, 16, vectors()));
     }
     if let Some(index) = name.strip_prefix("st").and_then(|n| n.parse::<u16>().ok()) {
         let ty = Type::base("i387_ext", Encoding::Float, 10);
@@ -53,6 +52,23 @@ pub(crate) fn register(name: &str) -> Option<(u16, u64, u64, Type)> {
         };
         (n, offset, size, ty)
     })
+}
+
+/// A vector register as gdb shows it: everything that it may hold.
+fn vectors() -> Type {
+    use Encoding::{Float, Signed, Unsigned};
+    let of =
+        |name: &str, encoding, size: u64| Type::base(name, encoding, size).vector_of(16 / size);
+    let members = [
+        ("v4_float", of("float", Float, 4), 0),
+        ("v2_double", of("double", Float, 8), 0),
+        ("v16_int8", of("int8_t", Signed, 1), 0),
+        ("v8_int16", of("int16_t", Signed, 2), 0),
+        ("v4_int32", of("int32_t", Signed, 4), 0),
+        ("v2_int64", of("int64_t", Signed, 8), 0),
+        ("uint128", Type::base("uint128_t", Unsigned, 16), 0),
+    ];
+    Type::record(RecordKind::Union, 16, &members)
 }
 
 /// `eax`, `ax`, `al`, `ah`, `r8d`, `sil`.

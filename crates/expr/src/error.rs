@@ -26,6 +26,9 @@ pub enum EvalError {
     /// A member that the type does not have.
     #[error("There is no member named {0}.")]
     NoMember(String),
+    /// An index beyond the end, and the length.
+    #[error("Index {0} is out of range: the length is {1}.")]
+    OutOfRange(i128, i128),
     /// An operation that the types do not allow.
     #[error("{0}")]
     BadType(String),

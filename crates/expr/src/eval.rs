@@ -5,6 +5,7 @@ use crate::error::EvalError;
 use crate::ir::{Node, Op};
 use crate::scope::{Call, Scope, env};
 use crate::value::{Data, Lvalue, Value, extend};
+use crate::variants::active_field;
 use verde_symbols::{
     AbiPlace, INTEGER_ARGUMENTS, Kind, Language, LocationError, Memory, Module, Place, Type, XMM0,
     argument_places, is_returned_in_memory, return_place,
@@ -123,6 +124,30 @@ impl Evaluator<'_> {
             }
             Op::Address(of) => self.address(node, of),
             Op::Member(base, offset, bits) => self.member(node, base, *offset, *bits),
+            Op::Active(object, name) => {
+                let object = self.value(object)?;
+                active_field(&object, name, &node.ty, &self.memory())
+            }
+            Op::Known(known, parts) => {
+                let mut values = Vec::new();
+                for part in parts {
+                    values.push(self.value(part)?);
+                }
+                known.answer(&node.ty, &values, &self.memory())
+            }
+            Op::Within(index, length) => {
+                let index = self.value(index)?;
+                let (at, length) = (index.to_integer()?, self.value(length)?.to_integer()?);
+                match (0..length).contains(&at) {
+                    true => Ok(index),
+                    false => Err(EvalError::OutOfRange(at, length)),
+                }
+            }
+            Op::Temporary(of) => self.temporary(node, of),
+            Op::SizeOf(of) => {
+                let size = self.value(of)?.ty.size().unwrap_or(1);
+                Ok(Value::integer(node.ty.clone(), size.into()))
+            }
             Op::Element(base, index) => {
                 if let Some(addr) = self.locate(node)? {
                     return Ok(Value::at(node.ty.clone(), addr, &self.memory()));
@@ -239,6 +264,7 @@ impl Evaluator<'_> {
             Op::Member(base, offset, None) => {
                 self.locate(base)?.map(|addr| addr.wrapping_add(*offset))
             }
+            Op::Active(..) | Op::Known(..) => self.value(node)?.address(),
             // An array without a stated length gets its bounds when its value is made.
             Op::Element(base, index)
                 if matches!(base.ty.strip().kind(), Kind::Array(_, Some(_))) =>
@@ -338,6 +364,29 @@ impl Evaluator<'_> {
             (_, Data::Missing(why)) => why.clone().into(),
             _ => EvalError::NoAddress,
         })
+    }
+
+    /// The address of an argument that is passed by reference.
+    fn temporary(&mut self, node: &Node, of: &Node) -> Result<Value, EvalError> {
+        if let Some(addr) = self.locate(of)? {
+            return Ok(Value::integer(node.ty.clone(), addr.into()));
+        }
+        let value = self.value(of)?;
+        // What a function changed in a copy of an object would be lost.
+        let is_record = matches!(value.ty.strip().kind(), Kind::Record(_));
+        if let (Some(Lvalue::Register(..)), true) = (&value.lvalue, is_record) {
+            return Err(EvalError::InRegister);
+        }
+        let addr = match value.address() {
+            Some(addr) => addr,
+            None => {
+                let bytes = value.bytes()?.to_vec();
+                let addr = self.scope.allocate(bytes.len().max(1) as u64)?;
+                self.scope.write(addr, &bytes)?;
+                addr
+            }
+        };
+        Ok(Value::integer(node.ty.clone(), addr.into()))
     }
 
     fn member(

@@ -1,6 +1,7 @@
 //! A bound expression: every name has a place, every node a type. Made once, evaluated often.
 
 use crate::ast::Binary;
+use crate::known::Known;
 use crate::value::Value;
 use std::sync::Arc;
 use verde_symbols::{EntryArgument, FileAddr, Function, Language, Module, Type, Variable};
@@ -42,6 +43,16 @@ pub(crate) enum Op {
     Address(Box<Node>),
     /// Reads a reference's pointer as such.
     Member(Box<Node>, u64, Option<(u64, u64)>),
+    /// A field of the variant that a Rust enum holds.
+    Active(Box<Node>, String),
+    /// What is known of the libraries' containers and of gdb's functions, without a call.
+    Known(Known, Vec<Node>),
+    /// An index that has to be below a length.
+    Within(Box<Node>, Box<Node>),
+    /// The address of a value, which is put into the program if it is not there.
+    Temporary(Box<Node>),
+    /// The bytes of an array whose length is known at run time.
+    SizeOf(Box<Node>),
     /// Element of an array value; with a pointer on the left see `Add`.
     Element(Box<Node>, Box<Node>),
     /// `count` elements from a value on.

@@ -17,6 +17,10 @@ pub(crate) enum TokenKind {
     Float(f64, String),
     Char(u32),
     Text(Vec<u8>),
+    /// `L'x'`: a character and the mark before it.
+    WideChar(u32, char),
+    /// `L"x"`
+    WideText(Vec<u8>, char),
     /// A symbol in quotes: `'file.c'`, `'ns::f(int)'`.
     Quoted(String),
     Name(String),
@@ -79,6 +83,13 @@ fn word(rest: &str) -> Result<(TokenKind, usize), EvalError> {
             .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))
             .unwrap_or(rest.len() - 1);
         return Ok((TokenKind::Dollar(rest[1..len].to_owned()), len));
+    }
+    if matches!(first, 'L' | 'u' | 'U') && matches!(next, Some('"' | '\'')) {
+        return Ok(match word(&rest[1..])? {
+            (TokenKind::Text(bytes), len) => (TokenKind::WideText(bytes, first), len + 1),
+            (TokenKind::Char(code), len) => (TokenKind::WideChar(code, first), len + 1),
+            _ => return Err(syntax()),
+        });
     }
     if first.is_alphabetic() || first == '_' {
         let len = rest

@@ -28,9 +28,33 @@ impl TypeOracle for Lookup<'_> {
         // A variable hides a type.
         self.local(name).is_none() && self.find_type(None, name).is_some()
     }
+
+    fn is_rust(&self) -> bool {
+        self.scope.language() == Language::Rust
+    }
 }
 
 impl<'a> Lookup<'a> {
+    /// The functions of C++ of a name, in whatever scope they are: those of the code around and of
+    /// the program, else those of libraries.
+    pub fn free_functions(&self, name: &str) -> Vec<Node> {
+        let query = FunctionQuery::parse(name);
+        let modules = self.modules();
+        let (own, others): (Vec<_>, Vec<_>) = modules.into_iter().partition(|l| self.is_own(l));
+        for group in [own, others] {
+            let nodes = group.iter().flat_map(|loaded| {
+                let mut found = loaded.module.functions(&query);
+                found.retain(|f| f.die.is_some() && f.language == Language::Cpp);
+                found.into_iter().map(|f| self.function_node(loaded, f))
+            });
+            let nodes: Vec<Node> = nodes.filter_map(Result::ok).collect();
+            if !nodes.is_empty() {
+                return nodes;
+            }
+        }
+        Vec::new()
+    }
+
     /// The frame's module first, then the program.
     pub fn modules(&self) -> Vec<&'a Loaded> {
         let mut all: Vec<&Loaded> = self.scope.modules().iter().collect();

@@ -1,12 +1,11 @@
 //! Member functions: where they are declared, and which one a call means.
 
-use crate::ast::Ast;
 use crate::bases::base_part;
 use crate::bind::Binder;
 use crate::builtin;
 use crate::error::EvalError;
 use crate::ir::{Node, Op};
-use crate::nodes::{bad, constant, deref, follow_reference, offset, smart};
+use crate::nodes::{bad, constant, deref, follow_reference, offset};
 use crate::overloads::choose;
 use crate::value::Value;
 use verde_symbols::{Kind, Language, MemberFunction, Type};
@@ -61,11 +60,12 @@ impl Binder<'_> {
     /// A member function, and the object it is called on unless it needs none.
     pub(crate) fn method(
         &self,
-        object: &Ast,
+        object: Node,
         name: &str,
         arguments: &[Node],
+        arrow: bool,
     ) -> Result<Option<(Node, Option<Node>)>, EvalError> {
-        let mut node = self.value(object)?;
+        let mut node = object;
         if let Kind::Pointer(_) = node.ty.strip().kind() {
             node = follow_reference(deref(node)?);
         }
@@ -79,7 +79,7 @@ impl Binder<'_> {
         let mut found = declared(&class, name, arguments, 0)?;
         // `u->f()` of a smart pointer.
         if found.is_none()
-            && let Some(target) = smart(&node)
+            && let Some(target) = self.pointed_to(&node, arrow)?
             && let Some(of_target) = declared(&target.ty.strip(), name, arguments, 0)?
         {
             found = Some(of_target);
@@ -95,14 +95,47 @@ impl Binder<'_> {
             };
             return Ok(Some((callee, Some(self.address(node)?))));
         };
+        self.bound_method(node, &found, name).map(Some)
+    }
+
+    /// The function of a method that was found, and the part of the object it works on.
+    fn bound_method(
+        &self,
+        node: Node,
+        found: &Declared,
+        name: &str,
+    ) -> Result<(Node, Option<Node>), EvalError> {
         let part = base_part(&node, &found.class).unwrap_or(node);
-        let this = self.address(part)?;
+        // What a call returned has no place in the program yet.
+        let this = Node::new(part.ty.pointer_to(), Op::Temporary(part.boxed()));
         let method = &found.method;
         let callee = match method.slot.filter(|_| method.is_virtual) {
             Some(slot) => through_table(&this, slot, &method.ty)?,
-            None => self.code_of(&found, name)?,
+            None => self.code_of(found, name)?,
         };
-        Ok(Some((callee, (!method.is_static).then_some(this))))
+        Ok((callee, (!method.is_static).then_some(this)))
+    }
+
+    /// A call of the operator that a class declares for these operands.
+    pub(crate) fn member_operator(
+        &self,
+        object: &Node,
+        name: &str,
+        arguments: &[Node],
+    ) -> Result<Option<Node>, EvalError> {
+        let Some(found) = declared(&object.ty.strip(), name, arguments, 0)? else {
+            return Ok(None);
+        };
+        let takes = match found.method.ty.kind() {
+            Kind::Function(_, parameters, ..) => parameters.len(),
+            _ => 0,
+        };
+        if takes != arguments.len() + usize::from(!found.method.is_static) {
+            return Ok(None);
+        }
+        let (callee, this) = self.bound_method(object.clone(), &found, name)?;
+        let bound = this.into_iter().chain(arguments.iter().cloned()).collect();
+        self.invoke(callee, bound, name, None).map(Some)
     }
 
     /// The code of a method that is not dispatched. A library may have it without debug
@@ -112,13 +145,32 @@ impl Binder<'_> {
         let by_linkage = by_linkage.and_then(|n| self.lookup.name(n).ok());
         let path = found.class.qualified_name().unwrap_or_default();
         let full = format!("{path}::{name}");
-        let Some(callee) = by_linkage.or_else(|| self.only_one(&full)) else {
+        let callee = by_linkage.or_else(|| self.only_one(&full));
+        let Some(callee) = callee.or_else(|| self.code_with_object(&found.class, name)) else {
             return bad(format!("Cannot evaluate function {full} -- may be inlined"));
         };
         Ok(match callee.ty.strip().die() {
             Some(_) => callee,
             None => Node::new(found.method.ty.clone(), callee.op),
         })
+    }
+
+    /// The only function of a name that works on an object of a class: that of a lambda, which the
+    /// linker has no name for.
+    fn code_with_object(&self, class: &Type, name: &str) -> Option<Node> {
+        let mut all = self.lookup.free_functions(name);
+        all.retain(|f| {
+            let ty = f.ty.strip();
+            let Kind::Function(_, parameters, ..) = ty.kind() else {
+                return false;
+            };
+            let object = parameters
+                .first()
+                .and_then(|p| ty.follow(p).strip().target());
+            object.is_some_and(|object| object.strip() == *class)
+        });
+        let only = all.pop()?;
+        all.is_empty().then_some(only)
     }
 
     /// What a name means if that is one thing: of several functions it may be the wrong one.

@@ -65,6 +65,9 @@ pub(crate) fn deref(node: Node) -> Result<Node, EvalError> {
 
 /// What a smart pointer points to.
 pub(crate) fn smart(node: &Node) -> Option<Node> {
+    if let Some(guarded) = guarded(node) {
+        return Some(guarded);
+    }
     let (offset, pointer, inner) = crate::containers::smart_pointer(&node.ty.strip())?;
     let target = pointer.strip().target()?;
     let raw = Node::new(pointer, Op::Member(node.clone().boxed(), offset, None));
@@ -76,6 +79,23 @@ pub(crate) fn smart(node: &Node) -> Option<Node> {
             Some(Node::new(member.ty, op))
         }
     }
+}
+
+/// What the lock of a Rust guard guards.
+fn guarded(node: &Node) -> Option<Node> {
+    let member = |node: Node, name: &str| {
+        let found = node.ty.strip().find_member(name)?;
+        let op = Op::Member(node.boxed(), found.offset, None);
+        Some(Node::new(found.ty, op))
+    };
+    let name = node.ty.strip().qualified_name()?;
+    let kind = name.split('<').next()?;
+    let is_guard = kind.ends_with("::MutexGuard") || kind.ends_with("::RwLockWriteGuard");
+    if !kind.starts_with("std::sync::") || !is_guard {
+        return None;
+    }
+    let lock = deref(member(node.clone(), "lock")?).ok()?;
+    member(member(lock, "data")?, "value")
 }
 
 pub(crate) fn is_pointer(ty: &Type) -> bool {
@@ -138,16 +158,4 @@ pub(crate) fn base_offset(class: &Type, base: &Type, depth: usize) -> Option<u64
         }
     }
     None
-}
-
-/// A field of the variants of a Rust enum, when only one variant has it.
-pub(crate) fn active_fields(class: &Type, name: &str) -> Option<verde_symbols::Member> {
-    let part = class.variant_part()?;
-    let mut found = part.variants.iter().filter_map(|v| {
-        let mut member = v.member.ty.strip().find_member(name)?;
-        member.offset += v.member.offset;
-        Some(member)
-    });
-    let first = found.next()?;
-    found.next().is_none().then_some(first)
 }

@@ -57,6 +57,11 @@ pub(crate) fn choose<T>(
     }
 }
 
+/// Whether a function takes these arguments.
+pub(crate) fn takes(ty: &Type, arguments: &[Node]) -> bool {
+    ranks(ty, 0, arguments).is_some()
+}
+
 /// Whether no other candidate is as good, but for the same signature once more.
 fn is_alone<T>(ranked: &[(T, Vec<Rank>)], best: usize, of: &impl Fn(&T) -> (Type, usize)) -> bool {
     let signature = |i: usize| {

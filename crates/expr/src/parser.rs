@@ -8,6 +8,11 @@ use crate::lexer::{Token, TokenKind, tokens};
 pub trait TypeOracle {
     /// Whether a name, with scopes and arguments as written, is a type here.
     fn is_type(&self, name: &str) -> bool;
+
+    /// Whether the expression is one of Rust: `(a, b)` is a tuple there.
+    fn is_rust(&self) -> bool {
+        false
+    }
 }
 
 const TYPE_WORDS: [&str; 10] = [
@@ -213,11 +218,22 @@ impl Parser<'_> {
     /// Rust's `x as type`.
     fn as_cast(&mut self) -> Result<Ast, EvalError> {
         let mut left = self.unary()?;
+        while self.is_member_pointer() {
+            self.at += 2;
+            let pointer = self.unary()?;
+            left = Ast::MemberPointer(left.into(), pointer.into());
+        }
         while self.eat_word("as") {
             let ty = self.type_name()?;
             left = Ast::Cast(ty, left.into());
         }
         Ok(left)
+    }
+
+    /// `.*` and `->*`, with what C++ writes as one word.
+    fn is_member_pointer(&self) -> bool {
+        let star = self.tokens.get(self.at + 1).map(|t| &t.kind);
+        (self.is(".") || self.is("->")) && star == Some(&TokenKind::Symbol("*"))
     }
 
     fn unary(&mut self) -> Result<Ast, EvalError> {
@@ -511,7 +527,7 @@ impl Parser<'_> {
                     }
                 }
                 left = Ast::Call(left.into(), arguments);
-            } else if self.is(".") || self.is("->") {
+            } else if (self.is(".") || self.is("->")) && !self.is_member_pointer() {
                 let arrow = self.is("->");
                 self.at += 1;
                 for name in self.member_names()? {
@@ -571,6 +587,26 @@ impl Parser<'_> {
         }
     }
 
+    /// `(x)`, or a tuple: `()`, `(x,)`, `(x, y)`.
+    fn rust_parentheses(&mut self) -> Result<Ast, EvalError> {
+        let mut parts = Vec::new();
+        let mut is_tuple = false;
+        while !self.eat(")") {
+            parts.push(self.assignment()?);
+            if !self.is(")") {
+                self.expect(",")?;
+                is_tuple = true;
+            }
+        }
+        match parts.pop() {
+            Some(only) if parts.is_empty() && !is_tuple => Ok(only),
+            last => {
+                parts.extend(last);
+                Ok(Ast::Tuple(parts))
+            }
+        }
+    }
+
     /// `static_cast<type>(x)`; what C++ would refuse is the compiler's affair.
     fn named_cast(&mut self) -> Result<Ast, EvalError> {
         self.at += 1;
@@ -604,12 +640,23 @@ impl Parser<'_> {
                 self.at += 1;
                 Ok(Ast::Text(bytes))
             }
+            TokenKind::WideChar(code, mark) => {
+                self.at += 1;
+                Ok(Ast::WideChar(code, mark))
+            }
+            TokenKind::WideText(bytes, mark) => {
+                self.at += 1;
+                Ok(Ast::WideText(bytes, mark))
+            }
             TokenKind::Dollar(name) => {
                 self.at += 1;
                 Ok(Ast::Dollar(name))
             }
             TokenKind::Symbol("(") => {
                 self.at += 1;
+                if self.oracle.is_rust() {
+                    return self.rust_parentheses();
+                }
                 let inner = self.comma()?;
                 self.expect(")")?;
                 Ok(inner)

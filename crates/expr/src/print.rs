@@ -6,6 +6,7 @@ use crate::error::EvalError;
 use crate::eval::variable_value;
 use crate::float::format_float;
 use crate::format::Format;
+use crate::member_pointers::{data_text, virtual_text};
 use crate::scope::Scope;
 use crate::text::{Width, character, string};
 use crate::type_text::name_of;
@@ -206,8 +207,9 @@ impl Printer<'_> {
         let prefix = match plain.kind() {
             Kind::Pointer(_) => {
                 let target = plain.target().unwrap_or_else(Type::void).unqualified();
-                let plain_char =
-                    target.name() == Some("char") && matches!(target.kind(), Kind::Base(_));
+                let plain_char = (target.name() == Some("char")
+                    && matches!(target.kind(), Kind::Base(_)))
+                    || !character_mark(&target).is_empty();
                 let anonymous = !matches!(value.ty.kind(), Kind::Typedef(_));
                 match plain_char && anonymous {
                     true => String::new(),
@@ -302,6 +304,10 @@ impl Printer<'_> {
             return crate::format::scalar(bytes, &plain, format, self.scope);
         }
         match plain.kind() {
+            Kind::Base(_) if character_mark(&value.ty) == "L" => {
+                let shown = character(bytes, Width::of(bytes.len() as u64));
+                format!("{} L{shown}", extend(bytes, !plain.is_unsigned()))
+            }
             Kind::Base(encoding) => self.base(bytes, &plain, *encoding),
             Kind::Enum => enumeration(bytes, &plain),
             Kind::Pointer(_) => self.pointer(extend(bytes, false) as u64, &plain),
@@ -348,16 +354,20 @@ impl Printer<'_> {
 
     pub fn pointer(&self, addr: u64, ty: &Type) -> String {
         let target = ty.target().unwrap_or_else(Type::void);
-        let plain = target.strip();
         let symbol = symbol_text(self.scope, addr, true);
         let mut out = format!("{addr:#x}");
         if let Some(symbol) = symbol {
             out.push(' ');
             out.push_str(&symbol);
         }
-        if let Some(width) = text_width(&plain).filter(|_| addr != 0) {
+        if let Some(width) = text_width(&target).filter(|_| addr != 0) {
             out.push(' ');
-            out.push_str(&self.string_at(addr, width, None));
+            let text = self.string_at(addr, width, None);
+            // What cannot be read has no mark.
+            if text.starts_with(['"', '\'']) {
+                out.push_str(character_mark(&target));
+            }
+            out.push_str(&text);
         }
         out
     }
@@ -373,12 +383,28 @@ impl Printer<'_> {
 
     fn member_pointer(&self, bytes: &[u8], ty: &Type) -> String {
         let target = ty.target().unwrap_or_else(Type::void).strip();
+        let class = match ty.kind() {
+            Kind::MemberPointer(_, class) => ty.follow(class).strip(),
+            _ => Type::void(),
+        };
         if matches!(target.kind(), Kind::Function(..)) {
-            let addr = extend(&bytes[..bytes.len().min(8)], false) as u64;
-            let symbol = symbol_text(self.scope, addr, true);
-            return format!("({}) {addr:#x} {}", name_of(ty), symbol.unwrap_or_default());
+            let code = extend(&bytes[..bytes.len().min(8)], false) as u64;
+            if code == 0 {
+                return "NULL".to_owned();
+            }
+            if code & 1 == 1
+                && let Some(text) = virtual_text(&class, (code - 1) / 8)
+            {
+                return text;
+            }
+            let symbol = symbol_text(self.scope, code, true);
+            let symbol = symbol.map_or(String::new(), |s| format!(" {s}"));
+            return format!("({}) {code:#x}{symbol}", name_of(ty));
         }
-        extend(bytes, true).to_string()
+        match extend(bytes, true) {
+            -1 => "NULL".to_owned(),
+            offset => data_text(&class, offset).unwrap_or_else(|| offset.to_string()),
+        }
     }
 
     fn array(&self, value: &Value, depth: usize) -> String {
@@ -398,10 +424,11 @@ impl Printer<'_> {
                 None => "{}".to_owned(),
             };
         }
-        let textual = text_width(&element.strip());
+        let textual = text_width(&element);
         let as_text = matches!(self.options.format, None | Some(Format::Str | Format::Raw));
         if let (Some(width), true) = (textual, as_text) {
-            return self.char_array(value, width, count);
+            let text = self.char_array(value, width, count);
+            return format!("{}{text}", character_mark(&element));
         }
         let items = Elements {
             value,
@@ -657,9 +684,30 @@ impl Elements<'_> {
     }
 }
 
+/// What a literal of these characters has before it: C++ has types for wide ones, C has names.
+pub(crate) fn character_mark(ty: &Type) -> &'static str {
+    let mut at = ty.unqualified();
+    for _ in 0..8 {
+        match at.name() {
+            Some("wchar_t") => return "L",
+            Some("char16_t") => return "u",
+            Some("char32_t") => return "U",
+            _ => {}
+        }
+        match (at.kind(), at.target()) {
+            (Kind::Typedef(_), Some(target)) => at = target.unqualified(),
+            _ => break,
+        }
+    }
+    ""
+}
+
 /// The characters of a type that is text.
 pub(crate) fn text_width(ty: &Type) -> Option<Width> {
+    let is_wide = !character_mark(ty).is_empty();
+    let ty = ty.strip();
     match ty.kind() {
+        Kind::Base(_) if is_wide => Some(Width::of(ty.size()?)),
         Kind::Base(Encoding::SignedChar | Encoding::UnsignedChar) => Some(Width::Byte),
         Kind::Base(Encoding::Utf) => Some(Width::of(ty.size()?)),
         _ => None,

@@ -3,6 +3,8 @@
 use crate::eval::Evaluator;
 use crate::ir::{Node, Op};
 use crate::scope::Scope;
+use std::sync::Arc;
+use verde_symbols::Module;
 
 impl Node {
     /// The nodes that this one is made of.
@@ -18,12 +20,16 @@ impl Node {
             Op::Deref(a)
             | Op::Address(a)
             | Op::Member(a, ..)
+            | Op::Active(a, _)
+            | Op::Temporary(a)
+            | Op::SizeOf(a)
             | Op::Negate(a)
             | Op::Not(a)
             | Op::Complement(a)
             | Op::Convert(a)
             | Op::Reinterpret(a) => vec![a],
             Op::Element(a, b)
+            | Op::Within(a, b)
             | Op::Repeat(a, b)
             | Op::Arithmetic(_, a, b, _)
             | Op::Compare(_, a, b, _)
@@ -40,6 +46,7 @@ impl Node {
                 .flatten()
                 .map(|n| &**n)
                 .collect(),
+            Op::Known(_, args) => args.iter().collect(),
             Op::Call(f, args, _) => std::iter::once(&**f).chain(args).collect(),
         }
     }
@@ -58,6 +65,17 @@ impl Node {
         match &self.op {
             Op::Variable(variable, _) => variable.is_thread_local(),
             _ => self.children().iter().any(|n| n.is_thread_local()),
+        }
+    }
+
+    /// The files whose thread-local variables it names.
+    pub fn thread_local_modules(&self) -> Vec<&Arc<Module>> {
+        match &self.op {
+            Op::Variable(variable, home) if variable.is_thread_local() => vec![&home.0],
+            _ => {
+                let children = self.children().into_iter();
+                children.flat_map(Node::thread_local_modules).collect()
+            }
         }
     }
 
@@ -102,6 +120,9 @@ fn lead(node: &Node, evaluator: &mut Evaluator, out: &mut Vec<(u64, u64)>) {
     match &node.op {
         Op::Deref(pointer) => collect(pointer, evaluator, out),
         Op::Member(base, ..) => lead(base, evaluator, out),
+        // Which variant it is decides, so the whole is looked at.
+        Op::Active(base, _) => collect(base, evaluator, out),
+        Op::Known(_, parts) => parts.iter().for_each(|p| collect(p, evaluator, out)),
         Op::Element(base, index) => {
             lead(base, evaluator, out);
             collect(index, evaluator, out);

@@ -46,7 +46,7 @@ pub fn text_of(value: &Value, memory: &dyn Memory, limit: usize) -> Option<Strin
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn is_character(ty: &Type) -> bool {
+pub(crate) fn is_character(ty: &Type) -> bool {
     matches!(
         ty.kind(),
         Kind::Base(Encoding::SignedChar | Encoding::UnsignedChar)

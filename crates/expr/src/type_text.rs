@@ -30,10 +30,11 @@ fn declare_with(ty: &Type, inner: &str, depth: usize, base: &dyn Fn(&Type) -> St
         Kind::RvalueReference(_) => next(&target(), &pointer("&&", &target(), inner)),
         Kind::MemberPointer(_, class) => {
             let class = name_of(&ty.follow(class));
-            next(
-                &target(),
-                &pointer(&format!("{class}::*"), &target(), inner),
-            )
+            let inner = pointer(&format!("{class}::*"), &target(), inner);
+            match target().strip().kind() {
+                Kind::Function(..) => method(&target().strip(), &inner, depth + 1, base),
+                _ => next(&target(), &inner),
+            }
         }
         Kind::Array(_, count) => {
             if ty.language() == Language::Rust {
@@ -67,6 +68,28 @@ fn declare_with(ty: &Type, inner: &str, depth: usize, base: &dyn Fn(&Type) -> St
         Kind::OtherQualifier(_, word) => qualified(ty, word, inner, depth, base),
         _ => join(&base(ty), inner),
     }
+}
+
+/// A member function's type: gdb lets the object's pointer be constant, as it is in the function.
+fn method(ty: &Type, inner: &str, depth: usize, base: &dyn Fn(&Type) -> String) -> String {
+    let Kind::Function(result, parameters, variadic, _) = ty.kind() else {
+        return declare_with(ty, inner, depth, base);
+    };
+    let one = |(i, link): (usize, &verde_symbols::Link)| {
+        let parameter = ty.follow(link);
+        let is_const = matches!(parameter.kind(), Kind::Const(_));
+        let parameter = match i == 0 && !is_const {
+            true => parameter.constant(),
+            false => parameter,
+        };
+        declare_with(&parameter, "", depth + 16, &base_name)
+    };
+    let mut list: Vec<String> = parameters.iter().enumerate().map(one).collect();
+    if *variadic {
+        list.push("...".to_owned());
+    }
+    let inner = spaced(inner, &format!("({})", list.join(", ")));
+    declare_with(&ty.follow(result), &inner, depth + 1, base)
 }
 
 /// `const` goes before a plain type and after a pointer's star.

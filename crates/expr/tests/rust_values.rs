@@ -111,3 +111,41 @@ fn stop_at_opt_level_0() {
         );
     }
 }
+
+/// Only the variant that an enum holds has fields to show.
+#[test]
+fn fields_are_those_of_the_variant_that_is_held() {
+    let lab = Lab::new();
+    let program = lab.build("sym_variants.rs", "-g");
+    let line = line_of("sym_variants.rs", "STOP");
+    let core = make_core(&lab, &program, &format!("sym_variants.rs:{line}"));
+    let mut commands = vec!["print some.0".to_owned()];
+    for (array, count) in [("pays", 4), ("helds", 5)] {
+        for i in 0..count {
+            for field in ["amount", "0", "1", "2", "notes", "to"] {
+                commands.push(format!("print {array}[{i}].{field}"));
+            }
+        }
+    }
+    commands.push("print helds[3].at.y".to_owned());
+    commands.push("print helds[0].amount + helds[2].amount".to_owned());
+    commands.push("print pays[1].0 == 22".to_owned());
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    compare(&lab, &program, &core, 0, &commands);
+    let mut ours = Core::open(&core);
+    for (expression, expected) in [
+        ("helds[0].note", "$1 = \"x\""),
+        (
+            "helds[4].note",
+            "Could not find field note of struct variant sym_variants::Held::Nothing",
+        ),
+        (
+            "helds[1].at.x",
+            "Attempting to access named field at of tuple variant sym_variants::Held::Pair, which has only anonymous fields",
+        ),
+        ("*&pays[2].amount", "$2 = 33"),
+        ("one.amount", "$3 = 33"),
+    ] {
+        assert_eq!(answer(&mut ours, &format!("print {expression}")), expected);
+    }
+}

@@ -441,7 +441,7 @@ impl<'s> Replay<'s> {
         let mut properties = Vec::new();
         for one in &mut self.ones {
             one.recorder.clear();
-            let verdict = one.monitor.finish(complete, &mut one.recorder);
+            let mut verdict = one.monitor.finish(complete, &mut one.recorder);
             for found in one.recorder.violations.drain(..) {
                 one.violations += 1;
                 let row = violation_row(&one.monitor, found, self.history, None, None);
@@ -449,6 +449,10 @@ impl<'s> Replay<'s> {
                     watch.violation(&row, None);
                 }
                 (self.sink)(Row::Violation(row));
+            }
+            // What was reported stays so, also when the program was replaced after it.
+            if one.violations > 0 {
+                verdict = FinalVerdict::False;
             }
             self.outcome.violated |= verdict == FinalVerdict::False;
             one.outcome = Some(final_word(verdict));

@@ -115,6 +115,16 @@ impl Module {
         })
     }
 
+    /// Where the code of a line begins, a function's prologue included.
+    pub fn line_start(&self, file: &str, line: u32) -> Option<FileAddr> {
+        let units = self.units_with_file(file);
+        let tables = units.iter().flat_map(|unit| &unit.lines().files);
+        let own = tables.filter(|(source, _)| file_matches(source, file));
+        let starts = own.flat_map(|(_, items)| items.iter().filter(|i| i.is_stmt));
+        let found = starts.filter(|i| i.line == line).map(|i| i.pc);
+        found.min().map(FileAddr)
+    }
+
     /// The innermost block around an address.
     fn block_of(&self, addr: FileAddr) -> Option<DieId> {
         let unit = self.unit_at(addr)?;
@@ -194,6 +204,12 @@ impl Module {
     ) -> Option<FileAddr> {
         let lines = unit.lines();
         let mut prologue = lines.find(entry.0)?;
+        let items = lines.items_from(&prologue.file, entry.0).iter();
+        let mut own = items.take_while(|i| i.pc < end.0);
+        // A function without a prologue says so.
+        if own.any(|i| i.pc == entry.0 && i.ends_prologue) {
+            return Some(entry);
+        }
         if unit.language != Language::Asm {
             let mut items = lines.items_from(&prologue.file, prologue.begin).iter();
             let first = items.by_ref().find(|i| i.line != 0);

@@ -28,6 +28,7 @@ mod paths;
 mod plt;
 mod query;
 mod registers;
+mod rust_own;
 mod scan;
 mod search;
 mod tls;
@@ -55,7 +56,7 @@ pub use names::{demangle, distance};
 pub use query::FunctionQuery;
 pub use registers::{Memory, NAMES as REGISTER_NAMES, RBP, RIP, RSP, Registers};
 pub use search::{Listed, NameFilter};
-pub use tls::dynamic_tls;
+pub use tls::{dynamic_tls, dynamic_tls_slot};
 pub use types::{
     Argument, Encoding, Enumerator, Kind, Link, Member, Method as MemberFunction, RecordKind, Type,
     Variant, VariantPart,

@@ -39,6 +39,8 @@ pub(crate) struct Item {
     /// 0 ends a run.
     pub line: u32,
     pub is_stmt: bool,
+    /// The compiler says that the prologue ends here.
+    pub ends_prologue: bool,
 }
 
 /// The line table of one unit.
@@ -208,7 +210,7 @@ impl Recorder {
             }
             if !end && !ignore {
                 if changed || line != self.last_line || !self.discriminated {
-                    self.record(file, line as u32, address, row.is_stmt());
+                    self.record(file, line as u32, row);
                 }
                 self.last_file = file;
                 self.last_line = line;
@@ -241,13 +243,19 @@ impl Recorder {
                 pc: address,
                 line: 0,
                 is_stmt: true,
+                ends_prologue: false,
             });
         }
     }
 
-    fn record(&mut self, file: Option<usize>, line: u32, pc: u64, is_stmt: bool) {
+    fn record(&mut self, file: Option<usize>, line: u32, row: &LineRow) {
         if let Some(file) = file {
-            self.files[file].1.push(Item { pc, line, is_stmt });
+            self.files[file].1.push(Item {
+                pc: row.address(),
+                line,
+                is_stmt: row.is_stmt(),
+                ends_prologue: row.prologue_end(),
+            });
         }
     }
 }

@@ -1,9 +1,22 @@
 //! Names as compilers and people write them: paths, template arguments, mangling, likeness.
 
+/// What may stand behind the word `operator`, longer ones first.
+const OPERATORS: [&str; 41] = [
+    "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=",
+    "-=", "*=", "/=", "%=", "&=", "|=", "^=", "->", "()", "[]", "+", "-", "*", "/", "%", "&", "|",
+    "^", "~", "!", "<", ">", "=", ",", " new", " delete",
+];
+
 /// A name without its template or generic arguments: `push<i32>` is found by `push`.
 pub(crate) fn base_name(name: &str) -> &str {
     if name.starts_with("operator") && !name[8..].starts_with(|c: char| c.is_alphanumeric()) {
-        return name;
+        let symbol = OPERATORS.iter().find(|s| name[8..].starts_with(**s));
+        let end = 8 + symbol.map_or(0, |s| s.len());
+        // A template's: `operator*<double>`, and `operator< <double>`.
+        return match symbol.is_some() && name[end..].trim_start().starts_with('<') {
+            true => &name[..end],
+            false => name,
+        };
     }
     match name.find('<') {
         Some(at) if at > 0 => &name[..at],
@@ -320,6 +333,10 @@ mod tests {
     fn base_names_lose_their_arguments() {
         assert_eq!(base_name("push<i32>"), "push");
         assert_eq!(base_name("operator<<"), "operator<<");
+        assert_eq!(base_name("operator*<double>"), "operator*");
+        assert_eq!(base_name("operator< <double>"), "operator<");
+        assert_eq!(base_name("operator()<int>"), "operator()");
+        assert_eq!(base_name("operator->"), "operator->");
         assert_eq!(base_name("operators<int>"), "operators");
         assert_eq!(base_name("{closure#0}<()>"), "{closure#0}");
     }

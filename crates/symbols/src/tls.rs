@@ -11,12 +11,32 @@ impl Module {
     }
 }
 
+/// glibc: the second word of the control block is the vector of blocks.
+const VECTOR: u64 = 8;
+/// The vector is of pairs, and has its length in the one before the first.
+const PAIR: u64 = 16;
+
 /// The block of the module with this number (the loader's `l_tls_modid`, 1 for the program) in a
 /// thread, from the thread's vector of blocks; `None` while the thread has not touched it.
 pub fn dynamic_tls(memory: &dyn Memory, thread_pointer: u64, module: u64) -> Option<u64> {
-    // glibc: the second word of the control block is the vector, of pairs, indexed by the number.
-    let vector = memory.read_u64(thread_pointer.checked_add(8)?).ok()?;
-    let slot = vector.checked_add(module.checked_mul(16)?)?;
-    let block = memory.read_u64(slot).ok()?;
+    let (_, slot) = dynamic_tls_slot(memory, thread_pointer, module);
+    let block = memory.read_u64(slot?).ok()?;
     (block != u64::MAX && block != 0).then_some(block)
+}
+
+/// Where a thread has the address of its vector of blocks, and where in that it has the block of
+/// a module: `None` while the vector is too short for it.
+pub fn dynamic_tls_slot(
+    memory: &dyn Memory,
+    thread_pointer: u64,
+    module: u64,
+) -> (u64, Option<u64>) {
+    let noted = thread_pointer.wrapping_add(VECTOR);
+    let slot = || {
+        let vector = memory.read_u64(noted).ok()?;
+        let length = memory.read_u64(vector.checked_sub(PAIR)?).ok()?;
+        let slot = vector.checked_add(module.checked_mul(PAIR)?)?;
+        (module <= length).then_some(slot)
+    };
+    (noted, slot())
 }

@@ -290,6 +290,30 @@ impl Type {
         }
     }
 
+    /// A Rust tuple: members with their offsets.
+    pub fn tuple(name: &str, size: u64, members: &[(&str, Type, u64)]) -> Type {
+        let made = Type::record(RecordKind::Struct, size, members);
+        Type {
+            info: None,
+            node: Arc::new(Node {
+                kind: Kind::Record(RecordKind::Struct),
+                name: Some(name.to_owned()),
+                size: Some(size),
+                align: None,
+                language: Language::Rust,
+                die: None,
+                declaration: false,
+                members: made.members(),
+            }),
+        }
+    }
+
+    /// A pointer to members of a class that are of this type.
+    pub fn member_pointer(&self, class: &Type) -> Type {
+        let kind = Kind::MemberPointer(Link::Made(self.clone()), Link::Made(class.clone()));
+        Type::made(kind, None, None, Language::Cpp)
+    }
+
     /// `void`.
     pub fn void() -> Type {
         Type::made(Kind::Void, Some("void"), None, Language::C)
@@ -321,6 +345,13 @@ impl Type {
     pub fn array_of(&self, count: u64) -> Type {
         let size = self.size().and_then(|s| s.checked_mul(count));
         let kind = Kind::Array(self.link(), Some(count));
+        Type::made(kind, None, size, self.language())
+    }
+
+    /// A vector register's elements of this type.
+    pub fn vector_of(&self, count: u64) -> Type {
+        let size = self.size().and_then(|s| s.checked_mul(count));
+        let kind = Kind::Vector(self.link(), count);
         Type::made(kind, None, size, self.language())
     }
 
@@ -398,6 +429,11 @@ impl Type {
             Kind::Pointer(_) | Kind::Reference(_) | Kind::RvalueReference(_) => {
                 Some(self.node.size.unwrap_or(8))
             }
+            // A function's is an address and how far the object moves.
+            Kind::MemberPointer(l, _) => match self.follow(l).strip().node.kind {
+                Kind::Function(..) => Some(16),
+                _ => Some(8),
+            },
             Kind::Record(_) if self.node.declaration => self.definition()?.node.size,
             _ => self.node.size,
         }
@@ -635,6 +671,13 @@ impl Type {
                 value: constant(child.attr_value(dw::DW_AT_const_value)?)?,
             })
         })
+    }
+
+    /// The type that a Rust virtual table belongs to.
+    pub fn containing(&self) -> Option<Type> {
+        let (info, unit, entry) = self.entry()?;
+        let id = info.follow(&unit, entry.attr_value(dw::DW_AT_containing_type))?;
+        Some(Type::from_die(info, id))
     }
 
     /// Template or generic arguments.

@@ -10,7 +10,7 @@ use crate::names::{base_name, split_path};
 use crate::paths::Step;
 use crate::type_read::{child_id, children, constant, is_set, offset_of};
 use crate::types::Type;
-use crate::units::{DieId, Entry, Info, Unit, Value};
+use crate::units::{DieId, Entry, Info, R, Unit, Value};
 use gimli::constants as dw;
 use std::sync::Arc;
 
@@ -98,11 +98,15 @@ impl Variable {
         Ok(Place::Bytes(number.to_le_bytes().to_vec()))
     }
 
-    /// Whether its place is a list that says where it is at this very address.
+    /// Whether the debug information says where it is at this very address: by a list, or by an
+    /// expression that no prologue has to make true.
     pub(crate) fn listed_at(&self, pc: FileAddr) -> bool {
-        let Some(location) = self.location.filter(|l| l.exprloc_value().is_none()) else {
+        let Some(location) = self.location else {
             return false;
         };
+        if let Some(expression) = location.exprloc_value() {
+            return self.holds_everywhere(expression);
+        }
         let lists = self.unit.dwarf.attr_locations(&self.unit.unit, location);
         let Ok(Some(mut list)) = lists else {
             return false;
@@ -113,6 +117,28 @@ impl Variable {
             }
         }
         false
+    }
+
+    /// Whether an expression needs neither the frame nor registers, as that of an argument which
+    /// is the same in all calls.
+    fn holds_everywhere(&self, expression: gimli::Expression<R>) -> bool {
+        use gimli::Operation as O;
+        let mut operations = expression.operations(self.unit.unit.encoding());
+        while let Ok(Some(operation)) = operations.next() {
+            match operation {
+                O::Address { .. }
+                | O::AddressIndex { .. }
+                | O::ConstantIndex { .. }
+                | O::UnsignedConstant { .. }
+                | O::SignedConstant { .. }
+                | O::PlusConstant { .. }
+                | O::ImplicitValue { .. }
+                | O::ImplicitPointer { .. }
+                | O::StackValue => {}
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// Whether it is in one place from the beginning to the end of its scope.
@@ -150,6 +176,12 @@ impl Variable {
             first,
             Some(gimli::Operation::Address { .. } | gimli::Operation::AddressIndex { .. })
         )
+    }
+
+    /// The name that the linker knows it by.
+    pub(crate) fn linkage_name(&self) -> Option<&str> {
+        let entry = self.unit.entry(self.die.offset)?;
+        self.unit.string(entry.attr_value(dw::DW_AT_linkage_name))
     }
 
     /// Whether each thread has one of its own, in no frame.
@@ -283,6 +315,9 @@ impl Module {
             if let Some(variable) = self.variable(id) {
                 found.push((Some(id.unit) != near, extra, variable));
             }
+        }
+        if found.is_empty() {
+            return self.rust_thread_locals(last, scopes);
         }
         found.sort_by_key(|(far, extra, v)| (*far, *extra, v.die));
         found.into_iter().map(|(_, _, v)| v).collect()

@@ -2,7 +2,7 @@
 //! be asked and set through a duplicate of ours.
 
 use crate::error::{Result, SysError, check};
-use crate::{Tid, procfs};
+use crate::{Tid, procfs, sockets};
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -25,20 +25,24 @@ pub fn of_process(pid: Tid) -> Result<Vec<Descriptor>> {
         .map_err(|e| SysError::from_io("list /proc/pid/fd", &e))?;
     let mut list = Vec::new();
     for entry in entries.flatten() {
-        let Some(number) = entry.file_name().to_str().and_then(|n| n.parse().ok()) else {
-            continue;
-        };
-        let info = procfs::text(format!("/proc/{pid}/fdinfo/{number}"));
-        if let (Ok(target), Ok(info)) = (fs::read_link(entry.path()), info) {
-            list.push(Descriptor {
-                number,
-                target: target.to_string_lossy().into_owned(),
-                info,
-            });
-        }
+        let number = entry.file_name().to_str().and_then(|n| n.parse().ok());
+        // Others close theirs at any moment.
+        list.extend(number.and_then(|number| one(pid, number).ok()));
     }
     list.sort_by_key(|d| d.number);
     Ok(list)
+}
+
+/// One of them.
+pub fn one(pid: Tid, number: RawFd) -> Result<Descriptor> {
+    let target = fs::read_link(format!("/proc/{pid}/fd/{number}"));
+    let target = target.map_err(|e| SysError::from_io("read /proc/pid/fd", &e))?;
+    let info = procfs::text(format!("/proc/{pid}/fdinfo/{number}"));
+    Ok(Descriptor {
+        number,
+        target: target.to_string_lossy().into_owned(),
+        info: info.map_err(|e| SysError::from_io("read /proc/pid/fdinfo", &e))?,
+    })
 }
 
 /// How long a socket waits for data, or for room to send; `None`: without end.
@@ -47,7 +51,7 @@ pub fn socket_limit(socket: &OwnedFd, receives: bool) -> Result<Option<Duration>
         true => libc::SO_RCVTIMEO,
         false => libc::SO_SNDTIMEO,
     };
-    let time: libc::timeval = socket_option(socket, option)?;
+    let time: libc::timeval = sockets::option(socket.as_fd(), option)?;
     let time = Duration::from_secs(time.tv_sec.unsigned_abs())
         + Duration::from_micros(time.tv_usec.unsigned_abs());
     Ok((!time.is_zero()).then_some(time))
@@ -55,26 +59,8 @@ pub fn socket_limit(socket: &OwnedFd, receives: bool) -> Result<Option<Duration>
 
 /// Whether a socket is one for connections within the machine.
 pub fn is_unix_socket(socket: &OwnedFd) -> bool {
-    socket_option::<libc::c_int>(socket, libc::SO_DOMAIN).is_ok_and(|d| d == libc::AF_UNIX)
-}
-
-/// A value of plain numbers.
-fn socket_option<T>(socket: &OwnedFd, option: i32) -> Result<T> {
-    let mut value = std::mem::MaybeUninit::<T>::zeroed();
-    let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to the value.
-    let done = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            option,
-            value.as_mut_ptr().cast(),
-            &mut length,
-        )
-    };
-    check("getsockopt", done.into())?;
-    // SAFETY: both types used are numbers, which any bytes make.
-    Ok(unsafe { value.assume_init() })
+    sockets::option::<libc::c_int>(socket.as_fd(), libc::SO_DOMAIN)
+        .is_ok_and(|d| d == libc::AF_UNIX)
 }
 
 impl Descriptor {
@@ -125,17 +111,20 @@ impl Descriptor {
 /// Flags that can be changed after the open.
 const CHANGEABLE: i32 = libc::O_APPEND | libc::O_NONBLOCK | libc::O_ASYNC | libc::O_DIRECT;
 
-/// Gives an open file the changeable ones of these flags; its flags before.
-pub fn set_flags(fd: BorrowedFd<'_>, flags: i32) -> Result<i32> {
+fn flags(fd: BorrowedFd<'_>) -> Result<i32> {
     // SAFETY: no memory is involved.
-    let now = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) };
-    check("F_GETFL", now.into())?;
-    if (now ^ flags) & CHANGEABLE != 0 {
-        // SAFETY: as above.
-        let done = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags) };
-        check("F_SETFL", done.into())?;
+    let flags = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) };
+    check("F_GETFL", flags.into()).map(|flags| flags as i32)
+}
+
+/// Gives an open file the changeable ones of these flags.
+pub fn set_flags(fd: BorrowedFd<'_>, wanted: i32) -> Result<()> {
+    if (flags(fd)? ^ wanted) & CHANGEABLE == 0 {
+        return Ok(());
     }
-    Ok(now)
+    // SAFETY: no memory is involved.
+    let done = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, wanted) };
+    check("F_SETFL", done.into()).map(drop)
 }
 
 /// Moves the offset of an open file.
@@ -147,7 +136,8 @@ pub fn seek(fd: OwnedFd, offset: u64) -> Result<()> {
 
 /// Without waiting, whatever the open file's flags are.
 fn at_once<T>(fd: OwnedFd, act: impl FnOnce(&mut fs::File) -> T) -> Result<T> {
-    let before = set_flags(fd.as_fd(), libc::O_NONBLOCK)?;
+    let before = flags(fd.as_fd())?;
+    set_flags(fd.as_fd(), before | libc::O_NONBLOCK)?;
     let mut file = fs::File::from(fd);
     let result = act(&mut file);
     set_flags(file.as_fd(), before)?;
@@ -200,8 +190,9 @@ pub fn set_pipe_size(end: BorrowedFd<'_>, size: i32) -> Result<()> {
     check("F_SETPIPE_SZ", done.into()).map(drop)
 }
 
-/// The contents of a pipe, which keeps them.
-pub fn pipe_contents(read_end: BorrowedFd<'_>) -> Result<Vec<u8>> {
+/// The contents of a pipe, which keeps them: what was written as a packet
+/// (`O_DIRECT`) is a piece of its own.
+pub fn pipe_contents(read_end: BorrowedFd<'_>) -> Result<Vec<Vec<u8>>> {
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for the two descriptors.
     let made = unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) };
@@ -225,37 +216,62 @@ pub fn pipe_contents(read_end: BorrowedFd<'_>) -> Result<Vec<u8>> {
         )
     };
     // An error: it is empty.
-    let mut contents = vec![0; copied.max(0) as usize];
-    (&reader)
-        .read_exact(&mut contents)
-        .map_err(|e| SysError::from_io("read pipe", &e))?;
-    Ok(contents)
+    let mut left = copied.max(0) as usize;
+    let mut pieces = Vec::new();
+    while left > 0 {
+        let mut piece = vec![0; left];
+        let got = (&reader).read(&mut piece);
+        let got = got.map_err(|e| SysError::from_io("read pipe", &e))?;
+        if got == 0 {
+            break;
+        }
+        piece.truncate(got);
+        left -= got;
+        pieces.push(piece);
+    }
+    Ok(pieces)
 }
 
-/// Modes of a terminal.
+/// Modes and window size of a terminal.
 #[derive(Clone)]
-pub struct TerminalModes(libc::termios);
+pub struct TerminalModes(libc::termios, libc::winsize);
 
 impl TerminalModes {
     /// Of a terminal that is not this process's own; `None` for other files.
     pub fn of(fd: BorrowedFd<'_>) -> Option<TerminalModes> {
-        // SAFETY: termios is plain data, filled in by the call.
+        // SAFETY: both are plain data, filled in by the calls.
         unsafe {
             let mut modes: libc::termios = std::mem::zeroed();
-            if libc::tcgetattr(fd.as_raw_fd(), &mut modes) != 0 {
+            let mut window: libc::winsize = std::mem::zeroed();
+            if libc::tcgetattr(fd.as_raw_fd(), &mut modes) != 0
+                || libc::ioctl(fd.as_raw_fd(), libc::TIOCGWINSZ, &mut window) != 0
+            {
                 return None;
             }
             // Only a controlling terminal tells its foreground group.
-            (libc::tcgetpgrp(fd.as_raw_fd()) == -1).then_some(TerminalModes(modes))
+            let foreign = libc::tcgetpgrp(fd.as_raw_fd()) == -1;
+            foreign.then_some(TerminalModes(modes, window))
         }
     }
 
     /// Sets them.
     pub fn apply(&self, fd: BorrowedFd<'_>) -> Result<()> {
-        // SAFETY: the modes were filled in by tcgetattr.
-        let done = unsafe { libc::tcsetattr(fd.as_raw_fd(), libc::TCSANOW, &self.0) };
-        check("tcsetattr", done.into()).map(drop)
+        // SAFETY: both were filled in by the kernel.
+        unsafe {
+            let done = libc::tcsetattr(fd.as_raw_fd(), libc::TCSANOW, &self.0);
+            check("tcsetattr", done.into())?;
+            let done = libc::ioctl(fd.as_raw_fd(), libc::TIOCSWINSZ, &self.1);
+            check("TIOCSWINSZ", done.into()).map(drop)
+        }
     }
+}
+
+/// Whether something can be read from a terminal.
+pub fn has_unread(fd: BorrowedFd<'_>) -> bool {
+    let mut count: libc::c_int = 0;
+    // SAFETY: the call writes the number.
+    let done = unsafe { libc::ioctl(fd.as_raw_fd(), libc::FIONREAD, &mut count) };
+    done == 0 && count > 0
 }
 
 /// A moment or a period: seconds and nanoseconds.
@@ -273,20 +289,19 @@ pub fn set_timer(fd: BorrowedFd<'_>, value: Time, interval: Time) -> Result<()> 
     check("timerfd_settime", done.into()).map(drop)
 }
 
-/// The kind of a Unix socket: a stream, or messages.
-pub fn is_stream(fd: BorrowedFd<'_>) -> Result<bool> {
-    let mut kind: libc::c_int = 0;
-    let mut len = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: `kind` has the size given.
-    let done = unsafe {
-        libc::getsockopt(
-            fd.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_TYPE,
-            (&raw mut kind).cast(),
-            &mut len,
-        )
-    };
-    check("SO_TYPE", done.into())?;
-    Ok(kind == libc::SOCK_STREAM)
+/// Lets a periodic timer descriptor count the expirations until now, which it
+/// otherwise does when it is read.
+pub fn count_expirations(fd: BorrowedFd<'_>) -> Result<()> {
+    let mut spec = std::mem::MaybeUninit::<libc::itimerspec>::zeroed();
+    // SAFETY: the call fills the value.
+    let done = unsafe { libc::timerfd_gettime(fd.as_raw_fd(), spec.as_mut_ptr()) };
+    check("timerfd_gettime", done.into()).map(drop)
+}
+
+/// Gives a timer descriptor expirations that were not read. `false`: this
+/// kernel cannot.
+pub fn set_expirations(fd: BorrowedFd<'_>, count: u64) -> bool {
+    const TFD_IOC_SET_TICKS: libc::c_ulong = 0x4008_5400;
+    // SAFETY: the call reads the number given.
+    unsafe { libc::ioctl(fd.as_raw_fd(), TFD_IOC_SET_TICKS, &count) == 0 }
 }

@@ -270,10 +270,10 @@ unsafe fn child(p: &Prepared, namespace: Option<RawFd>, gate: RawFd, errors: Raw
         if p.own_group {
             libc::setpgid(0, 0);
         }
-        // Rust programs ignore SIGPIPE; an ignored signal survives exec. The
-        // mask is left alone: nothing here blocks signals for longer than a
-        // call, so it is the one the debugger was started with.
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        // What is ignored survives exec. The mask is left alone: nothing here
+        // blocks signals for longer than a call, so it is the one the debugger
+        // was started with.
+        crate::inherited::restore();
         if let Some(CpuSet(set)) = &p.affinity {
             libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set);
         }

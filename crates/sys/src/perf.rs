@@ -14,6 +14,15 @@ pub enum Access {
     ReadWrite,
 }
 
+/// Who has a watchpoint besides its thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heirs {
+    /// The threads that it will create, and those that they will.
+    NewThreads,
+    /// Nobody.
+    Nobody,
+}
+
 /// The kernel's `perf_event_attr`, up to `sig_data`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
@@ -54,21 +63,24 @@ const SIGTRAP: u64 = 1 << 37;
 const HW_R: u32 = 1;
 const HW_W: u32 = 2;
 const FLAG_CLOEXEC: libc::c_ulong = 8;
-const IOC_MODIFY_ATTRIBUTES: libc::c_ulong = 0x4008_240b;
 const IOC_DISABLE: libc::c_ulong = 0x2401;
 
-/// One watchpoint on one thread and the threads it will create.
+/// One watchpoint on one thread, and on the threads it will create if so chosen.
 #[derive(Debug)]
 pub struct PerfWatch {
     fd: OwnedFd,
 }
 
-fn attr(at: Addr, len: u8, access: Access, data: u64) -> Attr {
+fn attr(at: Addr, len: u8, access: Access, data: u64, heirs: Heirs) -> Attr {
+    let inherit = match heirs {
+        Heirs::NewThreads => INHERIT | INHERIT_THREAD,
+        Heirs::Nobody => 0,
+    };
     Attr {
         kind: TYPE_BREAKPOINT,
         size: size_of::<Attr>() as u32,
         sample_period: 1,
-        flags: INHERIT | INHERIT_THREAD | REMOVE_ON_EXEC | SIGTRAP | EXCLUDE_KERNEL | EXCLUDE_HV,
+        flags: inherit | REMOVE_ON_EXEC | SIGTRAP | EXCLUDE_KERNEL | EXCLUDE_HV,
         bp_type: match access {
             Access::Write => HW_W,
             Access::ReadWrite => HW_R | HW_W,
@@ -84,8 +96,15 @@ impl PerfWatch {
     /// Watches `len` (1, 2, 4, 8) bytes at an address aligned to `len`. `data`
     /// comes back in the signal. ENOSPC: no slot left; EACCES or EPERM: perf
     /// is denied to this user.
-    pub fn open(tid: Tid, at: Addr, len: u8, access: Access, data: u64) -> Result<PerfWatch> {
-        let attr = attr(at, len, access, data);
+    pub fn open(
+        tid: Tid,
+        at: Addr,
+        len: u8,
+        access: Access,
+        data: u64,
+        heirs: Heirs,
+    ) -> Result<PerfWatch> {
+        let attr = attr(at, len, access, data, heirs);
         // SAFETY: `attr` is a valid perf_event_attr that says its own size.
         let fd = unsafe {
             libc::syscall(
@@ -103,18 +122,6 @@ impl PerfWatch {
         // SAFETY: the kernel just returned this descriptor, nobody else owns it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
         Ok(PerfWatch { fd })
-    }
-
-    /// Moves the watchpoint, also in the threads that inherited it.
-    pub fn relocate(&self, at: Addr, len: u8, access: Access, data: u64) -> Result<()> {
-        let attr = attr(at, len, access, data);
-        // SAFETY: the ioctl reads one perf_event_attr of the size it states.
-        let done =
-            unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_MODIFY_ATTRIBUTES, &raw const attr) };
-        if done < 0 {
-            return Err(SysError::last("PERF_EVENT_IOC_MODIFY_ATTRIBUTES"));
-        }
-        Ok(())
     }
 }
 

@@ -70,6 +70,11 @@ impl Auxv {
         Some(pair[1])
     }
 
+    /// Kinds and values, in the kernel's order.
+    pub fn entries(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.words.as_chunks::<2>().0.iter().map(|p| (p[0], p[1]))
+    }
+
     /// The program's entry point.
     pub fn entry(&self) -> Option<Addr> {
         self.get(libc::AT_ENTRY).map(Addr)
@@ -256,6 +261,14 @@ pub fn resident(pid: Tid) -> Option<u64> {
     let text = text(format!("/proc/{pid}/statm")).ok()?;
     let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
     Some(pages * 4096)
+}
+
+/// How often a process got a page of memory, or a copy of one, so far.
+pub fn faults(pid: Tid) -> Option<u64> {
+    let text = text(format!("/proc/{pid}/stat")).ok()?;
+    // The name can hold anything but is the last in parentheses.
+    let rest = &text[text.rfind(')')? + 1..];
+    rest.split_whitespace().nth(7)?.parse().ok()
 }
 
 /// The name of a thread, with a NUL at the end.

@@ -16,6 +16,10 @@ pub struct Terminal {
     given: bool,
 }
 
+/// Line settings of the terminal.
+#[derive(Clone, Copy)]
+pub struct TerminalSettings(libc::termios);
+
 impl Terminal {
     /// The controlling terminal of this process; `None` when there is none or
     /// this process is in the background.
@@ -76,10 +80,22 @@ impl Terminal {
         set_settings(&self.fd, &self.ours)
     }
 
-    /// Forgets the program's settings (it ended).
-    pub fn forget_program(&mut self) {
-        self.theirs = None;
-        self.their_group = None;
+    /// The settings that the program has when it runs.
+    pub fn program_settings(&self) -> Option<TerminalSettings> {
+        let now = match self.given {
+            true => settings(&self.fd).ok(),
+            false => Some(self.theirs.unwrap_or(self.ours)),
+        };
+        now.map(TerminalSettings)
+    }
+
+    /// Changes them.
+    pub fn set_program_settings(&mut self, settings: &TerminalSettings) -> Result<()> {
+        self.theirs = Some(settings.0);
+        match self.given {
+            true => set_settings(&self.fd, &settings.0),
+            false => Ok(()),
+        }
     }
 }
 

@@ -5,11 +5,45 @@ use crate::error::{Result, check};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-const SHOW_PEER: u32 = 4;
-const ATTRIBUTE_PEER: u16 = 2;
+/// What to tell: the name, the peer.
+const SHOW: u32 = 1 | 4;
+const NAME: u16 = 0;
+const PEER: u16 = 2;
+const SHUTDOWN: u16 = 6;
 /// Length of a netlink header, and of the answer before its attributes.
 const HEADER: usize = 16;
 const ANSWER: usize = 16;
+
+/// What the kernel says of a Unix socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnixSocket {
+    /// `SOCK_STREAM`, `SOCK_DGRAM` or `SOCK_SEQPACKET`.
+    pub kind: u8,
+    /// It is bound to a name.
+    pub named: bool,
+    /// The inode of the socket that it is connected to; 0: that was closed, or
+    /// has not been accepted yet.
+    pub peer: Option<u64>,
+    /// Closed directions: 1 to receive, 2 to send.
+    pub shut: u8,
+}
+
+impl UnixSocket {
+    /// Bytes without bounds between messages.
+    pub fn is_stream(&self) -> bool {
+        i32::from(self.kind) == libc::SOCK_STREAM
+    }
+
+    /// Who receives gets nothing for ever, not an error, when all was received.
+    pub fn ends_with_empty(&self) -> bool {
+        self.is_stream() || (i32::from(self.kind) == libc::SOCK_SEQPACKET && self.shut & 1 != 0)
+    }
+
+    /// The other end was closed.
+    pub fn is_left(&self) -> bool {
+        self.peer == Some(0) && self.shut == 3
+    }
+}
 
 /// Asks about Unix sockets.
 pub struct UnixSockets {
@@ -34,9 +68,8 @@ impl UnixSockets {
         Ok(UnixSockets { netlink })
     }
 
-    /// The inode of the socket that the one with this inode is connected to;
-    /// `None` if it is no connected Unix socket.
-    pub fn peer(&self, inode: u64) -> Result<Option<u64>> {
+    /// The socket with this inode; `None` if it is no Unix socket.
+    pub fn get(&self, inode: u64) -> Result<Option<UnixSocket>> {
         let Ok(inode) = u32::try_from(inode) else {
             return Ok(None);
         };
@@ -49,7 +82,7 @@ impl UnixSockets {
         request.extend([libc::AF_UNIX as u8, 0, 0, 0]);
         request.extend(u32::MAX.to_ne_bytes());
         request.extend(inode.to_ne_bytes());
-        request.extend(SHOW_PEER.to_ne_bytes());
+        request.extend(SHOW.to_ne_bytes());
         request.extend([0xff; 8]);
         // SAFETY: the request is a live buffer of the length given.
         let sent = unsafe {
@@ -60,7 +93,7 @@ impl UnixSockets {
                 0,
             )
         };
-        check("ask for a socket's peer", sent as libc::c_long)?;
+        check("ask for a socket", sent as libc::c_long)?;
         let mut answer = [0u8; 1024];
         // SAFETY: as above.
         let got = unsafe {
@@ -71,27 +104,37 @@ impl UnixSockets {
                 0,
             )
         };
-        check("ask for a socket's peer", got as libc::c_long)?;
-        Ok(find_peer(&answer[..got as usize]))
+        check("ask for a socket", got as libc::c_long)?;
+        Ok(decode(&answer[..got as usize]))
     }
 }
 
-fn find_peer(answer: &[u8]) -> Option<u64> {
+fn decode(answer: &[u8]) -> Option<UnixSocket> {
     let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
     if kind != SOCK_DIAG_BY_FAMILY {
         return None;
     }
+    let mut socket = UnixSocket {
+        kind: *answer.get(HEADER + 1)?,
+        named: false,
+        peer: None,
+        shut: 0,
+    };
     let mut rest = answer.get(HEADER + ANSWER..)?;
     while rest.len() >= 4 {
         let len = u16::from_ne_bytes([rest[0], rest[1]]) as usize;
-        let kind = u16::from_ne_bytes([rest[2], rest[3]]);
-        if kind == ATTRIBUTE_PEER {
-            let inode = rest.get(4..8)?.try_into().ok()?;
-            return Some(u32::from_ne_bytes(inode).into());
+        match u16::from_ne_bytes([rest[2], rest[3]]) {
+            NAME => socket.named = true,
+            PEER => {
+                let inode = rest.get(4..8)?.try_into().ok()?;
+                socket.peer = Some(u32::from_ne_bytes(inode).into());
+            }
+            SHUTDOWN => socket.shut = *rest.get(4)?,
+            _ => {}
         }
-        rest = rest.get(len.max(4).next_multiple_of(4)..)?;
+        rest = rest.get(len.max(4).next_multiple_of(4)..).unwrap_or(&[]);
     }
-    None
+    Some(socket)
 }
 
 #[cfg(test)]
@@ -112,7 +155,23 @@ mod tests {
             mine.and_then(|d| d.inode("socket")).expect("a socket")
         };
         let sockets = UnixSockets::open().expect("socket diagnosis");
-        assert_eq!(sockets.peer(inode(&a)).expect("an answer"), Some(inode(&b)));
-        assert_eq!(sockets.peer(inode(&b)).expect("an answer"), Some(inode(&a)));
+        let get = |s| sockets.get(inode(s)).expect("an answer").expect("a socket");
+        assert_eq!(get(&a).peer, Some(inode(&b)));
+        assert_eq!(get(&b).peer, Some(inode(&a)));
+        assert!(get(&a).is_stream() && !get(&a).named);
+        a.shutdown(std::net::Shutdown::Write).expect("shut");
+        assert_eq!((get(&a).shut, get(&b).shut), (2, 1));
+    }
+
+    #[test]
+    fn knows_that_the_other_end_was_closed() {
+        let (a, b) = UnixStream::pair().expect("a pair");
+        let all = descriptors::of_process(current_process()).expect("descriptors");
+        let mine = all.iter().find(|d| d.number == a.as_raw_fd());
+        let inode = mine.and_then(|d| d.inode("socket")).expect("a socket");
+        drop(b);
+        let sockets = UnixSockets::open().expect("socket diagnosis");
+        let left = sockets.get(inode).expect("an answer").expect("a socket");
+        assert!(left.is_left(), "{left:?}");
     }
 }

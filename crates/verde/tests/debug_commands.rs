@@ -430,3 +430,32 @@ fn a_fork_is_no_matter_where_nothing_is_checked() -> Fallible {
     assert!(!both.contains("unchecked"), "{both}");
     Ok(())
 }
+
+/// What has no effect here must still be right.
+#[test]
+fn settings_of_scripts_are_read() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }", &[])?;
+    for right in [
+        "set width 0",
+        "set height unlimited",
+        "set confirm off",
+        "set pagination 0",
+    ] {
+        let output = lab.verde(&[right], &[])?;
+        assert!(output.status.success(), "{right}");
+    }
+    for (wrong, why) in [
+        ("set width = 5", "syntax error"),
+        ("set height nowhere", "No symbol \"nowhere\""),
+        ("set width", "Argument required"),
+        ("set confirm = off", "on, or off"),
+    ] {
+        let output = lab.verde(&[wrong], &[])?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && said.contains(why),
+            "{wrong}: {said}"
+        );
+    }
+    Ok(())
+}

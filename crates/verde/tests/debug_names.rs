@@ -101,6 +101,29 @@ fn a_fault_has_an_address() -> Fallible {
     Ok(())
 }
 
+/// A comma inside of a name is no end of a range.
+#[test]
+fn functions_with_commas_are_disassembled() -> Fallible {
+    let lab = lab()?;
+    let source = "template <class A, class B> int both(A a, B b) { return a + b; }
+int over(int a, int b) { return a - b; }
+int main() { return both<int, long>(1, -1) + over(2, 2); }
+";
+    lab.build("g++", "prog.cc", source, "prog", &["-O0"])?;
+    for (name, title) in [
+        ("both<int,long>", "both<int, long"),
+        ("over(int, int)", "over"),
+        ("'over(int, int)'", "over"),
+    ] {
+        let text = lab.text(&[&format!("disassemble {name}")])?;
+        let wanted = format!("Dump of assembler code for function {title}");
+        assert!(text.starts_with(&wanted) && text.contains("ret"), "{text}");
+    }
+    let text = lab.text(&["disassemble main,+4"])?;
+    assert!(text.starts_with("Dump of assembler code from 0x"), "{text}");
+    Ok(())
+}
+
 #[test]
 fn the_exit_code_is_kept() -> Fallible {
     let text = lab()?.text(&["print $_exitcode", "run x", "print $_exitcode"])?;
@@ -302,28 +325,33 @@ fn a_source_that_is_not_there_is_said_once() -> Fallible {
 #[test]
 fn a_reader_may_have_enough() -> Fallible {
     let lab = lab()?;
-    let mut verde = std::process::Command::new(env!("CARGO_BIN_EXE_verde"));
-    verde.args(["debug", "--batch"]);
     // More than a pipe holds, and something after it.
-    for command in [
+    let commands = [
         "break sum",
         "run",
         "info functions",
         "info functions",
         "info functions",
-    ] {
-        verde.args(["--ex", command]);
+    ];
+    let script = lab.path("script");
+    std::fs::write(&script, commands.join("\n"))?;
+    let script = script.display().to_string();
+    let in_file = vec!["-x", &script];
+    let given = commands.iter().flat_map(|c| ["--ex", c]).collect();
+    for options in [given, in_file] {
+        let mut verde = std::process::Command::new(env!("CARGO_BIN_EXE_verde"));
+        verde.args(["debug", "--batch"]).args(options);
+        verde
+            .arg(lab.path("prog"))
+            .stdin(std::process::Stdio::null());
+        verde.stdout(std::process::Stdio::piped());
+        verde.stderr(std::process::Stdio::piped());
+        let mut child = verde.spawn()?;
+        drop(child.stdout.take());
+        let output = child.wait_with_output()?;
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        assert_eq!(output.status.code(), Some(0));
     }
-    verde
-        .arg(lab.path("prog"))
-        .stdin(std::process::Stdio::null());
-    verde.stdout(std::process::Stdio::piped());
-    verde.stderr(std::process::Stdio::piped());
-    let mut child = verde.spawn()?;
-    drop(child.stdout.take());
-    let output = child.wait_with_output()?;
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    assert_eq!(output.status.code(), Some(0));
     Ok(())
 }
 
@@ -389,6 +417,31 @@ fn a_deadlock_is_seen() -> Fallible {
             "Threads 2, 3 wait for each other: a deadlock.\n",
         ],
     );
+    Ok(())
+}
+
+/// In a namespace of its own the program knows its threads by other numbers.
+#[test]
+fn a_deadlock_in_a_namespace_is_seen() -> Fallible {
+    let stop = "pthread_join(a, 0);\n    return 0;";
+    let looks = "for (;;) { usleep(1000); stop(); }";
+    let source = DEADLOCK.replace(stop, looks);
+    assert_ne!(source, DEADLOCK);
+    let source = source.replacen(
+        "int main",
+        "#include <unistd.h>\nvoid stop(void) {}\nint main",
+        1,
+    );
+    let lab = Lab::c(&source, &["-O0", "-pthread"])?;
+    let mut verde = std::process::Command::new(env!("CARGO_BIN_EXE_verde"));
+    verde.args(["debug", "--namespace", "--batch", "--ex", "break stop"]);
+    verde.args(["--ex", "run"]);
+    for _ in 0..50 {
+        verde.args(["--ex", "continue", "--ex", "info threads"]);
+    }
+    let output = verde.arg(lab.path("prog")).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    in_order(&text, &["Threads 2, 3 wait for each other: a deadlock.\n"]);
     Ok(())
 }
 

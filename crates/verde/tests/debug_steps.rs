@@ -242,6 +242,28 @@ fn inlined_calls_are_calls() -> Fallible {
     ])
 }
 
+/// A loop in one line is one line, also when what it calls is inlined.
+#[test]
+fn a_loop_around_an_inlined_call_is_one_line() -> Fallible {
+    let source = "static inline __attribute__((always_inline)) int sq(int x) {
+    int r = x * x;
+    return r + 1;
+}
+volatile int sink;
+int main(int argc, char **argv) {
+    int t = 0;
+    for (int i = 0; i < 3; i++) t += sq(i + argc);
+    sink = t;
+    t = sq(t);
+    return t == 0;
+}
+";
+    let lab = Lab::c(source, &["-O0"])?;
+    let next = ["break main", "run", "next", "next", "next", "next"];
+    lab.same_as_gdb(&next)?;
+    lab.same_as_gdb(&["break main", "run", "next", "step", "step", "step", "step"])
+}
+
 const RUST: &str = r#"use std::collections::BTreeMap;
 #[inline(never)]
 fn total(items: &[u32]) -> u32 {
@@ -334,5 +356,128 @@ fn an_inlined_call_is_finished_where_its_code_ends() -> Fallible {
     same(&["up 2", "finish"])?;
     // The function around returns as ever.
     same(&["up 3", "finish"])?;
+    Ok(())
+}
+
+const LOOPS: &str = r#"#include <stdio.h>
+static unsigned hash(const char *s)
+{
+    unsigned h = 5381;
+    while (*s)
+        h = h * 33 + (unsigned char)*s++;
+    return h % 8;
+}
+int main(void)
+{
+    int sum = 0;
+    for (int i = 0; i < 10; i++) {
+        sum += i;
+        sum ^= 1;
+    }
+    do {
+        sum--;
+    } while (sum > 0);
+    printf("%u %d\n", hash("apple"), sum);
+    return 0;
+}
+"#;
+
+#[test]
+fn until_does_not_go_back_in_a_loop() -> Fallible {
+    let lab = Lab::c(LOOPS, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break main",
+        "run",
+        "next",
+        "next",
+        "next",
+        "next",
+        // At the bottom of the first loop, and of the second.
+        "until",
+        "until",
+        "until",
+        "break hash",
+        "continue",
+        "next",
+        "next",
+        "next",
+        "until",
+        "until",
+        "until",
+    ])
+}
+
+const MOVED: &str = r#"#include <stdio.h>
+struct tab { int n[4]; } the;
+static __attribute__((noinline)) int add(struct tab *t, const char *s)
+{
+    int h = 0;
+    while (*s) h += *s++;
+    t->n[h & 3]++;
+    printf("%d\n", h);
+    return t->n[h & 3];
+}
+int main(void) { return add(&the, "abc") + add(&the, "xyz"); }
+"#;
+
+/// The optimiser moves pieces of lines between those of others, and knows arguments that are the
+/// same in all calls.
+#[test]
+fn steps_in_moved_code_end_at_statements() -> Fallible {
+    let lab = Lab::c(MOVED, &["-O2"])?;
+    let mut commands = vec!["break add", "run", "print *t", "print t == &the"];
+    commands.extend(["stepi", "stepi"]);
+    commands.extend(["next"; 6]);
+    let ours = lab.text(&commands)?;
+    // The arguments come in another order.
+    let lines = |text: &str| {
+        let lines = text
+            .lines()
+            .filter(|l| l.contains('\t') || l.contains(" = "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    if let Some(theirs) = lab.gdb(&commands)? {
+        assert_eq!(lines(&ours), lines(&theirs));
+    }
+    in_order(
+        &ours,
+        &["Breakpoint 1, add (t=0x", " <the>, s=0x", "$2 = 1\n"],
+    );
+    Ok(())
+}
+
+const TAIL: &str = r#"#include <stdlib.h>
+#include <stdio.h>
+struct n { int v; struct n *next; };
+static __attribute__((noinline)) void drop(struct n *p) {
+    p->v = -1;
+    puts("drop");
+    free(p);
+}
+int main(int argc, char **argv) {
+    struct n *p = calloc(1, sizeof *p);
+    p->v = argc;
+    drop(p);
+    puts("after");
+    return 0;
+}
+"#;
+
+/// The last call of a function is a jump, which leads through the loader the first time.
+#[test]
+fn a_tail_call_through_a_stub_is_stepped_over() -> Fallible {
+    for options in [["-O2", "-Wl,-z,lazy"], ["-O2", "-Wl,-z,now"]] {
+        let lab = Lab::c(TAIL, &options)?;
+        let text = lab.text(&["break 7", "run", "next", "next"])?;
+        in_order(
+            &text,
+            &[
+                "7\t    free(p);\n",
+                "main (argc=",
+                ") at prog.c:13\n13\t    puts(\"after\");\n",
+                "14\t    return 0;\n",
+            ],
+        );
+    }
     Ok(())
 }

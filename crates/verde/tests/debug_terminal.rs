@@ -177,6 +177,40 @@ fn the_terminal_is_handed_over() -> Fallible {
 }
 
 #[test]
+fn a_restart_gives_the_terminal_and_its_modes_again() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let mut shell = Shell::start(&lab)?;
+    shell.send("$VERDE debug ./prog\n")?;
+    shell.expect("(verde) ")?;
+    shell.command("break main", "Breakpoint 1 at ")?;
+    shell.command("break begin", "Breakpoint 2 at ")?;
+    shell.command("run", "Breakpoint 1, main ()")?;
+    shell.command("checkpoint", "Checkpoint 1: ")?;
+    for kill in [true, false] {
+        // It asks and is answered, with the echo of the first checkpoint.
+        shell.send("continue\n")?;
+        shell.expect("name? ")?;
+        shell.send("bob\n")?;
+        shell.expect("bob\r\nhello bob")?;
+        shell.expect("Breakpoint 2, begin (round=0)")?;
+        shell.expect("(verde) ")?;
+        shell.command("checkpoint", "Checkpoint 2: ")?;
+        if kill {
+            shell.command("kill", "killed]")?;
+        }
+        // It sees to it that there is no echo.
+        shell.command("restart 2", "restored in")?;
+        shell.command("continue", "Breakpoint 2, begin (round=1)")?;
+        shell.command("delete checkpoint 2", "delete checkpoint 2")?;
+        shell.command("restart 1", "restored in")?;
+    }
+    shell.command("kill", "killed]")?;
+    shell.send("quit\n")?;
+    shell.expect("shell> ")?;
+    Ok(())
+}
+
+#[test]
 fn the_shell_gets_its_terminal_back_from_a_batch() -> Fallible {
     let lab = Lab::c(SOURCE, &["-O0"])?;
     let mut shell = Shell::start(&lab)?;

@@ -211,3 +211,45 @@ fn a_condition_that_cannot_be_tested_stops() -> Fallible {
     );
     Ok(())
 }
+
+const OWN: &str = r#"#include <pthread.h>
+__thread int own = 1;
+static void *run(void *p) {
+    own = 40;
+    own += 2;
+    return p;
+}
+int main(void) {
+    pthread_t t;
+    own = 2;
+    pthread_create(&t, 0, run, 0);
+    pthread_join(t, 0);
+    own = 3;
+    return 0;
+}
+"#;
+
+#[test]
+fn what_each_thread_has_for_itself_is_that_of_the_selected_thread() -> Fallible {
+    let lab = Lab::c(OWN, &["-O0", "-pthread"])?;
+    let text = lab.script("break run\nrun\nwatch own\nc\nc\nc\n", &[])?;
+    in_order(
+        &text,
+        &[
+            "Each thread has its own: that of thread 2 is watched.\n",
+            "Old value = 1\nNew value = 40\n",
+            "Old value = 40\nNew value = 42\n",
+        ],
+    );
+    assert!(!text.contains("New value = 3\n"), "{text}");
+    let text = lab.script("break run\nrun\nthread 1\nwatch own\nc\nc\n", &[])?;
+    in_order(
+        &text,
+        &[
+            "that of thread 1 is watched.\n",
+            "Old value = 2\nNew value = 3\n",
+        ],
+    );
+    assert!(!text.contains("New value = 40\n"), "{text}");
+    Ok(())
+}

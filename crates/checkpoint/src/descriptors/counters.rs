@@ -3,32 +3,37 @@
 
 use crate::Result;
 use crate::snapshot::{Item, Items};
-use std::os::fd::{AsFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
+use verde_engine::Tid;
 use verde_sys::descriptors::{self, Descriptor, TerminalModes, Time};
 use verde_sys::pidfd::PidFd;
 
 /// Event counters (eventfd).
 pub(super) struct Counters(Vec<(RawFd, i32, u64)>);
 
+fn count(d: &Descriptor) -> Option<u64> {
+    u64::from_str_radix(d.field("eventfd-count")?, 16).ok()
+}
+
 impl Counters {
     pub fn save(list: &[Descriptor]) -> Counters {
         let events = list.iter().filter(|d| d.target == "anon_inode:[eventfd]");
-        let counters = events.filter_map(|d| {
-            let count = u64::from_str_radix(d.field("eventfd-count")?, 16).ok()?;
-            Some((d.number, d.flags(), count))
-        });
+        let counters = events.filter_map(|d| Some((d.number, d.flags(), count(d)?)));
         Counters(counters.collect())
     }
 
-    pub fn restore(&self, handle: &PidFd, without: &Items) -> Result<()> {
+    pub fn restore(&self, pid: Tid, handle: &PidFd, without: &Items) -> Result<()> {
         if without.contains(Item::Counters) {
             return Ok(());
         }
-        for (number, flags, count) in &self.0 {
-            // A semaphore gives one at a time.
-            while descriptors::take_message(handle.descriptor(*number)?)?.is_some() {}
-            if *count != 0 {
-                descriptors::fill(handle.descriptor(*number)?, &count.to_ne_bytes())?;
+        for (number, flags, then) in &self.0 {
+            // One that has not changed is left alone, for whoever waits for changes.
+            if count(&descriptors::one(pid, *number)?) != Some(*then) {
+                // A semaphore gives one at a time.
+                while descriptors::take_message(handle.descriptor(*number)?)?.is_some() {}
+                if *then != 0 {
+                    descriptors::fill(handle.descriptor(*number)?, &then.to_ne_bytes())?;
+                }
             }
             super::set_flags_of(&handle.descriptor(*number)?, *flags)?;
         }
@@ -43,6 +48,8 @@ struct Timer {
     number: RawFd,
     value: Time,
     interval: Time,
+    /// Expirations that were not read.
+    expired: u64,
 }
 
 /// `(3, 499999999)`
@@ -51,17 +58,39 @@ fn time(text: &str) -> Option<Time> {
     Some((seconds.trim().parse().ok()?, rest.trim().parse().ok()?))
 }
 
+const NEVER: Time = (0, 0);
+
+impl Timer {
+    fn of(d: &Descriptor) -> Option<Timer> {
+        Some(Timer {
+            number: d.number,
+            value: time(d.field("it_value")?)?,
+            interval: time(d.field("it_interval")?)?,
+            expired: d.field("ticks")?.parse().ok()?,
+        })
+    }
+
+    /// A periodic timer that has expired stands still until it is asked.
+    fn stands_still(&self) -> bool {
+        self.expired > 0 && self.interval != NEVER
+    }
+}
+
 impl Timers {
-    pub fn save(list: &[Descriptor]) -> Timers {
-        let timers = list.iter().filter(|d| d.target == "anon_inode:[timerfd]");
-        let timers = timers.filter_map(|d| {
-            Some(Timer {
-                number: d.number,
-                value: time(d.field("it_value")?)?,
-                interval: time(d.field("it_interval")?)?,
-            })
-        });
-        Timers(timers.collect())
+    pub fn save(pid: Tid, list: &[Descriptor], handle: &PidFd) -> Result<Timers> {
+        let mut timers = Vec::new();
+        for d in list.iter().filter(|d| d.target == "anon_inode:[timerfd]") {
+            let Some(mut timer) = Timer::of(d) else {
+                continue;
+            };
+            if timer.stands_still() {
+                descriptors::count_expirations(handle.descriptor(d.number)?.as_fd())?;
+                let now = descriptors::one(pid, d.number)?;
+                timer = Timer::of(&now).unwrap_or(timer);
+            }
+            timers.push(timer);
+        }
+        Ok(Timers(timers))
     }
 
     pub fn restore(&self, handle: &PidFd, without: &Items) -> Result<()> {
@@ -71,23 +100,54 @@ impl Timers {
         for timer in &self.0 {
             let fd = handle.descriptor(timer.number)?;
             descriptors::set_timer(fd.as_fd(), timer.value, timer.interval)?;
+            if timer.expired > 0 && !descriptors::set_expirations(fd.as_fd(), timer.expired) {
+                // One of them, then.
+                descriptors::set_timer(fd.as_fd(), (0, 1), timer.interval)?;
+            }
         }
         Ok(())
     }
 }
 
-/// Modes of terminals.
+/// Modes and window sizes of terminals.
 pub(super) struct Terminals(Vec<(RawFd, TerminalModes)>);
 
+/// The other side of a pseudo terminal.
+fn is_master(d: &Descriptor) -> bool {
+    matches!(d.target.as_str(), "/dev/ptmx" | "/dev/pts/ptmx")
+}
+
 impl Terminals {
-    pub fn save(list: &[Descriptor], handle: &PidFd) -> Terminals {
+    /// Also the numbers of those with data on their way that the program
+    /// itself sends: it has both sides.
+    pub fn save(list: &[Descriptor], handle: &PidFd) -> (Terminals, Vec<RawFd>) {
         let is_terminal =
             |d: &&Descriptor| d.target.starts_with("/dev/pts/") || d.target.starts_with("/dev/tty");
-        let terminals = list.iter().filter(is_terminal).filter_map(|d| {
+        let masters = list.iter().filter(|d| is_master(d));
+        let mut unread = Vec::new();
+        let mut look = |d: &Descriptor, fd: &OwnedFd| {
+            if descriptors::has_unread(fd.as_fd()) {
+                unread.push(d.number);
+            }
+        };
+        let mut own = false;
+        for master in masters {
+            own = true;
+            if let Ok(fd) = handle.descriptor(master.number) {
+                look(master, &fd);
+            }
+        }
+        let terminals = list.iter().filter(is_terminal).filter(|d| !is_master(d));
+        let terminals = terminals.filter_map(|d| {
             let fd = handle.descriptor(d.number).ok()?;
-            Some((d.number, TerminalModes::of(fd.as_fd())?))
+            let modes = TerminalModes::of(fd.as_fd())?;
+            if own {
+                look(d, &fd);
+            }
+            Some((d.number, modes))
         });
-        Terminals(terminals.collect())
+        let terminals = Terminals(terminals.collect());
+        (terminals, unread)
     }
 
     pub fn restore(&self, handle: &PidFd, without: &Items) -> Result<()> {

@@ -61,7 +61,15 @@ impl Epolls {
         self.0.is_empty()
     }
 
-    pub fn restore(&self, pid: Tid, leader: &mut Leader, without: &Items) -> Result<()> {
+    /// `new`: numbers of files that were made anew, which no instance knows;
+    /// their predecessors leave it by themselves.
+    pub fn restore(
+        &self,
+        pid: Tid,
+        leader: &mut Leader,
+        new: impl Fn(RawFd) -> bool,
+        without: &Items,
+    ) -> Result<()> {
         if without.contains(Item::Epoll) {
             return Ok(());
         }
@@ -70,32 +78,40 @@ impl Epolls {
             let Some(now) = list.iter().find(|d| d.number == epoll.number) else {
                 continue;
             };
-            let now = waits(now);
+            let mut now = waits(now);
+            now.retain(|n| !new(n.on));
             for old in now
                 .iter()
                 .filter(|n| !epoll.waits.iter().any(|w| w.on == n.on))
             {
-                control(leader, epoll.number, DELETE, old);
+                tell(control(leader, epoll.number, DELETE, old));
             }
             for wait in epoll.waits.iter().filter(|w| !now.contains(w)) {
                 let known = now.iter().any(|n| n.on == wait.on);
-                control(leader, epoll.number, if known { MODIFY } else { ADD }, wait);
+                let ways = if known { [MODIFY, ADD] } else { [ADD, MODIFY] };
+                // Another name of an instance has done it, or the file under
+                // this number is another one than that which is waited for.
+                let done = control(leader, epoll.number, ways[0], wait);
+                tell(done.or_else(|_| control(leader, epoll.number, ways[1], wait)));
             }
         }
         Ok(())
     }
 }
 
-fn control(leader: &mut Leader, epoll: RawFd, operation: u64, wait: &Wait) {
+fn control(leader: &mut Leader, epoll: RawFd, operation: u64, wait: &Wait) -> Result<()> {
     let mut event = wait.events.to_ne_bytes().to_vec();
     event.extend(wait.data.to_ne_bytes());
-    let done = leader.place(0, &event).and_then(|at| {
-        let args = [epoll as u64, operation, wait.on as u64, at];
-        leader.call("epoll_ctl", number::SYS_epoll_ctl, &args)
-    });
+    let at = leader.place(0, &event)?;
+    let args = [epoll as u64, operation, wait.on as u64, at];
+    leader.call("epoll_ctl", number::SYS_epoll_ctl, &args)?;
+    Ok(())
+}
+
+fn tell(done: Result<()>) {
     if let Err(error) = done {
         // Waiting on a file that is open under another number only.
-        tracing::debug!(on = wait.on, %error, "an epoll entry is not restored");
+        tracing::debug!(%error, "an epoll entry is not restored");
     }
 }
 

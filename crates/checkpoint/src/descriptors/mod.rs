@@ -1,18 +1,21 @@
 //! State behind descriptors. A copy of the process shares its open files with
 //! the original, so what was done to them since must be taken back.
 
-mod channels;
 mod counters;
 mod epoll;
 mod files;
+mod numbers;
+mod pairs;
+mod pipes;
 
 use crate::leader::Leader;
 use crate::snapshot::Items;
 use crate::{Error, Result, Warning};
-use channels::{Pairs, Pipes};
 use counters::{Counters, Terminals, Timers};
 use epoll::Epolls;
 use files::Files;
+use pairs::Pairs;
+use pipes::Pipes;
 use std::os::fd::{AsFd, OwnedFd};
 use verde_engine::Tid;
 use verde_sys::descriptors::{self, Descriptor};
@@ -42,17 +45,27 @@ impl Descriptors {
             warnings.push(Warning::RecordLocks);
         }
         let handle = PidFd::open(pid)?;
-        let (pairs, external) = Pairs::save(&list, &handle)?;
-        if !external.is_empty() {
-            warnings.push(Warning::Sockets(external));
+        let (pairs, others) = Pairs::save(&list, &handle, alone)?;
+        if !others.external.is_empty() {
+            warnings.push(Warning::Sockets(others.external));
+        }
+        if !others.carrying.is_empty() {
+            warnings.push(Warning::TravellingDescriptors(others.carrying));
+        }
+        let (terminals, unread) = Terminals::save(&list, &handle);
+        if !unread.is_empty() {
+            warnings.push(Warning::Terminals(unread));
+        }
+        if kind("anon_inode:inotify") {
+            warnings.push(Warning::Inotify);
         }
         Ok(Descriptors {
             files: Files::save(pid, &list),
-            pipes: Pipes::save(&list, &handle, alone)?,
+            pipes: Pipes::save(pid, &list, &handle, alone)?,
             pairs,
             counters: Counters::save(&list),
-            timers: Timers::save(&list),
-            terminals: Terminals::save(&list, &handle),
+            timers: Timers::save(pid, &list, &handle)?,
+            terminals,
             epolls: Epolls::save(&list),
         })
     }
@@ -60,10 +73,12 @@ impl Descriptors {
     /// Lets a frozen copy hold nothing that others could wait for. `borrow`
     /// gives that copy.
     pub fn release(&self, borrow: impl FnOnce() -> Result<Leader>) -> Result<()> {
-        match self.pipes.are_own() {
-            true => self.pipes.close(&mut borrow()?),
-            false => Ok(()),
+        if !self.pipes.are_own() && !self.pairs.are_own() {
+            return Ok(());
         }
+        let mut frozen = borrow()?;
+        self.pipes.close(&mut frozen)?;
+        self.pairs.close(&mut frozen)
     }
 
     /// Brings it back in a copy of the process.
@@ -80,17 +95,22 @@ impl Descriptors {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
             self.pipes.make(leader, without)?;
         }
+        if self.pairs.are_own() {
+            let leader = Leader::get_or_borrow(leader, &borrow)?;
+            self.pairs.make(leader, &handle, without)?;
+        }
         self.files.restore(pid, &handle, without, warnings)?;
         self.pipes.restore(&handle, without)?;
         self.pairs.restore(&handle, without)?;
-        self.counters.restore(&handle, without)?;
+        self.counters.restore(pid, &handle, without)?;
         self.timers.restore(&handle, without)?;
         self.terminals.restore(&handle, without)?;
         if self.epolls.is_empty() {
             return Ok(());
         }
         let leader = Leader::get_or_borrow(leader, borrow)?;
-        self.epolls.restore(pid, leader, without)
+        let new = |number| self.pipes.are_new(number) || self.pairs.are_new(number);
+        self.epolls.restore(pid, leader, new, without)
     }
 }
 

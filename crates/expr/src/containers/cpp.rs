@@ -1,6 +1,6 @@
 //! Containers of libstdc++.
 
-use super::{Pretty, Reader, SANE, cpp_wrappers, first_pointer, path};
+use super::{Pretty, Reader, SANE, cpp_wrappers, first_pointer, parts, path};
 use crate::text::Width;
 use crate::value::{Value, extend};
 use verde_symbols::{Kind, Language, Member, Memory, Type};
@@ -14,6 +14,9 @@ pub(super) fn pretty(reader: &Reader, ty: &Type) -> Option<Pretty> {
     let rest = name.strip_prefix("std::")?;
     let rest = rest.strip_prefix("__cxx11::").unwrap_or(rest);
     let kind = rest.split('<').next()?;
+    if let Some(iterator) = parts::iterator(reader, kind.trim_start_matches("__detail::")) {
+        return Some(iterator);
+    }
     match kind {
         "basic_string" => {
             let data = reader.path(&["_M_dataplus", "_M_p"])?;
@@ -31,6 +34,7 @@ pub(super) fn pretty(reader: &Reader, ty: &Type) -> Option<Pretty> {
         "unordered_map" | "unordered_multimap" => hash(reader, kind, true),
         "unordered_set" | "unordered_multiset" => hash(reader, kind, false),
         "list" => list(reader, &name),
+        "forward_list" => forward_list(reader),
         "unique_ptr" => {
             let pointer = first_pointer(&reader.path(&["_M_t"])?, reader.memory, 0)?;
             let inner = crate::type_text::name_of(&pointer.ty.strip().target()?);
@@ -314,6 +318,24 @@ fn list(reader: &Reader, name: &str) -> Option<Pretty> {
         head
     };
     Some(Pretty::Fields(head, items, false))
+}
+
+/// A chain of nodes, each with the link first.
+fn forward_list(reader: &Reader) -> Option<Pretty> {
+    let held = reader.value.ty.strip().arguments().into_iter().next()?.ty;
+    let first = 8u64.next_multiple_of(held.stated_align().unwrap_or(8).max(1));
+    let mut node = reader.number(&["_M_impl", "_M_head", "_M_next"])?;
+    let mut items = Vec::new();
+    while node != 0 && items.len() < reader.limit {
+        let value = Value::at(held.clone(), node.wrapping_add(first), reader.memory);
+        items.push((format!("[{}]", items.len()), value));
+        node = reader.word(node)?;
+    }
+    let head = match items.is_empty() {
+        true => "empty std::forward_list",
+        false => "std::forward_list",
+    };
+    Some(Pretty::Fields(head.to_owned(), items, node != 0))
 }
 
 fn shared(reader: &Reader, ty: &Type, kind: &str) -> Option<Pretty> {

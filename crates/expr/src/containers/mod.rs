@@ -3,10 +3,13 @@
 
 mod cpp;
 mod cpp_wrappers;
+mod parts;
 mod rust;
 mod rust_btree;
+mod rust_cells;
 
 pub(crate) use cpp::virtual_base_offset;
+pub(crate) use parts::{Shape, element, held, held_type, is_text, length, nth, pairs, shape};
 
 use crate::text::Width;
 use crate::value::{Data, Value};
@@ -92,7 +95,8 @@ fn first_pointer(value: &Value, memory: &dyn Memory, depth: usize) -> Option<Val
 pub(crate) fn data_pointer(ty: &Type) -> Option<(u64, Type)> {
     let name = ty.qualified_name()?;
     if ty.language() == Language::Rust {
-        if name.starts_with("&[") || name.starts_with("&mut [") {
+        let is_slice = ["&[", "&mut [", "alloc::boxed::Box<["];
+        if is_slice.iter().any(|p| name.starts_with(p)) {
             let member = ty.find_member("data_ptr")?;
             return Some((member.offset, member.ty.strip().target()?));
         }
@@ -104,10 +108,12 @@ pub(crate) fn data_pointer(ty: &Type) -> Option<(u64, Type)> {
         return None;
     }
     let is_text = name.starts_with("std::__cxx11::basic_string<");
-    if is_text || name.starts_with("std::vector<") {
-        let members = match is_text {
-            true => ["_M_dataplus", "_M_p"],
-            false => ["_M_impl", "_M_start"],
+    let is_view = name.starts_with("std::basic_string_view<");
+    if is_text || is_view || name.starts_with("std::vector<") {
+        let members: &[&str] = match (is_text, is_view) {
+            (true, _) => &["_M_dataplus", "_M_p"],
+            (_, true) => &["_M_str"],
+            _ => &["_M_impl", "_M_start"],
         };
         let mut offset = 0;
         let mut at = ty.clone();
@@ -116,6 +122,10 @@ pub(crate) fn data_pointer(ty: &Type) -> Option<(u64, Type)> {
             offset += member.offset;
             at = member.ty.strip();
         }
+        // The bits of a `std::vector<bool>` have no pointer.
+        let Kind::Pointer(_) = at.kind() else {
+            return None;
+        };
         return Some((offset, at.target()?));
     }
     None
@@ -129,7 +139,16 @@ pub(crate) fn smart_pointer(ty: &Type) -> Option<(u64, Type, Option<Member>)> {
     }
     let name = ty.qualified_name()?;
     let counted = ["alloc::rc::Rc<", "alloc::sync::Arc<"];
-    let owners = ["std::unique_ptr<", "std::shared_ptr<", "alloc::boxed::Box<"];
+    let owners = [
+        "std::unique_ptr<",
+        "std::shared_ptr<",
+        "alloc::boxed::Box<",
+        "__gnu_cxx::__normal_iterator<",
+        "core::cell::Ref<",
+        "core::cell::RefMut<",
+        "std::sync::poison::rwlock::RwLockReadGuard<",
+        "std::sync::rwlock::RwLockReadGuard<",
+    ];
     let is = |list: &[&str]| list.iter().any(|p| name.starts_with(p));
     if !is(&counted) && !is(&owners) {
         return None;

@@ -1,8 +1,8 @@
 //! Containers of Rust's standard library.
 
-use super::{Pretty, Reader, SANE, first_pointer, path, rust_btree};
+use super::{Pretty, Reader, SANE, first_pointer, path, rust_btree, rust_cells};
 use crate::text::Width;
-use crate::value::{Value, extend};
+use crate::value::Value;
 use verde_symbols::{Kind, Memory, Type};
 
 /// The meaning of a Rust value.
@@ -34,10 +34,8 @@ pub(super) fn pretty(reader: &Reader, ty: &Type) -> Option<Pretty> {
         let head = format!("Vec(size={length})");
         return Some(reader.items(head, &element, start.to_address().ok()?, length));
     }
-    for (prefix, label) in [("alloc::rc::Rc<", "Rc"), ("alloc::sync::Arc<", "Arc")] {
-        if name.starts_with(prefix) {
-            return counted(reader, label);
-        }
+    if let Some(found) = rust_cells::pretty(reader, &name) {
+        return Some(found);
     }
     if name.starts_with("alloc::collections::vec_deque::VecDeque<") {
         return ring(reader, ty);
@@ -180,28 +178,5 @@ fn swiss(reader: &Reader, label: &str, to_table: &[&str], pairs: bool) -> Option
         head,
         values.iter().filter_map(split).collect(),
         more,
-    ))
-}
-
-/// A counted pointer: what it points to, and how many do.
-fn counted(reader: &Reader, label: &str) -> Option<Pretty> {
-    let pointer = first_pointer(reader.value, reader.memory, 0)?;
-    let target = pointer.ty.strip().target()?;
-    let inner = Value::at(target, pointer.to_address().ok()?, reader.memory);
-    let count = |name: &str| {
-        let value = path(&inner, &[name], reader.memory)?;
-        // Through the cell or the atomic around the number.
-        let bytes = value.bytes().ok()?.get(..8)?.to_vec();
-        Some(extend(&bytes, false))
-    };
-    let (strong, weak) = (count("strong")?, count("weak")?);
-    let inside = path(&inner, &["value"], reader.memory)
-        .or_else(|| path(&inner, &["data"], reader.memory))?;
-    // All strong pointers together hold one weak one.
-    let head = format!("{label}(strong={strong}, weak={})", weak - 1);
-    Some(Pretty::Fields(
-        head,
-        vec![("value".to_owned(), inside)],
-        false,
     ))
 }

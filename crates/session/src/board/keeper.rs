@@ -4,6 +4,7 @@ use super::frame::{EventView, Frame, ViolationView};
 use super::request::{Answer, Request};
 use super::{BACKLOG, Board, Pinned, Shared, VIOLATIONS, lock};
 use crate::report::ViolationRow;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -21,10 +22,28 @@ pub(crate) struct Asked {
 pub(crate) struct Marks {
     violations: Vec<Arc<ViolationView>>,
     forgotten: usize,
-    /// The last event.
-    serial: u64,
+    past: Past,
     /// When that was.
     pub time: u64,
+}
+
+/// The events that led to a moment, by their serials: ranges, oldest first. What came between two
+/// of them belongs to futures that were abandoned.
+#[derive(Clone, Default)]
+struct Past(Vec<RangeInclusive<u64>>);
+
+impl Past {
+    fn knows(&self, serial: u64) -> bool {
+        self.0.iter().any(|range| range.contains(&serial))
+    }
+
+    /// It goes no further than this.
+    fn cut(&mut self, last: u64) {
+        self.0.retain(|range| *range.start() <= last);
+        if let Some(range) = self.0.last_mut() {
+            *range = *range.start()..=last.min(*range.end());
+        }
+    }
 }
 
 /// Events of a burst that are shown in full.
@@ -38,15 +57,12 @@ pub(crate) struct Keeper {
     seq: u64,
     run: u64,
     shapes: u64,
+    /// What led to the last restore, and the last event of all at that time.
+    past: (Past, u64),
+    /// Events of abandoned futures: one may become the present again.
+    aside: Vec<Arc<EventView>>,
     /// Events that may still be shown: a burst is, but a fast stream is not slowed down for it.
     allowance: usize,
-}
-
-impl Marks {
-    /// The event was there then.
-    pub fn knows(&self, serial: u64) -> bool {
-        serial <= self.serial
-    }
 }
 
 impl Keeper {
@@ -69,6 +85,8 @@ impl Keeper {
             seq: 0,
             run: 1,
             shapes: 0,
+            past: (Past::default(), 0),
+            aside: Vec::new(),
             allowance: BURST,
         }
     }
@@ -131,6 +149,8 @@ impl Keeper {
     /// The monitors begin anew.
     pub fn begin_run(&mut self) {
         self.run += 1;
+        self.past.0.0.clear();
+        self.aside.clear();
         let mut pinned = lock(&self.shared.pinned);
         pinned.events.clear();
         pinned.violations.clear();
@@ -143,25 +163,63 @@ impl Keeper {
         Marks {
             violations: pinned.violations.clone(),
             forgotten: pinned.forgotten,
-            serial,
+            past: self.past_of(serial),
             time,
         }
     }
 
+    /// What led to event `serial`, the last one.
+    fn past_of(&self, serial: u64) -> Past {
+        let (mut past, last) = self.past.clone();
+        if serial > last {
+            past.0.push(last + 1..=serial);
+        }
+        past
+    }
+
     /// The monitors are again where they were after event `n`; watchers begin anew. Without
-    /// marks nobody watched then, and what is known is sorted by the numbers.
-    pub fn go_back_to(&mut self, n: u64, marks: Option<&Marks>) {
+    /// marks nobody watched then, and what is known is sorted by the numbers. `serial`: the last
+    /// event until now; `unseen`: events that no frame has shown.
+    pub fn go_back_to(
+        &mut self,
+        n: u64,
+        marks: Option<&Marks>,
+        serial: u64,
+        unseen: impl Iterator<Item = EventView>,
+    ) {
         self.run += 1;
         self.touch();
+        let present = self.past_of(serial);
         let mut pinned = lock(&self.shared.pinned);
+        let mut all = std::mem::take(&mut self.aside);
+        all.extend(pinned.events.drain(..));
+        all.extend(unseen.map(Arc::new));
+        all.sort_by_key(|e| e.serial);
+        let (kept, aside): (Vec<_>, Vec<_>) = all.into_iter().partition(|e| match marks {
+            Some(marks) => marks.past.knows(e.serial),
+            None => e.n <= n && present.knows(e.serial),
+        });
+        let past = match marks {
+            Some(marks) => marks.past.clone(),
+            None => {
+                let mut past = present;
+                past.cut(kept.last().map_or(0, |e| e.serial));
+                past
+            }
+        };
+        self.past = (past, serial);
+        self.aside = aside;
+        let extra = self.aside.len().saturating_sub(BACKLOG);
+        self.aside.drain(..extra);
+        pinned.events = kept.into();
+        let extra = pinned.events.len().saturating_sub(BACKLOG);
+        pinned.events.drain(..extra);
         match marks {
             Some(marks) => {
-                pinned.events.retain(|e| marks.knows(e.serial));
                 pinned.violations.clone_from(&marks.violations);
                 pinned.forgotten = marks.forgotten;
             }
             None => {
-                pinned.events.retain(|e| e.n <= n);
                 let known = |v: &ViolationView| v.row.n.is_some_and(|at| at <= n);
                 pinned.violations.retain(|v| known(v));
                 pinned.forgotten = 0;

@@ -87,7 +87,7 @@ impl Debugger {
     }
 
     /// Conditions of breakpoints that have found their places.
-    fn bind_late(&mut self) {
+    pub(super) fn bind_late(&mut self) {
         for index in 0..self.points.list.len() {
             let point = &self.points.list[index];
             let (Kind::Code { sites, .. }, Some(condition)) = (&point.kind, &point.condition)

@@ -8,6 +8,7 @@ use super::points::{Kind, Point};
 use std::time::Duration;
 use verde_checkpoint::{Error, Options, Restored, Snapshot, Warning};
 use verde_engine::{End, Tid, TrapSet};
+use verde_sys::terminal::TerminalSettings;
 
 /// The checkpoints of a session.
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub(super) struct Checkpoints {
     ended: Option<Live>,
     /// What was warned of where nobody has asked: once is enough.
     warned: Vec<Warning>,
+    /// Why checkpoints that nobody has asked for were not taken, likewise.
+    refused: Vec<String>,
 }
 
 pub(super) struct Checkpoint {
@@ -29,8 +32,17 @@ pub(super) struct Checkpoint {
     /// The thread that was selected.
     tid: Tid,
     numbers: Vec<Tid>,
+    /// The line settings it had for the terminal that it shares with us.
+    settings: Option<TerminalSettings>,
     /// The monitors, saved with the program.
     pub monitors: Option<Then>,
+}
+
+/// Why there is no checkpoint.
+enum NotSaved {
+    /// The kernel has no room for a copy of the process.
+    Refused(verde_checkpoint::Error),
+    Otherwise(Failure),
 }
 
 impl Checkpoints {
@@ -72,6 +84,16 @@ impl Checkpoints {
             }
         }
         lines
+    }
+
+    /// A reason that was not said before.
+    pub fn is_news(&mut self, failure: &Failure) -> bool {
+        let text = failure.to_string();
+        let news = !self.refused.contains(&text);
+        if news {
+            self.refused.push(text);
+        }
+        news
     }
 
     /// A line to say, after them.
@@ -133,6 +155,12 @@ impl Debugger {
         (1..).find(|n| !taken(n)).unwrap_or(u32::MAX)
     }
 
+    /// Whether there can be checkpoints of the process at all.
+    pub(super) fn can_be_saved(&self) -> bool {
+        let live = self.live.as_ref();
+        live.is_some_and(|l| Snapshot::check(&l.process).is_ok())
+    }
+
     pub(super) fn has_checkpoint(&self, number: u32) -> bool {
         self.checkpoints.get(number).is_ok()
     }
@@ -163,23 +191,36 @@ impl Debugger {
     }
 
     pub(super) fn save(&mut self) -> Result<(Checkpoint, Vec<Warning>)> {
+        self.save_with_reason().map_err(|not| match not {
+            NotSaved::Refused(error) => error.into(),
+            NotSaved::Otherwise(failure) => failure,
+        })
+    }
+
+    fn save_with_reason(&mut self) -> std::result::Result<(Checkpoint, Vec<Warning>), NotSaved> {
         let place = self.place();
         if self.live.is_none() {
-            return failure(NOT_RUN);
+            return Err(NotSaved::Otherwise(Failure(NOT_RUN.into())));
         }
-        let monitors = self.monitors_then().map_err(Failure)?;
+        let monitors = self.monitors_then();
+        let monitors = monitors.map_err(|e| NotSaved::Otherwise(Failure(e)))?;
         let options = Options {
             layers: self.files.clone(),
         };
         let Some(live) = &mut self.live else {
-            return failure(NOT_RUN);
+            return Err(NotSaved::Otherwise(Failure(NOT_RUN.into())));
         };
-        let (snapshot, warnings) = Snapshot::take(&mut live.process, &options)?;
+        let taken = Snapshot::take(&mut live.process, &options);
+        let (snapshot, warnings) = taken.map_err(|error| match error {
+            verde_checkpoint::Error::Refused(_) => NotSaved::Refused(error),
+            other => NotSaved::Otherwise(other.into()),
+        })?;
         let checkpoint = Checkpoint {
             snapshot,
             place,
             tid: live.tid,
             numbers: live.numbers.clone(),
+            settings: self.terminal.program_settings(),
             monitors,
         };
         Ok((checkpoint, warnings))
@@ -246,10 +287,23 @@ impl Debugger {
         self.show_displays()
     }
 
+    /// The present, for `restart undo` and for a restore that fails. `None`: nothing that could
+    /// be saved, as with io_uring; but where room for a copy is missing, the restore would miss
+    /// it as well, and end the program.
+    fn save_present(&mut self) -> Result<Option<Checkpoint>> {
+        match self.save_with_reason() {
+            Ok((undo, _)) => Ok(Some(undo)),
+            Err(NotSaved::Refused(error)) => failure(format!(
+                "Not restarted, for the present could not be kept for \"restart undo\": {error}"
+            )),
+            Err(NotSaved::Otherwise(_)) => Ok(None),
+        }
+    }
+
     /// Restores a checkpoint; the present is kept for `restart undo`.
     pub(super) fn go_back(&mut self, checkpoint: &Checkpoint) -> Result<Restored> {
         let undo = match &self.live {
-            Some(_) => self.save().ok().map(|(undo, _)| undo),
+            Some(_) => self.save_present()?,
             None => {
                 let Some(mut live) = self.checkpoints.ended.take() else {
                     return failure(NOT_RUN);
@@ -258,6 +312,7 @@ impl Debugger {
                 live.process.apply(&TrapSet::new());
                 live.process.options.signals = self.signals.clone();
                 self.live = Some(live);
+                self.terminal.open();
                 None
             }
         };
@@ -269,6 +324,8 @@ impl Debugger {
             Ok(restored) => restored,
             Err(error) => {
                 if live.process.ended().is_some() {
+                    // This checkpoint, and others, can still bring it back.
+                    self.checkpoints.ended = self.live.take();
                     self.forget_process();
                 } else if let (Some(undo), Error::Broken { put_back, .. }) = (&undo, &error)
                     && let Some(restored) = put_back
@@ -279,6 +336,7 @@ impl Debugger {
                 return Err(error.into());
             }
         };
+        self.terminal.go_back(checkpoint.settings.as_ref());
         let before = std::mem::replace(&mut self.checkpoints.undo, undo);
         self.forget_checkpoint(before);
         self.take_over(checkpoint, &restored)?;
@@ -305,7 +363,17 @@ impl Debugger {
             } else {
                 forget_lost(point, lost);
             }
-            if let Some((_, tid)) = &mut point.thread {
+            let owner = match &mut point.kind {
+                Kind::Watch(watch) => watch.owner.as_mut(),
+                Kind::Code { .. } | Kind::Catch(_) => None,
+            };
+            for tid in point
+                .thread
+                .as_mut()
+                .map(|(_, tid)| tid)
+                .into_iter()
+                .chain(owner)
+            {
                 let renamed = restored.change.renamed.iter().find(|(old, _)| old == tid);
                 *tid = renamed.map_or(*tid, |(_, new)| *new);
             }
@@ -370,7 +438,7 @@ impl Debugger {
             format!("{number}  {}{event}{threads}{memory}", checkpoint.place)
         });
         let mut lines: Vec<String> = lines.collect();
-        lines.extend(self.automatic.summary());
+        lines.extend(self.automatic.summary(self.automation.budget));
         let undo = self.checkpoints.undo.as_ref();
         lines.extend(undo.map(|u| format!("{}, before the last restart: restart undo", u.place)));
         self.say_all(lines, "No checkpoints.")

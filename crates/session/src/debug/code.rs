@@ -3,7 +3,10 @@
 use super::Debugger;
 use super::data::split_format;
 use super::failure::{Result, failure};
-use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction, Register};
+use iced_x86::{
+    Decoder, DecoderOptions, Formatter, FormatterOptions, GasFormatter, Instruction,
+    IntelFormatter, MemorySizeOptions, Register,
+};
 use std::ops::Range;
 use std::sync::Arc;
 use verde_expr::symbol_text;
@@ -27,10 +30,8 @@ struct SourceWalk {
     last: u32,
 }
 
-/// AT&T syntax, spaced as gdb does.
-fn text_of(instruction: &Instruction) -> String {
-    let mut formatter = GasFormatter::new();
-    let options = formatter.options_mut();
+/// Spaces and numbers as gdb has them, in either syntax.
+fn like_gdb(options: &mut FormatterOptions) {
     options.set_first_operand_char_index(7);
     options.set_hex_prefix("0x");
     options.set_hex_suffix("");
@@ -39,9 +40,28 @@ fn text_of(instruction: &Instruction) -> String {
     options.set_space_after_operand_separator(false);
     options.set_rip_relative_addresses(true);
     options.set_branch_leading_zeros(false);
+}
+
+/// AT&T syntax.
+fn text_of(instruction: &Instruction) -> String {
+    let mut formatter = GasFormatter::new();
+    let options = formatter.options_mut();
+    like_gdb(options);
     // The library would also write `(%rbp,)`.
     options.set_always_show_scale(instruction.memory_index() != Register::None);
     options.set_show_zero_displacements(true);
+    let mut out = String::new();
+    formatter.format(instruction, &mut out);
+    out
+}
+
+fn intel_text_of(instruction: &Instruction) -> String {
+    let mut formatter = IntelFormatter::new();
+    let options = formatter.options_mut();
+    like_gdb(options);
+    options.set_memory_size_options(MemorySizeOptions::Always);
+    options.set_uppercase_keywords(true);
+    options.set_show_branch_size(false);
     let mut out = String::new();
     formatter.format(instruction, &mut out);
     out
@@ -64,6 +84,7 @@ impl Debugger {
         let instruction = self.decode(at)?;
         let mut text = match instruction.is_invalid() {
             true => "(bad)".to_owned(),
+            false if self.settings.intel => intel_text_of(&instruction),
             false => text_of(&instruction),
         };
         let target = match instruction.near_branch_target() {
@@ -118,7 +139,7 @@ impl Debugger {
                 _ => return failure(format!("Invalid disassembly modifier \"{letter}\".")),
             }
         }
-        if let Some((from, to)) = what.split_once(',') {
+        if let Some((from, to)) = split_range(what) {
             return self.disassemble_range(from.trim(), to.trim(), &show);
         }
         let (function, bias) = self.function_to_show(what)?;
@@ -286,5 +307,47 @@ impl Debugger {
     fn function_around(&self, pc: u64) -> Option<(Function, u64)> {
         let (module, bias) = self.images.module_at(pc)?;
         Some((module.function_at(FileAddr::of(pc, bias))?, bias))
+    }
+}
+
+/// `FROM,TO`: at a comma that belongs to no name of a function.
+fn split_range(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 0;
+    let mut quote = None;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(' | '<') => depth += 1,
+            (None, ')') => depth -= 1,
+            // No end of anything: a member of what is pointed to.
+            (None, '>') if before != '-' => depth -= 1,
+            (None, ',') if depth == 0 => return Some((&text[..at], &text[at + 1..])),
+            _ => {}
+        }
+        before = c;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_range;
+
+    #[test]
+    fn commas_of_names_separate_nothing() {
+        for name in [
+            "f",
+            "both<int,long>",
+            "over(int, int)",
+            "'ns::f(int, long)'",
+        ] {
+            assert_eq!(split_range(name), None);
+        }
+        assert_eq!(split_range("$pc,+8"), Some(("$pc", "+8")));
+        assert_eq!(split_range("p->f,p->g"), Some(("p->f", "p->g")));
+        assert_eq!(split_range("f(1, 2), +3"), Some(("f(1, 2)", " +3")));
     }
 }

@@ -43,6 +43,7 @@ macro_rules! commands {
 const COMMANDS: &[Command] = commands! {
     ["run", "r"], Debugger::run, No, "run [ARGS]: start the program";
     ["start"], Debugger::start, No, "start [ARGS]: start the program and stop at main";
+    ["starti"], Debugger::starti, No, "starti [ARGS]: start the program and stop at its first instruction";
     ["break", "b", "br", "brea"], Debugger::set_break, No, "break LOCATION [if CONDITION]: stop there; e.g. break f, break a.c:12 if n > 3, break *0x1139";
     ["tbreak", "tb"], Debugger::set_tbreak, No, "tbreak LOCATION [if CONDITION]: stop there once";
     ["watch"], Debugger::set_watch, No, "watch EXPRESSION [if CONDITION]: stop when it is written and changes";
@@ -69,10 +70,12 @@ const COMMANDS: &[Command] = commands! {
     ["return"], Debugger::return_now, No, "return [VALUE]: leave the selected function at once";
     ["signal"], Debugger::signal, No, "signal SIGNAL: go on with this signal; signal 0 with none";
     ["backtrace", "bt", "where"], Debugger::backtrace, Same, "backtrace [full] [N]: the calls that led here; the N innermost, the outermost if negative; full with their variables";
-    ["frame", "f"], Debugger::frame, Same, "frame [N]: select a call of the backtrace; frame function NAME the innermost of a function";
+    ["frame", "f"], Debugger::frame, Same, "frame [N]: select a call of the backtrace; frame function NAME the innermost of a function; frame apply all [-q] [-s] COMMAND in each of them";
     ["up"], Debugger::up, Same, "up [N]: select the caller";
     ["down", "do"], Debugger::down, Same, "down [N]: select the called function again";
-    ["thread", "t"], Debugger::thread, Same, "thread [N]: select a thread; thread apply all COMMAND";
+    ["thread", "t"], Debugger::thread, Same, "thread [N]: select a thread; thread apply all [-q] [-s] COMMAND in each of them (-q without headings, -s without errors); thread name [NAME]; thread find REGEX";
+    ["taas"], Debugger::taas, No, "taas COMMAND: thread apply all -s COMMAND, errors are not told";
+    ["faas"], Debugger::faas, No, "faas COMMAND: frame apply all -s COMMAND, errors are not told";
     ["print", "p", "inspect"], Debugger::print, Same, "print[/FORMAT] EXPRESSION: e.g. print *p, print/x n, print a[1]@3, print x = 5";
     ["call"], Debugger::call, Same, "call EXPRESSION: as print, silent for functions without a value";
     ["printf"], Debugger::printf, No, "printf \"FORMAT\", EXPRESSION...: e.g. printf \"%d %s\\n\", n, name";
@@ -82,13 +85,13 @@ const COMMANDS: &[Command] = commands! {
     ["x"], Debugger::examine, Bare, "x/NFU ADDRESS: N units of size U (b, h, w, g) in format F; e.g. x/4i $pc, x/8xb p, x/s name";
     ["list", "l"], Debugger::list, Bare, "list [LINE or FUNCTION or FIRST,LAST]: source lines";
     ["disassemble"], Debugger::disassemble, Same, "disassemble [/rs] [FUNCTION or FROM,TO or FROM,+BYTES]: its instructions; /s with the source, /r with their bytes";
-    ["info", "i", "inf"], Debugger::info, Same, "info breakpoints, checkpoints, locals, args, registers [NAME], threads, functions [REGEX], variables [REGEX], types [REGEX], symbol ADDRESS, frame, line [LOCATION], proc [mappings], program, sharedlibrary, signals, source";
+    ["info", "i", "inf"], Debugger::info, Same, "info auxv, breakpoints, checkpoints, inferiors, locals, args, registers [NAME], threads [N]..., functions [REGEX], variables [REGEX], types [REGEX], symbol ADDRESS, frame, line [LOCATION], proc [mappings], program, sharedlibrary, signals, source";
     ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop";
     ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
     ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";
-    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS; set env NAME=VALUE; set cwd DIRECTORY; set print pretty on, off; set print elements N; set follow-fork-mode parent, child";
+    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS; set env NAME=VALUE; set cwd DIRECTORY; set print pretty on, off; set print elements N; set listsize N; set disassembly-flavor att, intel; set scheduler-locking off, on, step: which threads go on with the selected one; set follow-fork-mode parent, child";
     ["unset"], Debugger::unset, No, "unset env [NAME]: take a variable out of the program's environment";
-    ["show"], Debugger::show, No, "show args, env [NAME], cwd, print, follow-fork-mode";
+    ["show"], Debugger::show, No, "show args, env [NAME], cwd, print, listsize, disassembly-flavor, scheduler-locking, follow-fork-mode";
     ["checkpoint"], Debugger::checkpoint, No, "checkpoint: save the program as it is now, for restart";
     ["restart"], Debugger::restart, No, "restart NUMBER: make the program what it was at a checkpoint; restart undo: back again";
     ["kill", "k"], Debugger::kill, No, "kill: end the program";

@@ -34,9 +34,12 @@ impl Debugger {
 const SETTINGS: &[&str] = &[
     "args",
     "cwd",
+    "disassembly-flavor",
     "environment",
     "follow-fork-mode",
+    "listsize",
     "print",
+    "scheduler-locking",
     "var",
 ];
 const PRINTING: &[&str] = &["elements", "max-depth", "pretty", "repeats"];
@@ -87,9 +90,11 @@ impl Completer {
             ("help" | "h", None) => of(&Debugger::command_names()),
             ("set" | "show" | "unset", None) => of(SETTINGS),
             ("set", Some("follow-fork-mode")) => of(&["child", "parent"]),
+            ("set", Some("disassembly-flavor")) => of(&["att", "intel"]),
+            ("set", Some("scheduler-locking")) => of(&["off", "on", "step"]),
             ("set", Some("print")) if before.ends_with("pretty") => of(&["off", "on"]),
             ("set", Some("print")) => of(PRINTING),
-            ("frame" | "f", None) => of(&["function", "level"]),
+            ("frame" | "f", None) => of(&["apply", "function", "level"]),
             ("catch" | "tcatch", None) => of(EVENTS),
             ("catch" | "tcatch", Some("syscall")) => {
                 fitting(&mut syscalls::names().map(str::to_owned))
@@ -98,7 +103,7 @@ impl Completer {
                 signal_names(word)
             }
             ("handle", Some(_)) => of(TREATMENTS),
-            ("thread", None) => of(&["apply"]),
+            ("thread" | "t", None) => of(&["apply", "find", "name"]),
             ("source" | "cd" | "shell", _) | ("set", Some("cwd")) => return files(line),
             ("verde", _) => return verde_words(line),
             _ if place && before.ends_with(':') && !before.ends_with("::") => {

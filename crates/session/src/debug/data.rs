@@ -129,6 +129,9 @@ impl Debugger {
             false => Examine::parse(letters, self.examine)?,
         };
         let start = match text {
+            "" if self.examine_next == 0 => {
+                return failure("Argument required (starting display address).");
+            }
             "" => self.examine_next,
             text => self.address_to_examine(text)?,
         };

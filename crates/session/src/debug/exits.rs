@@ -8,6 +8,8 @@ use verde_engine::Addr;
 /// As far as a program has them.
 const JUMPS: [&str; 4] = ["longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"];
 const CATCHES: [&str; 1] = ["__cxa_begin_catch"];
+/// Where they end is known only if a function of `CATCHES` is called: not in Rust.
+const THROWS: [&str; 2] = ["_Unwind_RaiseException", "_Unwind_Resume_or_Rethrow"];
 
 impl Debugger {
     /// Tells the engine where they are, for the steps that follow.
@@ -23,8 +25,10 @@ impl Debugger {
         }
         let jumps = self.images.functions_named(&JUMPS);
         let catches = self.images.functions_named(&CATCHES);
+        let throws = self.images.functions_named(&THROWS);
         live.process.observe_jumps(&jumps)?;
         live.process.observe_catches(&catches)?;
+        live.process.observe_exits(&throws)?;
         Ok(())
     }
 }

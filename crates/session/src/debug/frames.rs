@@ -32,7 +32,7 @@ impl Debugger {
         Some(demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned()))
     }
 
-    /// The frame does not stand at the beginning of a line.
+    /// The frame does not stand at the beginning of a statement.
     pub(super) fn is_inside_line(&self, level: usize) -> bool {
         let Some(live) = &self.live else {
             return false;
@@ -50,7 +50,7 @@ impl Debugger {
                     .module
                     .as_ref()
                     .map(|(_, bias)| FileAddr(span.begin).at(*bias));
-                !frame.is_exact || start != Some(frame.pc)
+                !frame.is_exact || !span.is_stmt || start != Some(frame.pc)
             }
             _ => true,
         }
@@ -170,8 +170,11 @@ impl Debugger {
     }
 
     pub(super) fn frame(&mut self, args: &str) -> Result<()> {
-        let count = self.all_frames()?;
         let (word, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+        if word == "apply" {
+            return self.frame_apply(rest.trim());
+        }
+        let count = self.all_frames()?;
         let level = match (word, rest.trim()) {
             ("", _) => self.live.as_ref().map_or(0, |l| l.selected),
             ("function", name) => self.frame_of_function(name)?,
@@ -229,8 +232,12 @@ impl Debugger {
         let Some(live) = &self.live else {
             return failure("No thread selected");
         };
-        if let Some(rest) = args.strip_prefix("apply ") {
-            return self.thread_apply(rest);
+        let (word, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+        match word {
+            "apply" => return self.thread_apply(rest),
+            "name" => return self.name_thread(rest.trim()),
+            "find" => return self.find_threads(rest.trim()),
+            _ => {}
         }
         if args.is_empty() {
             let text = self.thread_title(live.tid);

@@ -5,6 +5,8 @@ use super::checkpoints::{Checkpoint, milliseconds, size};
 use super::failure::{Result, failure};
 use super::irv::Then;
 use std::time::{Duration, Instant};
+use verde_engine::Tid;
+use verde_sys::procfs;
 
 /// When a checkpoint is taken by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +45,46 @@ pub(super) struct Automatic {
     list: Vec<Checkpoint>,
     /// When the last was taken, and after which event.
     last: Option<(Instant, u64)>,
-    since_weighed: u32,
+    /// What they may cost at most: adding up the pages of a process takes its time, so that is
+    /// done when this is beyond the budget.
+    most: u64,
+    /// The program at the last one.
+    seen: Option<Seen>,
 }
 
-/// They are weighed after so many: adding up the pages of a process takes its time.
-const WEIGH_EVERY: u32 = 8;
+/// What tells how much memory a program has changed since.
+#[derive(Clone, Copy)]
+struct Seen {
+    pid: Tid,
+    faults: u64,
+    resident: u64,
+}
+
+impl Seen {
+    fn now(pid: Tid) -> Option<Seen> {
+        Some(Seen {
+            pid,
+            faults: procfs::faults(pid)?,
+            resident: procfs::resident(pid)?,
+        })
+    }
+
+    /// Bytes that one more checkpoint costs at most when there are `count`. A page that was
+    /// changed was copied by a fault; the others have one owner more, which is half a page if
+    /// there was one, a sixth if there were two, and so on.
+    fn cost_since(&self, before: Option<Seen>, count: u64) -> u64 {
+        const PAGE: u64 = 4096;
+        let same = before.filter(|b| b.pid == self.pid && b.faults <= self.faults);
+        same.map_or(self.resident, |before| {
+            let changed = (self.faults - before.faults) * PAGE;
+            let new = self.resident.saturating_sub(before.resident);
+            changed + new + self.resident / ((count + 1) * (count + 2))
+        })
+    }
+}
+
+/// So many are kept whatever they cost: one to go back to before the last change, and the last.
+const LEAST: usize = 2;
 
 impl Automatic {
     pub fn is_empty(&self) -> bool {
@@ -55,18 +92,38 @@ impl Automatic {
     }
 
     /// What there is to go back to, in a line.
-    pub fn summary(&self) -> Option<String> {
+    pub fn summary(&self, budget: u64) -> Option<String> {
         let event = |c: &Checkpoint| c.monitors.as_ref().map_or(0, Then::event);
         let (first, last) = (event(self.list.first()?), event(self.list.last()?));
-        let cost = self
-            .list
-            .iter()
-            .map(|c| c.snapshot.memory_cost().unwrap_or(0));
+        let cost = self.cost();
+        let note = match cost > budget && self.list.len() <= LEAST {
+            true => format!(
+                " (more than the budget of {}, but the last {LEAST} are always kept)",
+                size(budget)
+            ),
+            false => String::new(),
+        };
         Some(format!(
-            "{} automatic, after events {first} to {last}, {}: \"verde back\" goes to them",
+            "{} automatic, after events {first} to {last}, {}{note}: \"verde back\" goes to them",
             self.list.len(),
-            size(cost.sum())
+            size(cost)
         ))
+    }
+
+    fn add(&mut self, checkpoint: Checkpoint) {
+        let now = Seen::now(checkpoint.snapshot.pid());
+        let count = self.list.len() as u64;
+        let more = now.map_or(u64::MAX, |now| now.cost_since(self.seen, count));
+        let more = more.saturating_add(checkpoint.snapshot.files_cost());
+        self.most = self.most.saturating_add(more);
+        self.seen = now;
+        self.list.push(checkpoint);
+    }
+
+    /// What they cost together.
+    fn cost(&self) -> u64 {
+        let costs = self.list.iter().map(|c| c.snapshot.memory_cost());
+        costs.map(|c| c.unwrap_or(0)).sum()
     }
 
     /// Takes all of them out.
@@ -105,7 +162,7 @@ impl Debugger {
         };
         live.process.stop_all()?.keep();
         let (checkpoint, warnings) = self.save()?;
-        self.automatic.list.push(checkpoint);
+        self.automatic.add(checkpoint);
         self.automatic.last = Some((Instant::now(), n));
         self.thin_out();
         Ok(Some(self.checkpoints.new_warnings(warnings)))
@@ -113,16 +170,11 @@ impl Debugger {
 
     /// Keeps within the budget: of the older half every second one goes.
     fn thin_out(&mut self) {
-        self.automatic.since_weighed += 1;
-        if self.automatic.since_weighed < WEIGH_EVERY {
-            return;
-        }
-        self.automatic.since_weighed = 0;
-        let cost = |list: &[Checkpoint]| -> u64 {
-            let costs = list.iter().map(|c| c.snapshot.memory_cost().unwrap_or(0));
-            costs.sum()
-        };
-        while self.automatic.list.len() > 2 && cost(&self.automatic.list) > self.automation.budget {
+        while self.automatic.most > self.automation.budget {
+            self.automatic.most = self.automatic.cost();
+            if self.automatic.most <= self.automation.budget || self.automatic.list.len() <= LEAST {
+                return;
+            }
             let older = self.automatic.list.len().div_ceil(2);
             let mut gone = Vec::new();
             let all = std::mem::take(&mut self.automatic.list);
@@ -148,21 +200,22 @@ impl Debugger {
             },
         };
         let changes = self.changes_of_last_slice();
-        let Some(event) = changes.iter().rev().nth(count - 1).copied() else {
+        let Some((event, tid)) = changes.iter().rev().nth(count - 1).copied() else {
             return failure(match changes.len() {
                 0 => "No slice has changed its state yet.".to_owned(),
                 1 => "The slice has changed its state once only.".to_owned(),
                 n => format!("The slice has changed its state {n} times only."),
             });
         };
-        let text = self.go_before(event)?;
+        let text = self.go_before(event, tid)?;
         self.say(&text)?;
         self.say_frame(0, true)?;
         self.show_displays()
     }
 
-    /// Goes to the youngest checkpoint from before an event; what to say.
-    pub(super) fn go_before(&mut self, event: u64) -> Result<String> {
+    /// Goes to the youngest checkpoint from before an event, and to the thread that will bring
+    /// it if that is given; what to say.
+    pub(super) fn go_before(&mut self, event: u64, tid: Option<Tid>) -> Result<String> {
         let then = |c: &Checkpoint| c.monitors.as_ref().map(Then::event);
         let fits = |c: &Checkpoint| then(c).is_some_and(|n| n < event);
         let own = self.automatic.list.iter().rposition(fits);
@@ -185,17 +238,32 @@ impl Debugger {
                 self.automatic.list.push(checkpoint);
                 self.automatic.last = Some((Instant::now(), at));
                 let restored = done?;
+                self.look_at_thread(tid.map(|t| restored.id_now(t)))?;
                 let (place, time) = (self.place(), milliseconds(restored.elapsed));
                 let text = format!("Back before event {event}: {place} restored in {time}");
                 Ok(self.checkpoints.with_new_warnings(restored.warnings, text))
             }
-            (_, Some(number)) => self.restore_for(number),
+            (_, Some(number)) => {
+                let text = self.restore_for(number)?;
+                self.look_at_thread(tid)?;
+                Ok(text)
+            }
             _ if self.automation.often.is_some() => failure(format!(
                 "No checkpoint is from before event {event}: the first is taken after the first event."
             )),
             _ => failure(format!(
                 "No checkpoint is from before event {event}; start with --auto-checkpoint states."
             )),
+        }
+    }
+
+    /// Selects a thread if it exists at this moment.
+    fn look_at_thread(&mut self, tid: Option<Tid>) -> Result<()> {
+        match (&mut self.live, tid) {
+            (Some(live), Some(tid)) if live.tid != tid && live.process.is_stopped(tid) => {
+                live.look(tid, &self.images)
+            }
+            _ => Ok(()),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::images::Images;
 use super::registers::{over, to_dwarf};
 use std::ops::Range;
-use verde_engine::{Addr, Guide, LineAt, Regs};
+use verde_engine::{Addr, Guide, LineAt, LinePart, Regs};
 use verde_symbols::{FileAddr, Frame, LineSpan, LocationError, Memory, Module, Modules, unwind};
 
 /// The debug information of all loaded files.
@@ -17,10 +17,23 @@ impl Guide for SymbolGuide {
         let (module, bias) = self.0.module_at(pc.0)?;
         let at = FileAddr::of(pc.0, bias);
         let span = module.line_at(at)?;
+        let part = match (span.begin == at.0, span.is_stmt) {
+            (true, true) => LinePart::Start,
+            (true, false) => LinePart::Stray(run(&span, bias)),
+            (false, _) => LinePart::Middle,
+        };
         Some(LineAt {
             ranges: runs_of(&module, at, &span, bias),
-            at_start: span.begin == at.0 && span.is_stmt,
+            part,
         })
+    }
+
+    fn is_entry(&self, pc: Addr) -> bool {
+        let Some((module, bias)) = self.0.module_at(pc.0) else {
+            return false;
+        };
+        let at = FileAddr::of(pc.0, bias);
+        module.is_plt(at) || module.function_at(at).is_some_and(|f| f.entry == at)
     }
 
     fn entry_stop(&self, entry: Addr) -> Option<Addr> {
@@ -60,10 +73,13 @@ impl Guide for SymbolGuide {
     }
 }
 
+fn run(span: &LineSpan, bias: u64) -> Range<Addr> {
+    Addr(FileAddr(span.begin).at(bias))..Addr(FileAddr(span.end).at(bias))
+}
+
 /// All code of the line in its function: a loop on one line comes back to it.
 fn runs_of(module: &Module, at: FileAddr, span: &LineSpan, bias: u64) -> Vec<Range<Addr>> {
-    let run = |begin: u64, end: u64| Addr(FileAddr(begin).at(bias))..Addr(FileAddr(end).at(bias));
-    let mut out = vec![run(span.begin, span.end)];
+    let mut out = vec![run(span, bias)];
     let ranges = module.function_at(at).map(|f| f.ranges).unwrap_or_default();
     for (from, to) in ranges {
         let mut next = from.0;
@@ -72,7 +88,7 @@ fn runs_of(module: &Module, at: FileAddr, span: &LineSpan, bias: u64) -> Vec<Ran
                 break;
             };
             if other.line == span.line && other.file == span.file && other.begin != span.begin {
-                out.push(run(other.begin, other.end));
+                out.push(run(&other, bias));
             }
             next = other.end.max(next + 1);
         }

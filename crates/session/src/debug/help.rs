@@ -18,8 +18,8 @@ const TOPICS: &[Topic] = &[
         name: "running",
         title: "Run the program and go on after a stop",
         commands: &[
-            "run", "start", "continue", "step", "next", "finish", "until", "advance", "stepi",
-            "nexti", "jump", "return", "signal", "kill", "detach",
+            "run", "start", "starti", "continue", "step", "next", "finish", "until", "advance",
+            "stepi", "nexti", "jump", "return", "signal", "kill", "detach",
         ],
         examples: &[
             (
@@ -74,7 +74,16 @@ const TOPICS: &[Topic] = &[
     Topic {
         name: "stack",
         title: "See how the program came here",
-        commands: &["backtrace", "frame", "up", "down", "thread", "info"],
+        commands: &[
+            "backtrace",
+            "frame",
+            "up",
+            "down",
+            "thread",
+            "taas",
+            "faas",
+            "info",
+        ],
         examples: &[
             (
                 "bt",

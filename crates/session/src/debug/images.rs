@@ -1,6 +1,7 @@
 //! The files of the program, and where they are loaded.
 
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use verde_engine::{ModuleKind, Process};
@@ -11,24 +12,71 @@ use verde_symbols::{FileAddr, FunctionQuery, Language, Module, Modules};
 #[derive(Clone)]
 pub(super) struct Images {
     program: Arc<Module>,
-    cache: HashMap<PathBuf, Arc<Module>>,
+    version: Option<Version>,
+    cache: HashMap<PathBuf, (Arc<Module>, Option<Version>)>,
     loaded: Vec<Loaded>,
     language: Language,
 }
 
+/// What tells a file from another that takes its place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Version {
+    inode: (u64, u64),
+    size: u64,
+    time: (i64, i64),
+}
+
+impl Version {
+    fn of(path: &Path) -> Option<Version> {
+        let data = std::fs::metadata(path).ok()?;
+        Some(Version {
+            inode: (data.dev(), data.ino()),
+            size: data.size(),
+            time: (data.mtime(), data.mtime_nsec()),
+        })
+    }
+}
+
 impl Images {
     pub fn open(path: &Path) -> Result<Images, verde_symbols::Error> {
+        // Before it is read: a later change is seen.
+        let version = Version::of(path);
         let program = Module::open(path)?;
         let mains = program.functions(&FunctionQuery::parse("main"));
         let described = mains.iter().find(|f| f.die.is_some());
         let mut images = Images {
             language: described.map_or(Language::C, |f| f.language),
             program,
+            version,
             cache: HashMap::new(),
             loaded: Vec::new(),
         };
         images.unload();
         Ok(images)
+    }
+
+    /// Reads files again that are others now than when they were read; those files. Nothing may
+    /// run.
+    pub fn reread(&mut self) -> Result<Vec<PathBuf>, verde_symbols::Error> {
+        let mut changed = Vec::new();
+        self.cache.retain(|path, (_, version)| {
+            let same = version.is_none() || Version::of(path) == *version;
+            if !same {
+                changed.push(path.clone());
+            }
+            same
+        });
+        let path = self.program.path().to_owned();
+        // One that is missing makes its own trouble.
+        if let Some(now) = Version::of(&path)
+            && self.version != Some(now)
+        {
+            let cache = std::mem::take(&mut self.cache);
+            *self = Images::open(&path)?;
+            self.cache = cache;
+            changed.insert(0, path);
+        }
+        Ok(changed)
     }
 
     /// Nothing runs: the program's own addresses.
@@ -76,11 +124,13 @@ impl Images {
     }
 
     fn open_cached(&mut self, path: &Path) -> Option<Arc<Module>> {
-        if let Some(module) = self.cache.get(path) {
+        if let Some((module, _)) = self.cache.get(path) {
             return Some(module.clone());
         }
+        let version = Version::of(path);
         let module = Module::open(path).ok()?;
-        self.cache.insert(path.to_path_buf(), module.clone());
+        self.cache
+            .insert(path.to_path_buf(), (module.clone(), version));
         Some(module)
     }
 
@@ -89,14 +139,15 @@ impl Images {
         process: &Process,
         image: &verde_engine::Module,
     ) -> Option<Arc<Module>> {
-        if let Some(module) = self.cache.get(&image.path) {
+        if let Some((module, _)) = self.cache.get(&image.path) {
             return Some(module.clone());
         }
         let size = usize::try_from(image.end - image.start).ok()?;
         let mut bytes = vec![0; size.min(1 << 20)];
         process.read(image.start, &mut bytes).ok()?;
         let module = Module::from_bytes("[vdso]", bytes).ok()?;
-        self.cache.insert(image.path.clone(), module.clone());
+        self.cache
+            .insert(image.path.clone(), (module.clone(), None));
         Some(module)
     }
 

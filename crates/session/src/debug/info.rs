@@ -1,6 +1,7 @@
 //! `info` and what it knows.
 
 use super::Debugger;
+use super::apply::range;
 use super::catches::Exception;
 use super::commands::nearest;
 use super::failure::{NO_STACK, NOT_RUN, Result, failure};
@@ -10,7 +11,11 @@ use super::registers::to_dwarf;
 use verde_expr::{PrintOptions, arguments, frame_arguments, symbol_text};
 use verde_symbols::{FileAddr, Language, Modules, REGISTER_NAMES, demangle};
 
-type Topic = (&'static str, fn(&mut Debugger, &str) -> Result<()>);
+type Topic = (
+    &'static str,
+    fn(&mut Debugger, &str) -> Result<()>,
+    &'static str,
+);
 
 /// What `info` can tell about, for completion.
 pub(super) fn topics() -> impl Iterator<Item = &'static str> {
@@ -18,28 +23,98 @@ pub(super) fn topics() -> impl Iterator<Item = &'static str> {
 }
 
 const TOPICS: &[Topic] = &[
-    ("args", Debugger::info_args),
-    ("breakpoints", Debugger::info_breakpoints),
-    ("checkpoints", Debugger::info_checkpoints),
-    ("display", Debugger::info_display),
-    ("events", Debugger::info_events),
-    ("frame", Debugger::info_frame),
-    ("functions", Debugger::info_functions),
-    ("line", Debugger::info_line),
-    ("locals", Debugger::info_locals),
-    ("monitors", Debugger::info_monitors),
-    ("proc", Debugger::info_proc),
-    ("program", Debugger::info_program),
-    ("registers", Debugger::info_registers),
-    ("sharedlibrary", Debugger::info_libraries),
-    ("signals", Debugger::info_signals),
-    ("slices", Debugger::info_slices),
-    ("source", Debugger::info_source),
-    ("symbol", Debugger::info_symbol),
-    ("threads", Debugger::info_threads),
-    ("types", Debugger::info_types),
-    ("variables", Debugger::info_variables),
-    ("watchpoints", Debugger::info_watchpoints),
+    (
+        "args",
+        Debugger::info_args,
+        "arguments of the selected frame",
+    ),
+    (
+        "auxv",
+        Debugger::info_auxv,
+        "what the kernel told the program at its start",
+    ),
+    (
+        "breakpoints",
+        Debugger::info_breakpoints,
+        "breakpoints, watchpoints and catchpoints",
+    ),
+    (
+        "checkpoints",
+        Debugger::info_checkpoints,
+        "states that restart goes back to",
+    ),
+    (
+        "display",
+        Debugger::info_display,
+        "expressions shown at every stop",
+    ),
+    ("events", Debugger::info_events, "events of the properties"),
+    ("frame", Debugger::info_frame, "the selected frame"),
+    (
+        "functions",
+        Debugger::info_functions,
+        "functions by name; a regular expression may follow",
+    ),
+    (
+        "inferiors",
+        Debugger::info_inferiors,
+        "the program and its process",
+    ),
+    ("line", Debugger::info_line, "the code of a line"),
+    (
+        "locals",
+        Debugger::info_locals,
+        "variables of the selected frame",
+    ),
+    (
+        "monitors",
+        Debugger::info_monitors,
+        "properties and their states",
+    ),
+    (
+        "proc",
+        Debugger::info_proc,
+        "the process; proc mappings its memory",
+    ),
+    (
+        "program",
+        Debugger::info_program,
+        "where and why the program is stopped",
+    ),
+    (
+        "registers",
+        Debugger::info_registers,
+        "registers of the selected frame",
+    ),
+    (
+        "sharedlibrary",
+        Debugger::info_libraries,
+        "libraries that are loaded",
+    ),
+    (
+        "signals",
+        Debugger::info_signals,
+        "what happens when the program gets a signal",
+    ),
+    ("slices", Debugger::info_slices, "the monitors' objects"),
+    ("source", Debugger::info_source, "the current source file"),
+    ("symbol", Debugger::info_symbol, "what is at an address"),
+    (
+        "threads",
+        Debugger::info_threads,
+        "threads and where they are; numbers may follow",
+    ),
+    (
+        "types",
+        Debugger::info_types,
+        "types by name; a regular expression may follow",
+    ),
+    (
+        "variables",
+        Debugger::info_variables,
+        "global variables by name; a regular expression may follow",
+    ),
+    ("watchpoints", Debugger::info_watchpoints, "watchpoints"),
 ];
 
 /// gdb's order of the general registers, by DWARF number.
@@ -48,6 +123,12 @@ const ORDER: [u16; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 
 impl Debugger {
     pub(super) fn info(&mut self, args: &str) -> Result<()> {
         let (word, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+        if word.is_empty() {
+            for (name, _, what) in TOPICS {
+                self.say(&format!("info {name} -- {what}"))?;
+            }
+            return Ok(());
+        }
         let short = match word {
             "b" | "br" => Some("breakpoints"),
             "f" => Some("frame"),
@@ -64,7 +145,7 @@ impl Debugger {
             _ => None,
         };
         let word = short.unwrap_or(word);
-        let fit = |t: &&Topic| !word.is_empty() && t.0.starts_with(word);
+        let fit = |t: &&Topic| t.0.starts_with(word);
         let exact = TOPICS.iter().find(|t| t.0 == word);
         let fitting: Vec<&Topic> = match exact {
             Some(topic) => vec![topic],
@@ -72,7 +153,7 @@ impl Debugger {
         };
         let names = |list: &[&Topic]| list.iter().map(|t| t.0).collect::<Vec<_>>().join(", ");
         match fitting.as_slice() {
-            [(_, run)] => run(self, rest.trim()),
+            [(_, run, _)] => run(self, rest.trim()),
             [] => {
                 let all: Vec<&Topic> = TOPICS.iter().collect();
                 match nearest(word, topics()) {
@@ -296,6 +377,17 @@ impl Debugger {
         {
             return Ok(function.entry.at(self.images.bias(&module).unwrap_or(0)));
         }
+        if let Spec::Line(file, line) = Spec::parse(text) {
+            let file = match file {
+                Some(file) => file.to_owned(),
+                None => self.default_file()?.name.clone(),
+            };
+            let all = self.images.loaded().iter();
+            let mut starts = all.filter_map(|l| Some(l.module.line_start(&file, line)?.at(l.bias)));
+            if let Some(at) = starts.next() {
+                return Ok(at);
+            }
+        }
         let sites = self.sites(text)?;
         let at = sites.first().and_then(|s| self.address(s));
         Ok(at.unwrap_or(0))
@@ -412,7 +504,14 @@ impl Debugger {
         }
     }
 
-    fn info_threads(&mut self, _: &str) -> Result<()> {
+    fn info_threads(&mut self, args: &str) -> Result<()> {
+        let mut wanted = Vec::new();
+        for word in args.split_whitespace() {
+            match range(word) {
+                Some(numbers) => wanted.extend(numbers),
+                None => return failure(format!("Invalid thread ID: {args}")),
+            }
+        }
         let Some(live) = &self.live else {
             return self.say("No threads.");
         };
@@ -421,7 +520,8 @@ impl Debugger {
         let mut rows = Vec::new();
         for (i, tid) in numbers.into_iter().enumerate() {
             let Some(live) = &mut self.live else { break };
-            if !live.process.is_stopped(tid) {
+            let is_wanted = wanted.is_empty() || wanted.contains(&(i + 1));
+            if !is_wanted || !live.process.is_stopped(tid) {
                 continue;
             }
             let base = live.process.regs(tid)?.fs_base;
@@ -431,6 +531,9 @@ impl Debugger {
             let frame = self.frame_text(0, false);
             let target = format!("Thread {base:#x} (LWP {tid}) \"{name}\"");
             rows.push((format!("{mark} {:<4}", i + 1), target, frame));
+        }
+        if rows.is_empty() && !wanted.is_empty() {
+            return self.say(&format!("No threads match '{args}'."));
         }
         let width = rows.iter().map(|r| r.1.len()).max().unwrap_or(0).max(17);
         self.say(&format!("  Id   {:<width$} Frame ", "Target Id"))?;

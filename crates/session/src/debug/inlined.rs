@@ -62,7 +62,9 @@ impl Debugger {
         let common = pairs.take_while(|(a, b)| a == b).count();
         let entered = now.calls.len() - common;
         if !same_frame || common == 0 || entered == 0 {
-            let again = same_frame && start.before_call && same_line(&now.line, &start.line);
+            // A loop in one line comes back to its beginning; that is no other line.
+            let same_place = start.before_call || common == start.calls.len();
+            let again = same_frame && same_place && same_line(&now.line, &start.line);
             return again || self.is_inside_line(0);
         }
         // The outermost call that is new, and the line that makes it.

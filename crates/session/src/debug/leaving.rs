@@ -7,7 +7,7 @@ use super::guide::SymbolGuide;
 use super::stops::Reason;
 use std::ops::Range;
 use std::rc::Rc;
-use verde_engine::{Addr, FrameRef, Guide, LineAt, Regs, StepKind};
+use verde_engine::{Addr, FrameRef, Guide, LineAt, LinePart, Regs, StepKind};
 use verde_symbols::{DieId, FileAddr};
 
 /// A guide that takes the code of an inlined call for one line.
@@ -24,7 +24,7 @@ impl Guide for CallGuide {
                 true => self.code.clone(),
                 false => Vec::new(),
             },
-            at_start: true,
+            part: LinePart::Start,
         })
     }
 

@@ -3,6 +3,7 @@
 use super::failure::{NO_STACK, Result, failure};
 use super::images::Images;
 use super::registers::{to_dwarf, with_vectors};
+use std::collections::HashMap;
 use verde_engine::{Addr, FrameRef, Process, Tid};
 use verde_expr::FrameScope;
 use verde_symbols::{
@@ -29,6 +30,8 @@ pub(super) struct Live {
     pub tid: Tid,
     /// Threads in the order they were first seen; the first has number 1.
     pub numbers: Vec<Tid>,
+    /// Names that the user gave to threads.
+    pub names: HashMap<Tid, String>,
     pub frames: Vec<Frame>,
     pub levels: Vec<Level>,
     /// The selected frame.
@@ -64,6 +67,7 @@ impl Live {
             process,
             tid,
             numbers: vec![tid],
+            names: HashMap::new(),
             frames: Vec::new(),
             levels: Vec::new(),
             selected: 0,

@@ -4,6 +4,7 @@
 //! launches. [`Debugger::execute`] runs one command line; everything it has to
 //! say goes to the writer given, a failure is one line for the caller to show.
 
+mod apply;
 mod attach;
 mod attached;
 mod backtrace;
@@ -28,6 +29,7 @@ mod here;
 mod highlight;
 mod hot_scope;
 mod images;
+mod inferior;
 mod info;
 mod inlined;
 mod interrupts;
@@ -39,6 +41,7 @@ mod location;
 mod names;
 mod points;
 mod printf;
+mod rebuilt;
 mod registers;
 mod remote;
 mod run;

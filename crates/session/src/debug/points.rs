@@ -36,6 +36,8 @@ pub(super) struct Watch {
     pub ranges: Vec<(u64, u64)>,
     /// The thread and activation that a local belongs to.
     pub frame: Option<(Tid, FrameRef)>,
+    /// The thread that has it for itself.
+    pub owner: Option<Tid>,
     /// The function, or inlined call, that its names were looked up in.
     pub function: Option<DieId>,
     /// One for each range.
@@ -117,7 +119,10 @@ impl Point {
     pub fn forget_traps(&mut self) {
         match &mut self.kind {
             Kind::Code { sites, .. } => sites.iter_mut().for_each(|s| s.trap = None),
-            Kind::Watch(watch) => watch.traps.clear(),
+            Kind::Watch(watch) => {
+                watch.traps.clear();
+                watch.owner = None;
+            }
             Kind::Catch(catch) => catch.traps.clear(),
         }
     }

@@ -21,10 +21,26 @@ impl Debugger {
         self.run(args)
     }
 
+    /// Starts the program and stops it before its first instruction.
+    pub(super) fn starti(&mut self, args: &str) -> Result<()> {
+        if !args.is_empty() {
+            self.args = words(args);
+        }
+        self.launch()?;
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        live.look(live.tid, &self.images)?;
+        self.say("\nProgram stopped.")?;
+        self.say_frame(0, false)?;
+        self.show_displays()
+    }
+
     /// Starts the program with all breakpoints set; it does not run yet.
     pub(super) fn launch(&mut self) -> Result<()> {
         self.end_process()?;
         self.settle_files();
+        self.notice_rebuilt()?;
         let layers = self.new_layers()?;
         let launch = Launch {
             program: std::path::absolute(&self.program)?,
@@ -169,8 +185,6 @@ impl Debugger {
                 self.args = words(rest);
                 Ok(())
             }
-            // Nothing is ever asked or paged, whatever a script says.
-            "confirm" | "pagination" | "width" | "height" => Ok(()),
             _ => self.set_other(what, rest, args),
         }
     }

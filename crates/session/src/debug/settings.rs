@@ -9,6 +9,28 @@ use std::path::PathBuf;
 use verde_engine::Follow;
 use verde_expr::PrintOptions;
 
+/// Which threads go on with the selected one.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Locking {
+    /// All.
+    #[default]
+    Off,
+    /// None.
+    On,
+    /// None while it is stepped.
+    Step,
+}
+
+impl Locking {
+    fn word(self) -> &'static str {
+        match self {
+            Locking::Off => "off",
+            Locking::On => "on",
+            Locking::Step => "step",
+        }
+    }
+}
+
 /// What the next start of the program uses.
 #[derive(Default)]
 pub(super) struct Settings {
@@ -24,11 +46,20 @@ pub(super) struct Settings {
     huge_pages: bool,
     /// How values are shown.
     pub print: PrintOptions,
+    /// Lines that `list` shows.
+    list_size: Option<u32>,
+    /// Instructions in Intel's syntax.
+    pub intel: bool,
+    pub locking: Locking,
     /// Directories whose files come back with checkpoints; none named: the working directory.
     pub fs_snapshot: Option<Vec<PathBuf>>,
 }
 
 impl Settings {
+    pub fn list_size(&self) -> u32 {
+        self.list_size.unwrap_or(10)
+    }
+
     /// The program's environment; `None`: the debugger's own.
     pub fn environment(&self) -> Option<Vec<(OsString, OsString)>> {
         if self.changes.is_empty() && !self.cleared && !self.huge_pages {
@@ -75,8 +106,8 @@ fn add_tunable(environment: &mut Vec<(OsString, OsString)>) {
 
 fn on_or_off(name: &str, text: &str) -> Result<bool> {
     match text {
-        "" | "on" => Ok(true),
-        "off" => Ok(false),
+        "" | "on" | "1" | "yes" | "enable" => Ok(true),
+        "off" | "0" | "no" | "disable" => Ok(false),
         _ => failure(format!("set {name} on, or off")),
     }
 }
@@ -139,9 +170,36 @@ impl Debugger {
                 self.settings.huge_pages = on_or_off(what, rest)?;
                 Ok(())
             }
+            "listsize" => {
+                let most = limit(rest)?.max(1);
+                self.settings.list_size = u32::try_from(most).ok();
+                Ok(())
+            }
+            "disassembly-flavor" => {
+                self.settings.intel = match rest {
+                    "att" => false,
+                    "intel" => true,
+                    _ => return failure("set disassembly-flavor att, or intel"),
+                };
+                Ok(())
+            }
+            "scheduler-locking" => {
+                self.settings.locking = match rest {
+                    "off" | "replay" => Locking::Off,
+                    "on" => Locking::On,
+                    "step" => Locking::Step,
+                    _ => return failure("set scheduler-locking off, on, or step"),
+                };
+                Ok(())
+            }
             "print" | "p" | "pr" => self.set_print(rest),
             // What gdb's users have in their scripts, and what is so anyway.
-            "confirm" | "pagination" | "width" | "height" => Ok(()),
+            "confirm" | "pagination" => on_or_off(what, rest).map(drop),
+            "width" | "height" => match rest {
+                "" => failure("Argument required (integer to set it to, or \"unlimited\".)."),
+                "unlimited" => Ok(()),
+                number => Ok(self.evaluate(number)?.to_integer().map(drop)?),
+            },
             "fs-snapshot" => {
                 self.settings.fs_snapshot = files::directories(rest);
                 if self.live.is_some() {
@@ -156,7 +214,8 @@ impl Debugger {
             }
             _ => failure(format!(
                 "\"set {what}\" is not a command.  Try \"set var\", \"set args\", \"set env\", \
-                 \"set cwd\", \"set print\", \"set follow-fork-mode\", \"set namespace\", \
+                 \"set cwd\", \"set print\", \"set listsize\", \"set disassembly-flavor\", \
+                 \"set scheduler-locking\", \"set follow-fork-mode\", \"set namespace\", \
                  \"set huge-pages\" or \"set fs-snapshot\"."
             )),
         }
@@ -250,9 +309,26 @@ impl Debugger {
                 );
                 self.say(&text)
             }
+            "listsize" => {
+                let size = self.settings.list_size();
+                self.say(&format!(
+                    "Number of source lines that list shows by default is {size}."
+                ))
+            }
+            "disassembly-flavor" => {
+                let flavor = if self.settings.intel { "intel" } else { "att" };
+                self.say(&format!("The disassembly flavor is \"{flavor}\"."))
+            }
+            "scheduler-locking" => {
+                let word = self.settings.locking.word();
+                self.say(&format!(
+                    "Mode for locking scheduler during execution is \"{word}\"."
+                ))
+            }
             "version" => self.say(concat!("Verde ", env!("CARGO_PKG_VERSION"))),
             _ => failure(
-                "Show what?  show args, show env [NAME], show cwd, show print, show follow-fork-mode",
+                "Show what?  show args, show env [NAME], show cwd, show print, show listsize, \
+                 show disassembly-flavor, show scheduler-locking, show follow-fork-mode",
             ),
         }
     }

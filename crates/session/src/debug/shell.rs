@@ -4,10 +4,11 @@ use super::Debugger;
 use super::failure::{NOT_RUN, Result, failure};
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 impl Debugger {
-    /// Runs a command of the shell, or the shell itself, on the terminal.
+    /// Runs a command of the shell, or the shell itself, on the terminal. Who commands from
+    /// elsewhere is told what a command says, and cannot have a shell.
     pub(super) fn shell(&mut self, text: &str) -> Result<()> {
         self.out.flush()?;
         let shell = std::env::var_os("SHELL").filter(|s| !s.is_empty());
@@ -15,9 +16,22 @@ impl Debugger {
         if !text.is_empty() {
             command.args(["-c", text]);
         }
-        match command.status() {
+        let elsewhere = self.terminal.kept;
+        if elsewhere && text.is_empty() {
+            return failure("A shell needs the terminal: shell COMMAND, or shell at the prompt.");
+        }
+        let ran = match elsewhere {
+            true => command.stdin(Stdio::null()).output().map(Some),
+            false => command.status().map(|_| None),
+        };
+        match ran {
+            Ok(Some(said)) => {
+                self.out.write_all(&said.stdout)?;
+                self.out.write_all(&said.stderr)?;
+                Ok(())
+            }
             // Its failure is its own affair, and it has said so.
-            Ok(_) => Ok(()),
+            Ok(None) => Ok(()),
             Err(e) => failure(format!("The shell cannot be run: {}", super::reason(&e))),
         }
     }

@@ -27,6 +27,11 @@ impl Sources {
         entry.or_insert_with(read).as_ref()
     }
 
+    /// Files may have changed: they are read again.
+    pub fn forget(&mut self) {
+        self.files.clear();
+    }
+
     /// A line as it is shown: number, tab, text.
     pub fn shown(&mut self, file: &SourceFile, line: u32) -> String {
         let index = (line as usize).wrapping_sub(1);
@@ -72,8 +77,6 @@ impl Listing {
     }
 }
 
-const LINES: u32 = 10;
-
 impl Debugger {
     pub(super) fn list(&mut self, args: &str) -> Result<()> {
         let (file, first, last) = self.lines_to_list(args.trim())?;
@@ -99,9 +102,10 @@ impl Debugger {
     }
 
     fn lines_to_list(&mut self, args: &str) -> Result<(Arc<SourceFile>, u32, u32)> {
+        let size = self.settings.list_size();
         let around = |line: u32| {
-            let first = line.saturating_sub(LINES / 2).max(1);
-            (first, first + LINES - 1)
+            let first = line.saturating_sub(size / 2).max(1);
+            (first, first.saturating_add(size - 1))
         };
         if args == "-" {
             let file = self.default_file()?;
@@ -109,12 +113,12 @@ impl Debugger {
                 return failure(format!("Already at the start of {}.", file.name));
             }
             let last = self.listing.first - 1;
-            return Ok((file, last.saturating_sub(LINES - 1).max(1), last));
+            return Ok((file, last.saturating_sub(size - 1).max(1), last));
         }
         if args.is_empty() {
             if let Some(file) = self.listing.file.clone() {
                 let first = self.listing.next;
-                return Ok((file, first, first + LINES - 1));
+                return Ok((file, first, first.saturating_add(size - 1)));
             }
             let here = self.current_line().or_else(|| self.main_line());
             let Some((file, line)) = here else {
@@ -126,7 +130,7 @@ impl Debugger {
         if let Some((from, to)) = args.split_once(',') {
             let (file, first) = self.line_of(from)?;
             let last = match to.trim() {
-                "" => first + LINES - 1,
+                "" => first.saturating_add(size - 1),
                 to => self.line_of(to)?.1,
             };
             return Ok((file, first, last));

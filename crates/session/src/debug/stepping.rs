@@ -3,10 +3,12 @@
 use super::Debugger;
 use super::failure::{NOT_RUN, Result, failure};
 use super::guide::SymbolGuide;
+use super::settings::Locking;
 use super::stops::Reason;
 use std::rc::Rc;
 use verde_engine::{Addr, Guide, StepKind};
 use verde_expr::{Value, print_value, returned_value};
+use verde_symbols::{FileAddr, Modules};
 
 impl Debugger {
     pub(super) fn step(&mut self, args: &str) -> Result<()> {
@@ -109,7 +111,9 @@ impl Debugger {
             return failure(NOT_RUN);
         };
         live.process.step(live.tid, kind, guide)?;
-        live.process.resume_all()?;
+        if self.settings.locking == Locking::Off {
+            live.process.resume_all()?;
+        }
         self.wait()
     }
 
@@ -120,17 +124,36 @@ impl Debugger {
         let Some(live) = &self.live else {
             return failure(NOT_RUN);
         };
-        let (before, from) = (live.frame_ref(0), live.frame(0)?.pc);
+        let (before, pc) = (live.frame_ref(0), live.frame(0)?.pc);
+        // At the bottom of a loop the way back leads to code before, or to the line itself.
+        let end = self.end_of_line(pc);
         loop {
             let reason = self.whole_step(StepKind::Over)?;
             let back = matches!(reason, Reason::Step)
                 && self.live.as_ref().is_some_and(|live| {
-                    live.frame_ref(0) == before && live.frame(0).is_ok_and(|f| f.pc < from)
+                    live.frame_ref(0) == before && live.frame(0).is_ok_and(|f| f.pc < end)
                 });
             if !back {
                 return self.announce(reason, before);
             }
         }
+    }
+
+    /// Where the code of the line at an address ends, in one piece.
+    fn end_of_line(&self, pc: u64) -> u64 {
+        let Some((module, bias)) = self.images.module_at(pc) else {
+            return pc;
+        };
+        let Some(mut span) = module.line_at(FileAddr::of(pc, bias)) else {
+            return pc;
+        };
+        while let Some(next) = module.line_at(FileAddr(span.end))
+            && (next.line, &next.file) == (span.line, &span.file)
+            && next.end > span.end
+        {
+            span = next;
+        }
+        FileAddr(span.end).at(bias)
     }
 
     pub(super) fn advance(&mut self, args: &str) -> Result<()> {

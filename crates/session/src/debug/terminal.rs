@@ -3,7 +3,7 @@
 
 use super::Debugger;
 use std::io::IsTerminal;
-use verde_sys::terminal::Terminal;
+use verde_sys::terminal::{Terminal, TerminalSettings};
 
 /// The terminal that the debugger and a launched program share.
 #[derive(Default)]
@@ -30,6 +30,20 @@ impl Shared {
     pub fn take(&mut self) {
         if let Some(terminal) = &mut self.terminal
             && let Err(error) = terminal.take()
+        {
+            tell(&error);
+        }
+    }
+
+    /// The line settings that the program has when it runs.
+    pub fn program_settings(&self) -> Option<TerminalSettings> {
+        self.terminal.as_ref()?.program_settings()
+    }
+
+    /// The program is what it was: so are its line settings.
+    pub fn go_back(&mut self, settings: Option<&TerminalSettings>) {
+        if let (Some(terminal), Some(settings)) = (&mut self.terminal, settings)
+            && let Err(error) = terminal.set_program_settings(settings)
         {
             tell(&error);
         }

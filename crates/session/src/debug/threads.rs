@@ -1,15 +1,50 @@
 //! Threads by name, and which of them stopped.
 
 use super::Debugger;
-use super::failure::Result;
+use super::failure::{Failure, Result, failure};
+use regex_lite::Regex;
 use verde_engine::Tid;
 
 impl Debugger {
-    /// The name a thread has given itself.
+    /// The name a thread was given by the user, or has given itself.
     pub(super) fn thread_name(&self, tid: Tid) -> String {
+        let given = self.live.as_ref().and_then(|l| l.names.get(&tid));
+        if let Some(name) = given {
+            return name.clone();
+        }
         let pid = self.live.as_ref().map_or(tid, |l| l.process.pid());
         let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
         name.unwrap_or_default().trim_end().to_owned()
+    }
+
+    /// `thread name [NAME]`: what the selected thread is called from now on.
+    pub(super) fn name_thread(&mut self, name: &str) -> Result<()> {
+        let Some(live) = &mut self.live else {
+            return failure("No thread selected");
+        };
+        match name {
+            "" => live.names.remove(&live.tid),
+            name => live.names.insert(live.tid, name.to_owned()),
+        };
+        Ok(())
+    }
+
+    /// `thread find REGEX`: threads by name or number of the kernel's.
+    pub(super) fn find_threads(&mut self, text: &str) -> Result<()> {
+        let regex = Regex::new(text)
+            .map_err(|e| Failure(format!("\"{text}\" is not a regular expression: {e}")))?;
+        let numbers = self.live.as_ref().map_or(&[][..], |l| &l.numbers);
+        let mut lines = Vec::new();
+        for (i, tid) in numbers.iter().enumerate() {
+            let name = self.thread_name(*tid);
+            let id = format!("LWP {tid}");
+            if regex.is_match(&name) {
+                lines.push(format!("Thread {} has name '{name}'", i + 1));
+            } else if regex.is_match(&id) {
+                lines.push(format!("Thread {} has target id '{id}'", i + 1));
+            }
+        }
+        self.say_all(lines, &format!("No threads match '{text}'"))
     }
 
     /// The thread that stopped is another than the one looked at before.

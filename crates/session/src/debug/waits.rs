@@ -7,6 +7,7 @@ use super::failure::Result;
 use super::live::Live;
 use verde_engine::{Addr, Tid};
 use verde_expr::symbol_text;
+use verde_sys::procfs::inner_id;
 
 /// What a thread waits for.
 enum Wait {
@@ -25,8 +26,24 @@ const FUTEX_WAIT_BITSET: u64 = 9;
 const LOCKED_AND_WAITED_FOR: i32 = 2;
 const HOLDER: u64 = 8;
 
+/// The threads of a program, by the ids that it knows them by: others in a namespace of its own.
+struct Ids(Vec<(Tid, Tid)>);
+
+impl Ids {
+    fn of(live: &Live) -> Ids {
+        let pid = live.process.pid();
+        let own = |tid: &Tid| (inner_id(pid, *tid).unwrap_or(*tid), *tid);
+        Ids(live.numbers.iter().map(own).collect())
+    }
+
+    fn find(&self, own: i32) -> Option<Tid> {
+        let mut all = self.0.iter();
+        all.find(|(id, _)| id.0 == own).map(|(_, tid)| *tid)
+    }
+}
+
 impl Live {
-    fn wait_of(&self, tid: Tid) -> Option<Wait> {
+    fn wait_of(&self, tid: Tid, ids: &Ids) -> Option<Wait> {
         let regs = self.process.regs(tid).ok()?;
         let is_call = regs.orig_rax == SYS_FUTEX;
         let is_wait = matches!(regs.rsi & COMMAND, FUTEX_WAIT | FUTEX_WAIT_BITSET);
@@ -38,10 +55,7 @@ impl Live {
             self.process.read(Addr(at), &mut bytes).ok()?;
             Some(i32::from_ne_bytes(bytes))
         };
-        let known = |number: i32| {
-            let other = Tid(number);
-            (other != tid && self.numbers.contains(&other)).then_some(other)
-        };
+        let known = |number: i32| ids.find(number).filter(|other| *other != tid);
         let now = word(regs.rdi)?;
         if now == LOCKED_AND_WAITED_FOR {
             let holder = known(word(regs.rdi.checked_add(HOLDER)?)?)?;
@@ -59,10 +73,11 @@ impl Debugger {
             return Ok(());
         };
         let number = |tid: Tid| live.numbers.iter().position(|t| *t == tid).unwrap_or(0) + 1;
+        let ids = Ids::of(live);
         let mut waits = Vec::new();
         for tid in &live.numbers {
             if live.process.is_stopped(*tid)
-                && let Some(wait) = live.wait_of(*tid)
+                && let Some(wait) = live.wait_of(*tid, &ids)
             {
                 let other = match wait {
                     Wait::Mutex(_, holder) => number(holder),

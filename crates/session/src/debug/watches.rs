@@ -68,6 +68,7 @@ impl Debugger {
             }
             _ => None,
         };
+        let is_own = node.is_thread_local();
         let watch = Watch {
             text: text.to_owned(),
             node,
@@ -75,6 +76,7 @@ impl Debugger {
             old: None,
             ranges: Vec::new(),
             frame,
+            owner: None,
             function,
             traps: Vec::new(),
         };
@@ -85,7 +87,17 @@ impl Debugger {
             self.remove_point(number)?;
             return Err(e);
         }
-        self.say(&format!("{} {number}: {text}", on.title()))
+        self.say(&format!("{} {number}: {text}", on.title()))?;
+        match &self.live {
+            Some(live) if is_own => {
+                let thread = live.numbers.iter().position(|t| *t == live.tid);
+                let thread = thread.unwrap_or(0) + 1;
+                self.say(&format!(
+                    "Each thread has its own: that of thread {thread} is watched."
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The place that an expression means now, whatever becomes of its parts.
@@ -108,6 +120,7 @@ impl Debugger {
             return None;
         };
         let (node, frame, function) = (watch.node.clone(), watch.frame, watch.function);
+        let tid = watch.owner.unwrap_or(tid);
         let live = self.live.as_mut()?;
         let tid = frame.map_or(tid, |(owner, _)| owner);
         let scope = match frame {
@@ -139,8 +152,12 @@ impl Debugger {
         let Some(tid) = self.live.as_ref().map(|l| l.tid) else {
             return Ok(());
         };
-        match &self.points.list[index].kind {
-            Kind::Watch(watch) if watch.traps.is_empty() => {}
+        match &mut self.points.list[index].kind {
+            Kind::Watch(watch) if watch.traps.is_empty() => {
+                if watch.node.is_thread_local() {
+                    watch.owner.get_or_insert(tid);
+                }
+            }
             _ => return Ok(()),
         }
         let Some((value, ranges)) = self.look_at_watched(index, tid) else {

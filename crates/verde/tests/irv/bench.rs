@@ -53,6 +53,17 @@ impl Bench {
         assert!(done.status.success(), "{errors}");
     }
 
+    /// Makes the program of a file in Rust.
+    pub fn rust(&self, source: &str) {
+        self.write("prog.rs", source);
+        let done = Command::new("rustc")
+            .args(["-g", "--edition", "2021", "-o", "prog", "prog.rs"])
+            .current_dir(self.dir.path())
+            .status()
+            .expect("rustc runs");
+        assert!(done.success());
+    }
+
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         std::fs::write(&path, text).expect("a file is written");

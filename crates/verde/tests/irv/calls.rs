@@ -231,6 +231,42 @@ fn frames_left_by_exceptions_and_longjmp() {
     );
 }
 
+/// A call that panics is made again from the same place: the new one is no tail call.
+#[test]
+fn frames_left_by_panics() {
+    let bench = Bench::new();
+    bench.rust(
+        "#[inline(never)] fn on() { std::hint::black_box(()); }\n\
+         #[inline(never)] fn off() { std::hint::black_box(()); }\n\
+         #[inline(never)] fn f(x: i32) -> i32 {\n\
+             if x % 2 == 0 { off(); panic!(); }\n\
+             on(); x }\n\
+         fn main() { std::panic::set_hook(Box::new(|_| {})); on();\n\
+             for i in 0..4 { let _ = std::panic::catch_unwind(|| f(i)); } }",
+    );
+    let events = ["after event prog::f(x, ret)", "event unwound prog::f(x)"];
+    assert_eq!(
+        bench.seen(&events),
+        [
+            r#"unwound before prog::f {"x":0}"#,
+            r#"call after prog::f {"ret":1,"x":1}"#,
+            r#"unwound before prog::f {"x":2}"#,
+            r#"call after prog::f {"ret":3,"x":3}"#,
+        ]
+    );
+    // Those that return began when nobody waited for that.
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event prog::on() success watching } }
+         state watching accepting {
+             transition { after event prog::f(x, ret) { print(x, ret) } success watching }
+             transition { event prog::off() success init }
+         }",
+    );
+    let ran = bench.check(&["-p", "p.prop"], &[]);
+    assert_eq!(ran.printed(), ["None 1", "None 3"], "{}", ran.err);
+}
+
 #[test]
 fn methods_overloads_and_templates_of_cpp() {
     let bench = Bench::new();
@@ -267,20 +303,13 @@ fn methods_overloads_and_templates_of_cpp() {
 #[test]
 fn paths_and_generics_of_rust() {
     let bench = Bench::new();
-    bench.write(
-        "prog.rs",
+    bench.rust(
         "mod m { pub struct Stack<T> { pub items: Vec<T> }\n\
          impl<T> Stack<T> { #[inline(never)] pub fn push(&mut self, t: T) -> usize { self.items.push(t); self.items.len() } } }\n\
          #[inline(never)] fn named(name: &str, flag: bool) -> i64 { if flag { name.len() as i64 } else { -1 } }\n\
          fn main() { let mut a = m::Stack { items: vec![] }; let mut b = m::Stack { items: vec![] };\n\
          a.push(5i32); b.push(2.5f64); a.push(-6i32); std::process::exit(named(\"abc\", true) as i32); }",
     );
-    let done = std::process::Command::new("rustc")
-        .args(["-g", "--edition", "2021", "-o", "prog", "prog.rs"])
-        .current_dir(bench.path(""))
-        .status()
-        .expect("rustc runs");
-    assert!(done.success());
     let seen = bench.seen(&[
         "event prog::m::Stack<i32>::push(t)",
         "after event prog::m::Stack::push(ret)",
@@ -352,4 +381,112 @@ fn indirect_functions_stand_for_the_variant_that_runs() {
         })
         .collect();
     assert_eq!(seen, wanted);
+}
+
+/// What the kernel brings stands behind the library's function, which is loaded later.
+#[test]
+fn a_function_that_the_kernel_brings_as_well() {
+    let bench = Bench::new();
+    bench.compile(
+        "gcc",
+        "lib.c",
+        "int clock_gettime(int clock_id, void *at) { asm volatile(\"\" :: \"r\"(at)); return clock_id; }",
+        "libown.so",
+        &["-shared", "-fPIC", "-O1"],
+    );
+    bench.compile(
+        "gcc",
+        "prog.c",
+        "int clock_gettime(int, void *); int main(void) { return clock_gettime(3, 0) - 3; }",
+        "prog",
+        &["-O1", "-L.", "-lown", "-Wl,-rpath,$ORIGIN"],
+    );
+    let seen = bench.seen(&["event clock_gettime(clock_id)"]);
+    assert_eq!(seen, ["call before clock_gettime {\"clock_id\":3}"]);
+}
+
+/// A run that is refused before it begins ends, although nothing stops the program.
+#[test]
+fn a_run_that_is_refused_late_ends() {
+    let bench = Bench::c("int main(void) { return 0; }", &[]);
+    for name in [
+        "__vdso_clock_gettime",
+        "ld-linux-x86-64.so.2!_dl_catch_error",
+    ] {
+        let text = format!(
+            "state init accepting {{ transition {{ event {name}(nosuch) success init }} }}"
+        );
+        bench.write("p.prop", &text);
+        let mut check = std::process::Command::new("timeout");
+        check.args([
+            "60",
+            env!("CARGO_BIN_EXE_verde"),
+            "check",
+            "-p",
+            "p.prop",
+            "./prog",
+        ]);
+        let done = check
+            .current_dir(bench.path(""))
+            .output()
+            .expect("timeout runs");
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{err}");
+        assert!(err.contains("the program was not run"), "{err}");
+    }
+}
+
+#[test]
+fn one_instance_of_a_line_may_lack_what_the_others_have() {
+    let bench = Bench::new();
+    bench.compile(
+        "g++",
+        "prog.cc",
+        "struct S { int a[9]; };\n\
+         template <class T> __attribute__((noinline)) int at(T v) {\n\
+         asm volatile(\"\" :: \"m\"(v));\n\
+         return sizeof v; }\n\
+         int main() { return at(1) + at(S()) - 40; }",
+        "prog",
+        &["-O0"],
+    );
+    let property = |param: &str| {
+        format!("state init accepting {{ transition {{ event line prog.cc:4({param} as it : int) {{ return it == 1 }} success seen }} }}
+state seen accepting {{ transition {{ event at() success bad }} }}
+state bad non-accepting")
+    };
+    let ran = bench.check_property(&property("v"), &[]);
+    assert_eq!(ran.code, 100, "{}", ran.err);
+    assert!(
+        ran.err.contains("warning: event line prog.cc:4"),
+        "{}",
+        ran.err
+    );
+    let none = bench.check_property(&property("w"), &[]);
+    assert_eq!(none.code, 1, "{}", none.err);
+}
+
+/// What is passed in a register is a number for whoever declares one.
+#[test]
+fn small_structures_are_their_words() {
+    let bench = Bench::c(
+        "union any { int *i; long *l; } __attribute__((transparent_union));\n\
+         struct one { long n; }; struct two { short a, b; }; struct real { double d; };\n\
+         __attribute__((noinline)) struct two f(union any p, struct one o, struct two t, struct real r)\n\
+         { asm volatile(\"\" :: \"r\"(p.i), \"r\"(o.n), \"r\"(r.d)); return t; }\n\
+         int main(void) { struct one o = { -5 }; struct two t = { 7, 1 }; struct real r = { 1.5 };\n\
+         return f((int *)16, o, t, r).b - 1; }",
+        &["-O1"],
+    );
+    let seen = bench.seen(&[
+        "event f(arg 0 as p : unsigned long, o : long, t : short, r : double)",
+        "after event f(ret as all : unsigned int)",
+    ]);
+    assert_eq!(
+        seen,
+        [
+            "call before f {\"arg 0\":16,\"o\":-5,\"r\":1.5,\"t\":7}",
+            "call after f {\"ret\":65543}",
+        ]
+    );
 }

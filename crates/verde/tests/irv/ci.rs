@@ -298,3 +298,77 @@ fn a_run_that_is_terminated_reports() {
     assert_eq!(last["type"], "final");
     assert_eq!(last["events"], 1);
 }
+
+/// A report that cannot be written takes neither the verdict nor the other reports away.
+#[test]
+fn reports_stand_for_themselves() {
+    let bench = Bench::c(BAD, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    let run = |options: &[&str]| {
+        let mut check = bench.command("check");
+        check.args(["-p", "p.prop"]).args(options).arg("./prog");
+        check.output().expect("verde runs").status.code()
+    };
+    let read = |name: &str| std::fs::read_to_string(bench.path(name)).expect("a report");
+    let sarif = |name: &str| -> Value { serde_json::from_str(&read(name)).expect("SARIF is JSON") };
+
+    let code = run(&[
+        "--output",
+        "/dev/full",
+        "--junit",
+        "j.xml",
+        "--sarif",
+        "s.sarif",
+    ]);
+    assert_eq!(code, Some(100));
+    assert!(read("j.xml").contains("failures=\"1\""));
+    assert_eq!(
+        sarif("s.sarif")["runs"][0]["results"]
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
+
+    let code = run(&[
+        "--junit", "no/where", "--output", "o.txt", "--sarif", "s.sarif",
+    ]);
+    assert_eq!(code, Some(1));
+    assert!(read("o.txt").contains("cannot write no/where"));
+    let invocation = &sarif("s.sarif")["runs"][0]["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], false);
+}
+
+/// No results are no success when the run was not whole.
+#[test]
+fn sarif_says_whether_the_run_was_whole() {
+    let bench = Bench::c(
+        "void g(int x) { asm volatile(\"\" :: \"r\"(x)); }\n\
+         int main(int c, char **v) { g(c); while (c > 1) asm volatile(\"\"); return 0; }",
+        &["-O0"],
+    );
+    let run = |event: &str, options: &[&str], args: &[&str]| -> (bool, String) {
+        let text = format!("state init accepting {{ transition {{ event {event} {{ return x > 9 }} success bad }} }}
+state bad non-accepting");
+        bench.write("p.prop", &text);
+        let options: Vec<&str> = ["-p", "p.prop", "--sarif", "s.sarif"]
+            .into_iter()
+            .chain(options.iter().copied())
+            .collect();
+        bench.check(&options, args);
+        let text = std::fs::read_to_string(bench.path("s.sarif")).expect("a SARIF report");
+        let log: Value = serde_json::from_str(&text).expect("SARIF is JSON");
+        let invocation = &log["runs"][0]["invocations"][0];
+        let note = &invocation["toolExecutionNotifications"][0]["message"]["text"];
+        let note = note.as_str().unwrap_or_default().to_owned();
+        (invocation["executionSuccessful"] == true, note)
+    };
+    assert_eq!(run("g(x)", &[], &[]), (true, String::new()));
+    for (event, options, args, reason) in [
+        ("g(x, y)", &[][..], &[][..], "an event does not fit"),
+        ("nowhere(x)", &[], &[], "never found"),
+        ("g(x)", &["--timeout", "1"], &["wait"], "the time is up"),
+    ] {
+        let (whole, note) = run(event, options, args);
+        assert!(!whole && note.contains(reason), "{event}: {note}");
+    }
+}

@@ -327,3 +327,81 @@ on entering state init {
     assert_eq!(ran.code, 1);
     assert_eq!(ran.err.matches("NameError").count(), 1, "{}", ran.err);
 }
+
+const REPLACED: &str = "#include <unistd.h>
+__attribute__((noinline)) void good(int x) { asm volatile(\"\" :: \"r\"(x)); }
+__attribute__((noinline)) void bad(void) { asm volatile(\"\"); }
+int main(int c, char **v) {
+    good(c - 1);
+    if (c < 2) { bad(); execl(\"/proc/self/exe\", \"prog\", \"again\", (char *)0); }
+    return 0;
+}";
+
+/// The same is said of a trace as of the run: what was found before an exec stays found.
+#[test]
+fn a_violation_before_exec_is_one_of_the_trace() {
+    let bench = Bench::c(REPLACED, &["-O0"]);
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event bad() success sink } }
+state sink non-accepting",
+    );
+    let mut record = bench.command("record");
+    record.args(["-p", "p.prop", "-o", "t.jsonl", "./prog"]);
+    assert!(record.status().expect("verde runs").success());
+    let mut replay = bench.command("replay");
+    replay.args(["-p", "p.prop", "--format", "jsonl", "t.jsonl"]);
+    let done = replay.output().expect("verde runs");
+    assert_eq!(done.status.code(), Some(100));
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    let last = text.lines().last().unwrap_or_default();
+    assert!(
+        last.contains("\"verdict\":\"false\",\"violations\":1"),
+        "{last}"
+    );
+}
+
+#[test]
+fn a_block_that_raised_before_exec_leaves_no_verdict() {
+    let bench = Bench::c(REPLACED, &["-O0"]);
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event good(x) { return 1 // x > 0 } success init } transition { event gone() success sink } }
+state sink non-accepting",
+    );
+    let text = bench.debug(&["-p", "p.prop"], &["run", "continue"]);
+    assert!(text.contains("exited normally"), "{text}");
+    assert!(text.contains("p: inconclusive"), "{text}");
+}
+
+/// A program that is started ignores what it would ignore without us, and nothing else.
+#[test]
+fn ignored_signals_are_inherited() {
+    let bench = Bench::c(
+        "#include <signal.h>\n#include <stdio.h>\n\
+         int main(void) { for (int s = 1; s < 32; s++) { struct sigaction a; sigaction(s, 0, &a);\n\
+         if (a.sa_handler == SIG_IGN) printf(\"%d \", s); } puts(\".\"); return 0; }",
+        &[],
+    );
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event process exit() success init } }",
+    );
+    let verde = env!("CARGO_BIN_EXE_verde");
+    for line in [
+        format!("{verde} check -p p.prop"),
+        format!("{verde} record -p p.prop -o /dev/null"),
+        format!("{verde} debug --batch --ex run"),
+    ] {
+        for (trap, wanted) in [
+            ("", "."),
+            ("trap '' HUP INT QUIT PIPE TERM;", "1 2 3 13 15 ."),
+        ] {
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", &format!("{trap} {line} ./prog")]);
+            let done = shell.current_dir(bench.path("")).output().expect("sh runs");
+            let out = String::from_utf8_lossy(&done.stdout);
+            assert_eq!(out.lines().next(), Some(wanted), "{trap} {line}");
+        }
+    }
+}

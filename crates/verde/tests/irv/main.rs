@@ -5,6 +5,7 @@ mod calls;
 mod ci;
 mod data;
 mod endings;
+mod open_calls;
 mod other_events;
 mod prompt;
 mod scenarios;

@@ -315,3 +315,105 @@ state away accepting { transition { event main() success init } }",
     );
     assert!(text.contains("x 7 99 7"), "{text}");
 }
+
+/// The first time the program does what it must not; it goes back to before that, and does not do
+/// it again.
+const ONCE: &str = "#include <unistd.h>
+#include <fcntl.h>
+#define KEPT __attribute__((noinline))
+KEPT void mark(void) { asm volatile(\"\"); }
+KEPT void bad(void) { asm volatile(\"\"); }
+KEPT void later(void) { asm volatile(\"\"); }
+int main(void) {
+    mark();
+    if (access(\"flag\", F_OK) != 0) { close(open(\"flag\", O_CREAT | O_WRONLY, 0600)); bad(); }
+    later();
+    return 0;
+}";
+
+fn once() -> Bench {
+    let bench = Bench::c(ONCE, &["-O0"]);
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event bad() success sink } }
+state sink non-accepting",
+    );
+    bench.write(
+        "q.prop",
+        "state init accepting { transition { event mark() success marked } }
+state marked accepting { transition { event later() success done } }
+state done accepting",
+    );
+    bench.write(
+        "s.sc",
+        "initialization { c = None; gone = False }
+on entering state marked { c = checkpoint() }
+on entering state done {
+    if not gone:
+        gone = True
+        restore_checkpoint(c)
+}",
+    );
+    bench
+}
+
+const BOTH: [&str; 6] = ["-p", "p.prop", "-p", "q.prop", "-s", "s.sc"];
+
+#[test]
+fn what_was_reported_stays_reported() {
+    let bench = once();
+    let options: Vec<&str> = BOTH.into_iter().chain(["--junit", "j.xml"]).collect();
+    let ran = bench.check(&options, &[]);
+    assert_eq!(ran.code, 100, "{}", ran.err);
+    assert_eq!(ran.of_type("violation").len(), 1);
+    let p = &ran.last()["properties"][0];
+    assert_eq!(
+        (&p["verdict"], &p["violations"]),
+        (&"false".into(), &1.into())
+    );
+    let junit = std::fs::read_to_string(bench.path("j.xml")).expect("a report");
+    assert!(junit.contains("failures=\"1\""), "{junit}");
+}
+
+#[test]
+fn an_abandoned_future_is_not_in_the_trace() {
+    let bench = once();
+    let record = |output: &str| {
+        let _ = std::fs::remove_file(bench.path("flag"));
+        let mut record = bench.command("record");
+        record.args(BOTH).args(["-o", output, "./prog"]);
+        record.output().expect("verde runs")
+    };
+    assert!(record("t.jsonl").status.success());
+    let trace = std::fs::read_to_string(bench.path("t.jsonl")).expect("a trace");
+    let events: Vec<String> = trace
+        .lines()
+        .map(|l| serde_json::from_str::<serde_json::Value>(l).expect("a line is JSON"))
+        .map(|v| format!("{} {}", v["n"], v["event"].as_str().unwrap_or_default()))
+        .collect();
+    assert_eq!(events, ["1 mark", "2 later"]);
+    // What a pipe was given cannot be taken back.
+    let piped = record("/dev/stdout");
+    assert_eq!(piped.status.code(), Some(1));
+    let err = String::from_utf8_lossy(&piped.stderr);
+    assert!(err.contains("record to a file"), "{err}");
+}
+
+#[test]
+fn nobody_reacts_to_what_is_suppressed() {
+    let bench = once();
+    bench.write("v.sc", "on verdict { print(\"heard\") }");
+    bench.write("known", "p:main:*\n");
+    let run = |suppress: &[&str]| {
+        let _ = std::fs::remove_file(bench.path("flag"));
+        let options: Vec<&str> = ["-p", "p.prop", "-s", "v.sc"]
+            .into_iter()
+            .chain(suppress.iter().copied())
+            .collect();
+        let ran = bench.check(&options, &[]);
+        let heard = ran.printed().contains(&"heard");
+        (ran.code, heard)
+    };
+    assert_eq!(run(&[]), (100, true));
+    assert_eq!(run(&["--suppress", "known"]), (0, false));
+}

@@ -205,26 +205,371 @@ int main(int c, char **v) {
     }
 }
 
+/// Each thread adds to what is its own, `n` times with a value of its own, in one of three files:
+/// the program, a library it is linked with, one that it loads while threads run.
+const OWN: &str = r#"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+__thread volatile long own = 3;
+long linked_add(long);
+static long n;
+static pthread_barrier_t both;
+static long (*late_add)(long);
+static void *run(void *p) {
+    long id = (long)p, sum = 0;
+    pthread_barrier_wait(&both);
+    pthread_barrier_wait(&both);
+    for (long i = 0; i < n; i++) { own += id; linked_add(id); sum = late_add(id); }
+    return (void *)(own + sum);
+}
+static void batch(int from, int count, int load) {
+    pthread_t t[16];
+    pthread_barrier_init(&both, 0, count + 1);
+    for (long i = 0; i < count; i++) pthread_create(t + i, 0, run, (void *)(from + i));
+    pthread_barrier_wait(&both);
+    if (load) late_add = (long (*)(long))dlsym(dlopen("./liblate.so", RTLD_NOW), "late_add");
+    pthread_barrier_wait(&both);
+    for (int i = 0; i < count; i++) {
+        void *sum;
+        pthread_join(t[i], &sum);
+        if ((long)sum != 3 + 5 + 2 * n * (from + i)) _exit(1);
+    }
+}
+int main(int c, char **v) {
+    int threads = atoi(v[1]);
+    n = atoi(v[2]);
+    for (long i = 0; i < n; i++) own += 100;
+    batch(1, threads, 1);
+    batch(101, threads, 0);
+    for (long i = 0; i < n; i++) { own += 100; linked_add(100); late_add(100); }
+    return 0;
+}
+"#;
+
+fn with_own(level: &str) -> Bench {
+    let bench = Bench::new();
+    let library = |name: &str, start: u32| {
+        let source = format!(
+            "__thread long {name} = {start};\nlong {name}_add(long x) {{ return {name} += x; }}\n"
+        );
+        let (file, output) = (format!("{name}.c"), format!("lib{name}.so"));
+        bench.compile("gcc", &file, &source, &output, &[level, "-shared", "-fPIC"]);
+    };
+    library("linked", 4);
+    library("late", 5);
+    let options = [level, "-pthread", "./liblinked.so", "-Wl,-rpath,.", "-ldl"];
+    bench.compile("gcc", "prog.c", OWN, "prog", &options);
+    bench
+}
+
 #[test]
-fn what_each_thread_has_for_itself_is_said_to_be_the_first_ones() {
+fn what_each_thread_has_for_itself_is_watched_in_every_thread() {
+    for level in ["-O0", "-O2"] {
+        let bench = with_own(level);
+        for (threads, n) in [(1i64, 20i64), (4, 20), (16, 5)] {
+            for (name, firsts) in [("own", 2), ("linked", 1), ("late", 1)] {
+                let at = format!("{level} {name} {threads}");
+                bench.write(
+                    "own.prop",
+                    &format!(
+                        "state init accepting {{
+                             transition {{ event write {name} (ret, $tid) success init }}
+                             transition {{ before event write {name} (ret, $tid) success init }}
+                             transition {{ event update {name} (ret, $tid) success init }}
+                         }}"
+                    ),
+                );
+                let mut record = bench.command("record");
+                record.args(["-p", "own.prop", "-o", "t.jsonl", "./prog"]);
+                record.args([threads.to_string(), n.to_string()]);
+                let output = record.output().expect("verde runs");
+                let errors = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "{at}: {errors}");
+                assert!(!errors.contains("not observed"), "{at}: {errors}");
+                let trace = std::fs::read_to_string(bench.path("t.jsonl")).expect("a trace");
+                let start = match name {
+                    "own" => 3,
+                    "linked" => 4,
+                    _ => 5,
+                };
+                exact(&trace, start, (threads, n, firsts), &at);
+            }
+        }
+    }
+}
+
+/// Every thread's values, from its first to its last, and no others.
+fn exact(trace: &str, start: i64, (threads, n, firsts): (i64, i64, i64), at: &str) {
+    use std::collections::BTreeMap;
+    let mut of: BTreeMap<(i64, String), Vec<i64>> = BTreeMap::new();
+    for line in trace.lines() {
+        let row: serde_json::Value = serde_json::from_str(line).expect("a row");
+        let Some(ret) = row["args"]["ret"].as_i64() else {
+            continue;
+        };
+        assert_eq!(row["args"]["$tid"], row["tid"], "{at}");
+        let kind = format!("{} {}", row["kind"], row["when"]);
+        let tid = row["tid"].as_i64().expect("a thread");
+        of.entry((tid, kind)).or_default().push(ret);
+    }
+    // Each thread in each of three ways.
+    assert_eq!(of.len() as i64, 3 * (2 * threads + 1), "{at}");
+    let mut steps: Vec<i64> = Vec::new();
+    for ((tid, kind), values) in of {
+        let before = kind.contains("before");
+        let step = values[1] - values[0];
+        let first = start + if before { 0 } else { step };
+        let times = if step == 100 { n * firsts } else { n };
+        let expected: Vec<i64> = (0..times).map(|i| first + i * step).collect();
+        assert_eq!(values, expected, "{at}: {kind} in {tid}");
+        steps.push(step);
+    }
+    steps.sort_unstable();
+    let mut expected: Vec<i64> = (1..=threads).chain(101..=100 + threads).collect();
+    expected.push(100);
+    let mut all: Vec<i64> = expected.iter().flat_map(|s| [*s; 3]).collect();
+    all.sort_unstable();
+    assert_eq!(steps, all, "{at}");
+}
+
+/// With all slots of the CPU in use for data of the program.
+#[test]
+fn what_each_thread_has_for_itself_beside_many_data() {
     let bench = Bench::c(
         r#"
 #include <pthread.h>
-__thread int t;
-static void *run(void *p) { for (int i = 0; i < 10; i++) t++; return p; }
-int main(void) { pthread_t a; pthread_create(&a, 0, run, 0); pthread_join(a, 0); for (int i = 0; i < 5; i++) t++; return 0; }
+#include <stdlib.h>
+struct { long g[8]; } s __attribute__((aligned(4096)));
+__thread volatile long own, other;
+static long n;
+static void *run(void *p) { for (long i = 0; i < n; i++) { own++; s.g[i % 6] = i; other += own; } return p; }
+int main(int c, char **v) {
+    int threads = atoi(v[1]); n = atoi(v[2]); pthread_t t[16];
+    for (int i = 0; i < threads; i++) pthread_create(t + i, 0, run, 0);
+    for (int i = 0; i < threads; i++) pthread_join(t[i], 0);
+    return 0;
+}
 "#,
-        &["-O0", "-pthread"],
+        &["-O2", "-pthread"],
     );
-    let ran = bench.check_property(
-        "state init accepting { transition { event write t success init } }",
-        &[],
+    let mut property = String::from("state init accepting {");
+    for i in 0..6 {
+        property += &format!(" transition {{ event write s.g[{i}] success init }}");
+    }
+    for event in ["write own", "read own", "write other"] {
+        property += &format!(" transition {{ event {event} success init }}");
+    }
+    property += " }";
+    for threads in [1u64, 4, 16] {
+        let ran = bench.check_property(&property, &[&threads.to_string(), "12"]);
+        assert_eq!(ran.code, 0, "{threads}: {}", ran.err);
+        // `own` is loaded and stored, loaded again, `other` and another stored in each turn.
+        assert_eq!(
+            ran.last()["events"],
+            threads * 12 * 5,
+            "{threads} threads: {}",
+            ran.err
+        );
+    }
+}
+
+/// In Rust, and in a program without a loader.
+#[test]
+fn what_each_thread_has_for_itself_in_rust_and_static_programs() {
+    let bench = Bench::new();
+    bench.compile(
+        "rustc",
+        "prog.rs",
+        r#"
+use std::cell::Cell;
+thread_local! { static COUNTER: Cell<u64> = const { Cell::new(0) }; }
+#[inline(never)]
+fn tick() { COUNTER.with(|c| c.set(c.get() + 1)); }
+fn main() {
+    let n: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(1);
+    let all: Vec<_> = (0..n).map(|_| std::thread::spawn(|| for _ in 0..10 { tick() })).collect();
+    for _ in 0..5 { tick() }
+    for one in all { one.join().unwrap() }
+}
+"#,
+        "prog",
+        &["--edition=2021"],
     );
+    let property = |name: &str| {
+        format!("state init accepting {{ transition {{ event write {name} success init }} }}")
+    };
+    for threads in [1u64, 6, 16] {
+        let ran = bench.check_property(&property("COUNTER"), &[&threads.to_string()]);
+        assert_eq!(ran.code, 0, "{threads}: {}", ran.err);
+        assert_eq!(ran.last()["events"], threads * 10 + 5, "{}", ran.err);
+    }
+    let bench = Bench::c(OWN_STATIC, &["-O1", "-pthread", "-static"]);
+    for threads in [1u64, 16] {
+        let ran = bench.check_property(&property("own"), &[&threads.to_string()]);
+        assert_eq!(ran.code, 0, "{threads}: {}", ran.err);
+        assert_eq!(ran.last()["events"], threads * 10 + 5, "{}", ran.err);
+    }
+}
+
+const OWN_STATIC: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+static __thread volatile int own;
+static void *run(void *p) { for (int i = 0; i < 10; i++) own = i; return p; }
+int main(int c, char **v) {
+    int n = atoi(v[1]);
+    pthread_t t[16];
+    for (int i = 0; i < n; i++) pthread_create(t + i, 0, run, 0);
+    for (int i = 0; i < 5; i++) own++;
+    for (int i = 0; i < n; i++) pthread_join(t[i], 0);
+    return 0;
+}
+"#;
+
+/// Each thread's values in their order, also after the program was taken back several times: to
+/// when fewer threads were, and with others that have begun since.
+#[test]
+fn what_each_thread_has_for_itself_after_restores() {
+    let bench = Bench::c(
+        r#"
+#include <pthread.h>
+#include <stdio.h>
+static __thread volatile int own;
+static void *run(void *p) { for (int i = 1; i <= 60; i++) own = i; return p; }
+int main(void) {
+    pthread_t t[8];
+    for (int r = 0; r < 2; r++) {
+        for (int i = 0; i < 8; i++) pthread_create(t + i, 0, run, 0);
+        for (int i = 0; i < 8; i++) pthread_join(t[i], 0);
+    }
+    run(0);
+    puts("done");
+    return 0;
+}
+"#,
+        &["-O1", "-pthread"],
+    );
+    bench.write(
+        "p.prop",
+        "slice on t
+         initialization { n = 0 }
+         state init accepting { transition { event write own (ret, $tid as t) { return ret == 1 } success { n = 1 } go failure bad } }
+         state go accepting {
+             transition { event write own (ret, $tid as t) { return ret == n + 1 } success { n = n + 1 } go failure again } }
+         state again accepting {
+             transition { event write own (ret, $tid as t) { return ret == 2 } success { n = 2 } go failure bad } }
+         state bad non-accepting",
+    );
+    bench.write(
+        "s.sc",
+        "initialization { k = 0; c = 0 }
+on entering state go {
+    k = k + 1
+    if k == 100: c = checkpoint()
+    if k in (300, 600, 900): restore_checkpoint(c)
+}
+",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    assert_eq!(ran.out, "done\n", "{}", ran.err);
+    assert_eq!(ran.code, 0, "{} {:?}", ran.err, ran.rows);
+    assert_eq!(ran.last()["events"], 17 * 60);
+}
+
+/// More than the CPU has slots for in a thread: what cannot be watched is said, once, and the
+/// rest is seen.
+#[test]
+fn too_much_that_each_thread_has_for_itself() {
+    let bench = Bench::c(
+        r#"
+#include <pthread.h>
+static __thread volatile long own[6];
+static void *run(void *p) { for (int i = 0; i < 6; i++) own[i] = i; return p; }
+int main(void) {
+    pthread_t t[4];
+    for (int i = 0; i < 4; i++) pthread_create(t + i, 0, run, 0);
+    for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+    return 0;
+}
+"#,
+        &["-O1", "-pthread"],
+    );
+    let mut property = String::from("state init accepting {");
+    for i in 0..6 {
+        property += &format!(" transition {{ event write own[{i}] success init }}");
+    }
+    let ran = bench.check_property(&(property + " }"), &[]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert_eq!(ran.last()["events"], 5);
-    assert!(
-        ran.err.contains("only that of the first thread"),
-        "{}",
-        ran.err
+    assert_eq!(ran.last()["events"], 4 * 4);
+    for i in 4..6 {
+        let text = format!("event write own[{i}]: not observed in every thread");
+        assert_eq!(ran.err.matches(&text).count(), 1, "{}", ran.err);
+    }
+}
+
+/// A thread waits for input into a buffer beside the data, which the others write meanwhile.
+#[test]
+fn data_beside_a_buffer_that_somebody_waits_for() {
+    let bench = Bench::new();
+    bench.compile(
+        "rustc",
+        "prog.rs",
+        r#"
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::ptr::{addr_of_mut, write_volatile};
+use std::sync::{Arc, Barrier};
+#[repr(C, align(4096))]
+struct Page { data: [u64; 8], buffer: [u8; 64] }
+static mut PAGE: Page = Page { data: [0; 8], buffer: [0; 64] };
+fn put(i: usize, v: u64) { unsafe { write_volatile(addr_of_mut!(PAGE.data[i]), v) } }
+fn asleep(tid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap();
+    stat.rsplit(')').next().unwrap().starts_with(" S")
+}
+fn main() {
+    let n: usize = std::env::args().nth(1).unwrap().parse().unwrap();
+    let (mut to, mut from) = UnixStream::pair().unwrap();
+    let (say, hear) = std::sync::mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        let me = std::fs::read_link("/proc/thread-self").unwrap();
+        say.send(me.file_name().unwrap().to_str().unwrap().to_owned()).unwrap();
+        let buffer = unsafe { &mut *addr_of_mut!(PAGE.buffer) };
+        for _ in 0..3 { assert_eq!(from.read(buffer).unwrap(), 5); assert_eq!(&buffer[..5], b"hello"); }
+    });
+    let tid = hear.recv().unwrap();
+    for _ in 0..3 {
+        while !asleep(&tid) { std::thread::yield_now(); }
+        let together = Arc::new(Barrier::new(n));
+        let all: Vec<_> = (0..n).map(|t| { let together = together.clone(); std::thread::spawn(move || {
+            together.wait();
+            for i in 0..10 { put((t + i) % 6, i as u64); }
+        }) }).collect();
+        for one in all { one.join().unwrap(); }
+        to.write_all(b"hello").unwrap();
+    }
+    reader.join().unwrap();
+}
+"#,
+        "prog",
+        &["--edition=2021"],
     );
+    let mut property = String::from("state init accepting {");
+    for i in 0..6 {
+        property += &format!(" transition {{ event write PAGE.data[{i}] success init }}");
+    }
+    property += " transition { event write PAGE.buffer success init } }";
+    for threads in [1u64, 4, 16] {
+        let ran = bench.check_property(&property, &[&threads.to_string()]);
+        assert_eq!(ran.code, 0, "{threads}: {}", ran.err);
+        let expected = 3 * threads * 10 + 3;
+        assert_eq!(
+            ran.last()["events"],
+            expected,
+            "{threads} threads: {}",
+            ran.err
+        );
+    }
 }

@@ -4,13 +4,11 @@ use super::super::Debugger;
 use super::super::live::ProcessMemory;
 use super::super::registers::to_dwarf;
 use super::Irv;
-use super::feed::Saved;
-use verde_engine::{Addr, On, Tid, TrapId};
-use verde_property::{Kind, When};
+use verde_engine::{Addr, On, Tid};
 use verde_symbols::{FileAddr, Modules, backtrace};
 
 /// How far up a stack calls are looked for.
-const FRAMES: usize = 256;
+pub(super) const FRAMES: usize = 256;
 
 /// A call on a stack: where its return address is; whether the thread is at its very beginning.
 struct Found {
@@ -28,19 +26,10 @@ impl Debugger {
         fresh: &[usize],
         tid: Option<Tid>,
     ) {
-        let source = &irv.alphabet.sources[index];
-        let returns = match source.kind {
-            Kind::Call => source.when == When::After,
-            Kind::Unwound => true,
-            _ => false,
-        };
-        if !returns || source.sites.is_empty() {
+        if !irv.alphabet.sources[index].awaits_returns() {
             return;
         }
-        // A call that is left by longjmp or an exception is noticed when that happens.
-        if let Err(e) = self.observe_exits() {
-            irv.warnings.push(e.to_string());
-        }
+        self.observe_exits_for(irv);
         let Some(live) = &mut self.live else {
             return;
         };
@@ -93,21 +82,31 @@ impl Debugger {
             let Some(live) = &mut self.live else {
                 return;
             };
-            let Ok(calls) = live.process.adopt_calls(id, tid, at, &slots) else {
+            let Ok(adoption) = live.process.adopt_calls(id, tid, at, &slots) else {
                 continue;
             };
-            for (call, found) in calls.into_iter().zip(&found) {
+            for call in adoption.left {
+                irv.saved.remove(&call);
+            }
+            for (call, found) in adoption.calls.into_iter().zip(&found) {
                 let Some(call) = call else {
                     continue;
                 };
                 // At its first instruction a call has all its values; later they are gone,
-                // unless a checkpoint brought them back.
+                // unless its beginning was seen for another's sake.
                 let saved = match found.at_entry {
-                    true => self.entry_values(irv, tid, id),
-                    false => irv.brought_back((at, found.slot), id),
+                    true => self.entry_values(irv, tid, &irv.awaiting(id)),
+                    false => irv.values_of_begun(tid, (at, found.slot)),
                 };
                 irv.saved.extend(saved.map(|s| (call, s)));
             }
+        }
+    }
+
+    /// A call that is left by longjmp or an exception is noticed when that happens.
+    pub(super) fn observe_exits_for(&mut self, irv: &mut Irv) {
+        if let Err(e) = self.observe_exits() {
+            irv.warnings.push(e.to_string());
         }
     }
 
@@ -146,24 +145,5 @@ impl Debugger {
             }
         }
         out
-    }
-}
-
-impl Irv {
-    /// What a call began with, if a checkpoint has it from a trap that is no longer set.
-    fn brought_back(&self, place: (Addr, Addr), trap: TrapId) -> Option<Saved> {
-        let mut lost = self
-            .saved
-            .values()
-            .filter(|s| !self.targets.contains_key(&s.trap) || s.trap == trap);
-        let mut found = lost.find(|s| s.place == place)?.clone();
-        found.trap = trap;
-        Some(found)
-    }
-
-    /// What belongs to traps that are no longer set.
-    pub(super) fn forget_lost_calls(&mut self) {
-        self.saved
-            .retain(|_, call| self.targets.contains_key(&call.trap));
     }
 }

@@ -28,6 +28,7 @@ pub struct Site {
     /// Where expressions of the parameters are evaluated, without registers.
     pub scope: Option<Arc<FrameScope>>,
     pub loc: Option<Arc<str>>,
+    /// It is set. While nobody wants the event, a trap on returns may rest under the same id.
     pub trap: Option<TrapId>,
 }
 
@@ -117,6 +118,15 @@ impl Source {
                 self.params.push(wanted.clone());
                 self.params.len() - 1
             }
+        }
+    }
+
+    /// It happens when a call is over.
+    pub fn awaits_returns(&self) -> bool {
+        match self.kind {
+            Kind::Call => self.when == When::After,
+            Kind::Unwound => true,
+            _ => false,
         }
     }
 

@@ -2,7 +2,8 @@
 //! what becomes of what was asked for.
 
 use super::super::Debugger;
-use super::super::failure::{NOT_RUN, Result, failure};
+use super::super::failure::{Failure, NOT_RUN, Result, failure};
+use super::super::settings::Locking;
 use super::super::stops::Reason;
 use super::feed::Target;
 use super::{Irv, Output};
@@ -74,12 +75,14 @@ impl Debugger {
                     self.tell_of_checkpoint(Ok(warnings.join("\n")));
                 }
                 Ok(None) => {}
-                Err(e) => self.tell_of_checkpoint(Err(e)),
+                Err(e) => self.tell_once(e),
             }
         }
         for number in &latch.checkpoints {
-            let done = self.checkpoint_as(*number);
-            self.tell_of_checkpoint(done);
+            match self.checkpoint_as(*number) {
+                Err(e) => self.tell_once(e),
+                done => self.tell_of_checkpoint(done),
+            }
         }
         if let Some(number) = latch.restore {
             let done = self.restore_for(number);
@@ -107,6 +110,13 @@ impl Debugger {
         match settled {
             true => Asked::Settled,
             false => Asked::Nothing,
+        }
+    }
+
+    /// Why there is no checkpoint is the same for every event.
+    fn tell_once(&mut self, e: Failure) {
+        if self.checkpoints.is_news(&e) {
+            self.tell_of_checkpoint(Err(e));
         }
     }
 
@@ -165,6 +175,7 @@ impl Debugger {
                 irv.alphabet.sources[*source].sites[*site].on == On::Exec(regs.pc())
             }
             Target::Datum { .. } => false,
+            Target::Birth { .. } => true,
         })
     }
 
@@ -177,7 +188,10 @@ impl Debugger {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
-        live.process.resume_all()?;
+        match self.settings.locking {
+            Locking::On => live.process.resume(live.tid)?,
+            Locking::Off | Locking::Step => live.process.resume_all()?,
+        }
         Ok(None)
     }
 

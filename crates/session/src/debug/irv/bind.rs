@@ -3,8 +3,9 @@
 use super::super::Debugger;
 use super::super::here::Here;
 use super::alphabet::{Site, Source};
-use super::reads::{Callee, How, Phase, Read, entry_scope, of_call, of_place};
+use super::reads::{Callee, How, Phase, Read, entry_scope, of_call, of_place, width};
 use super::{Irv, data};
+use std::path::Path;
 use std::sync::Arc;
 use verde_engine::{Addr, On, Tid};
 use verde_expr::{FrameScope, compile};
@@ -54,7 +55,7 @@ impl Debugger {
             }
         }
         for site in old {
-            irv.drop_trap(index, site.trap, &mut self.live);
+            irv.drop_site(index, site.on, site.trap, &mut self.live);
         }
     }
 
@@ -65,9 +66,19 @@ impl Debugger {
         // The loader's private copies are none of the program's, unless it is named.
         let loader = self.images.program().interpreter();
         let loader = loader.as_deref().and_then(|p| p.file_name());
-        let named = name.contains('!') || loader.is_none();
-        let wanted = |m: &Module| named || m.path().file_name() != loader;
-        let mut functions = self.functions_in(&name, wanted).unwrap_or_default();
+        let named = name.contains('!');
+        let wanted = |m: &Module| named || loader.is_none() || m.path().file_name() != loader;
+        // What the kernel brings stands behind a library's function of the same name, which may
+        // not be loaded yet.
+        let own = |m: &Module| wanted(m) && (named || !is_kernels(m));
+        let mut functions = self.functions_in(&name, own).unwrap_or_default();
+        if functions.is_empty() {
+            functions = self.functions_in(&name, wanted).unwrap_or_default();
+            if irv.loading && !functions.is_empty() {
+                irv.late = true;
+                return Vec::new();
+            }
+        }
         if !functions.iter().any(|(_, f)| f.is_ifunc) {
             return functions;
         }
@@ -80,7 +91,7 @@ impl Debugger {
             return functions;
         }
         irv.alphabet.sources[index].found = true;
-        irv.indirect |= irv.loading;
+        irv.late |= irv.loading;
         functions.retain_mut(|(module, function)| {
             if !function.is_ifunc {
                 return true;
@@ -174,16 +185,7 @@ impl Debugger {
                 trap: None,
             });
         }
-        // One implementation of many may lack a parameter; all of them is a mistake.
-        if let Some(text) = wrong {
-            let useless = sites
-                .iter()
-                .all(|s| s.reads.iter().any(|r| matches!(r.how, How::Unknown)));
-            notes.push(Note {
-                text: format!("event {}: {text}", source.title()),
-                is_error: useless,
-            });
-        }
+        note_misfit(source, &sites, wrong, notes);
         self.note_inlined(source, sites.is_empty(), notes);
         sites
     }
@@ -224,7 +226,8 @@ impl Debugger {
         let Ok(line) = line.trim().parse() else {
             return Vec::new();
         };
-        let mut sites = Vec::new();
+        let mut sites: Vec<Site> = Vec::new();
+        let mut wrong = None;
         let loaded = self.images.loaded().to_vec();
         for l in &loaded {
             let Some(found) = l.module.line_addresses(file.trim(), line) else {
@@ -248,10 +251,7 @@ impl Debugger {
                     reads.push(match bound {
                         Ok(read) => read,
                         Err(e) => {
-                            notes.push(Note {
-                                text: format!("event {}: {e}", source.title()),
-                                is_error: true,
-                            });
+                            wrong.get_or_insert(e);
                             Read {
                                 how: How::Unknown,
                                 phase: Phase::Now,
@@ -268,6 +268,7 @@ impl Debugger {
                 });
             }
         }
+        note_misfit(source, &sites, wrong, notes);
         sites
     }
 
@@ -276,6 +277,24 @@ impl Debugger {
         let span = self.line_at(addr)?;
         Some(format!("{}:{}", span.file.name, span.line).into())
     }
+}
+
+/// One place of many may lack a parameter; all of them is a mistake.
+fn note_misfit(source: &Source, sites: &[Site], wrong: Option<String>, notes: &mut Vec<Note>) {
+    if let Some(text) = wrong {
+        let useless = sites
+            .iter()
+            .all(|s| s.reads.iter().any(|r| matches!(r.how, How::Unknown)));
+        notes.push(Note {
+            text: format!("event {}: {text}", source.title()),
+            is_error: useless,
+        });
+    }
+}
+
+/// The code that the kernel maps into every process.
+fn is_kernels(module: &Module) -> bool {
+    module.path() == Path::new("[vdso]")
 }
 
 /// The scope of an instruction inside a function.
@@ -365,22 +384,4 @@ fn system_call_site(source: &Source, notes: &mut Vec<Note>) -> Vec<Site> {
         .collect();
     site.reads = reads.into();
     vec![site]
-}
-
-/// Bytes and sign of an integer type of C; 64 bits with a sign where none is declared.
-fn width(declared: Option<&str>) -> (u8, bool) {
-    let ty = declared.unwrap_or("long");
-    let has = |word: &str| {
-        ty.split(|c: char| !c.is_alphanumeric() && c != '_')
-            .any(|w| w == word)
-    };
-    let unsigned = ty.contains('*') || has("unsigned") || has("size_t") || ty.starts_with('u');
-    let bytes = match () {
-        () if ty.contains('*') || has("long") || has("size_t") => 8,
-        () if has("char") || ty.contains("int8") => 1,
-        () if has("short") || ty.contains("int16") => 2,
-        () if has("int") || has("unsigned") || ty.contains("int32") || has("mode_t") => 4,
-        () => 8,
-    };
-    (bytes, !unsigned)
 }

@@ -678,15 +678,12 @@ impl Watched {
 
     /// The monitors are where they were after event `n`: what came later belongs to an
     /// abandoned future.
-    pub(super) fn go_back_to(&mut self, n: u64, marks: Option<&Marks>) {
-        self.raw.retain(|raw| match marks {
-            Some(marks) => marks.knows(raw.serial),
-            None => raw.n <= n,
-        });
+    pub(super) fn go_back_to(&mut self, irv: &Irv, n: u64, marks: Option<&Marks>) {
         if let Some(marks) = marks {
             self.time = marks.time;
         }
-        self.keeper.go_back_to(n, marks);
+        let unseen = self.raw.drain(..).filter_map(|raw| raw.shown(irv));
+        self.keeper.go_back_to(n, marks, self.serial, unseen);
     }
 
     /// The monitors may have begun anew, or be others.

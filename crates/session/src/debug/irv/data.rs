@@ -2,8 +2,9 @@
 //!
 //! A global is watched where it is. A local is watched in the innermost
 //! activation of the function that declares it; when that ends, the next entry
-//! binds it again. The pointers that lead to a datum are watched too, because
-//! with them it moves.
+//! binds it again. What each thread has for itself is watched in every thread
+//! (`own`). The pointers that lead to a datum are watched too, because with
+//! them it moves.
 
 use super::super::Debugger;
 use super::super::here::Here;
@@ -14,7 +15,8 @@ use super::alphabet::Site;
 use super::bind::Note;
 use super::feed::Target;
 use super::values::{Form, Owned};
-use verde_engine::{Addr, FrameRef, On, Owner, Tid, Trap, TrapId};
+use rustc_hash::FxHashMap;
+use verde_engine::{Addr, Error, FrameRef, On, Owner, Tid, Trap, TrapId};
 use verde_expr::{FrameScope, Node, compile, eval};
 use verde_property::ast::Operand;
 use verde_property::{Kind, When};
@@ -27,24 +29,116 @@ const FUNCTIONS: usize = 1000;
 
 #[derive(Default)]
 pub struct Datum {
-    pub bound: Option<Bound>,
+    bound: Option<Bound>,
+    /// What each thread has for itself.
+    pub own: FxHashMap<Tid, Bound>,
+    /// The traps that say when a thread may have it.
+    pub births: Vec<TrapId>,
+}
+
+impl Datum {
+    fn of(&self, owner: Option<Tid>) -> Option<&Bound> {
+        match owner {
+            None => self.bound.as_ref(),
+            Some(tid) => self.own.get(&tid),
+        }
+    }
+
+    fn of_mut(&mut self, owner: Option<Tid>) -> Option<&mut Bound> {
+        match owner {
+            None => self.bound.as_mut(),
+            Some(tid) => self.own.get_mut(&tid),
+        }
+    }
+
+    fn traps(&self) -> Vec<TrapId> {
+        let all = self.bound.iter().chain(self.own.values());
+        let parts = all.flat_map(|b| b.parts.iter().map(|(_, id)| *id));
+        parts.chain(self.births.iter().copied()).collect()
+    }
+
+    fn take(&mut self, owner: Option<Tid>) -> Option<Bound> {
+        match owner {
+            None => self.bound.take(),
+            Some(tid) => self.own.remove(&tid),
+        }
+    }
+
+    fn put(&mut self, bound: Bound) {
+        match bound.home.owner() {
+            None => self.bound = Some(bound),
+            Some(tid) => {
+                self.own.insert(tid, bound);
+            }
+        }
+    }
+}
+
+/// Where a datum belongs.
+#[derive(Clone)]
+pub enum Home {
+    /// To the program.
+    Global,
+    /// To a frame, and the thread that has it.
+    Local(Box<FrameScope>, Option<(Tid, FrameRef)>),
+    /// To a thread.
+    Thread(Tid),
+}
+
+impl Home {
+    /// The thread whose registers lead to it.
+    fn tid(&self) -> Option<Tid> {
+        match self {
+            Home::Global => None,
+            Home::Local(_, home) => home.map(|h| h.0),
+            Home::Thread(tid) => Some(*tid),
+        }
+    }
+
+    /// The thread that has it for itself.
+    fn owner(&self) -> Option<Tid> {
+        match self {
+            Home::Thread(tid) => Some(*tid),
+            Home::Global | Home::Local(..) => None,
+        }
+    }
+
+    fn scope(&self) -> Option<&FrameScope> {
+        match self {
+            Home::Local(scope, _) => Some(scope),
+            Home::Global | Home::Thread(_) => None,
+        }
+    }
+
+    /// A trap for what is there.
+    fn trap(&self, on: On) -> Trap {
+        let trap = Trap::new(on, Owner::Monitor);
+        match self {
+            Home::Local(_, Some((tid, frame))) => trap.in_frame_of(*tid, *frame),
+            Home::Thread(tid) => trap.in_thread(*tid),
+            Home::Global | Home::Local(_, None) => trap,
+        }
+    }
 }
 
 /// A datum that has a place now.
 pub struct Bound {
     node: Node,
-    /// The frame of a local.
-    scope: Option<FrameScope>,
-    home: Option<(Tid, FrameRef)>,
+    home: Home,
     /// Ranges and their traps; the first is the datum itself, the others lead to it.
     parts: Vec<((u64, u64), TrapId)>,
+    /// The datum itself is not there yet: all parts lead to it.
+    is_awaited: bool,
     /// The value after the last event.
     last: Owned,
     form: Form,
 }
 
-/// A local as found on a stack.
-type Local = (Node, FrameScope, Option<(Tid, FrameRef)>);
+/// Where a datum is: ranges of memory as [`verde_expr::reads`] gives them.
+struct Places {
+    ranges: Vec<(u64, u64)>,
+    is_awaited: bool,
+}
 
 /// What a hit on a datum means.
 pub enum Meaning {
@@ -74,15 +168,6 @@ impl Debugger {
                 is_error: true,
             });
             return;
-        }
-        if global.as_ref().is_ok_and(Node::is_thread_local) {
-            let text = format!(
-                "event {text}: each thread has its own, and only that of the first thread is observed"
-            );
-            notes.push(Note {
-                text,
-                is_error: false,
-            });
         }
         let source = &mut irv.alphabet.sources[index];
         source.found |= global.is_ok();
@@ -123,7 +208,7 @@ impl Debugger {
     pub(super) fn watch_datum(&mut self, irv: &mut Irv, index: usize, tid: Option<Tid>) {
         let text = irv.alphabet.sources[index].name.clone();
         // Before the loader has done its work, pointers of the program lead nowhere.
-        if self.live.is_none() || irv.loading || irv.bound_datum(index).is_some() {
+        if self.live.is_none() || irv.loading || irv.is_watched(index) {
             return;
         }
         let here = Here {
@@ -137,17 +222,19 @@ impl Debugger {
         // A global is hidden by a local of the function that runs, not by one of its callers.
         let frames = if global.is_some() { 1 } else { FRAMES };
         if let Some(tid) = tid
-            && let Some((node, scope, home)) = self.local_datum(&text, tid, frames)
+            && let Some((node, home)) = self.local_datum(&text, tid, frames)
         {
-            return self.bind_datum(irv, index, node, Some(scope), home);
+            return self.bind_datum(irv, index, node, home);
         }
-        if let Some(node) = global {
-            self.bind_datum(irv, index, node, None, None);
+        match global {
+            Some(node) if node.is_thread_local() => self.watch_in_threads(irv, index, &node),
+            Some(node) => self.bind_datum(irv, index, node, Home::Global),
+            None => {}
         }
     }
 
     /// The innermost activation on a thread's stack that has the local.
-    fn local_datum(&mut self, text: &str, tid: Tid, limit: usize) -> Option<Local> {
+    fn local_datum(&mut self, text: &str, tid: Tid, limit: usize) -> Option<(Node, Home)> {
         let live = self.live.as_mut()?;
         let regs = live.process.regs(tid).ok()?;
         let registers = match live.process.xstate(tid) {
@@ -181,52 +268,48 @@ impl Debugger {
                 && node.needs_frame()
             {
                 let home = frame_ref(&frames, level).map(|f| (tid, f));
-                return Some((node, scope, home));
+                return Some((node, Home::Local(Box::new(scope), home)));
             }
         }
         None
     }
 
-    fn bind_datum(
-        &mut self,
-        irv: &mut Irv,
-        index: usize,
-        node: Node,
-        scope: Option<FrameScope>,
-        home: Option<(Tid, FrameRef)>,
-    ) {
+    /// Watches a datum where it belongs.
+    pub(super) fn bind_datum(&mut self, irv: &mut Irv, index: usize, node: Node, home: Home) {
         let brought = irv.alphabet.sources[index].params.iter();
         let brought = brought.filter(|p| p.operand == Operand::Ret);
         let form = brought.map(|p| Form::of(p.ty.as_deref())).next();
         let mut bound = Bound {
             node,
-            scope,
             home,
             parts: Vec::new(),
+            is_awaited: false,
             last: Owned::None,
             form: form.unwrap_or(Form::Plain),
         };
         bound.last = self.datum_value(&bound);
         if let Err(text) = self.arm_datum(irv, index, &mut bound) {
             let name = irv.alphabet.sources[index].title();
-            irv.warnings.push(format!("event {name}: {text}"));
+            irv.drop_parts(index, bound.parts, &mut self.live);
+            irv.warnings.push(match bound.home {
+                Home::Thread(_) => format!("event {name}: not observed in every thread: {text}"),
+                Home::Global | Home::Local(..) => format!("event {name}: {text}"),
+            });
             return;
         }
         if let Some(datum) = &mut irv.alphabet.sources[index].datum {
-            datum.bound = Some(bound);
+            datum.put(bound);
         }
     }
 
     /// Sets the traps for where the datum is now.
     fn arm_datum(&mut self, irv: &mut Irv, index: usize, bound: &mut Bound) -> Result<(), String> {
         let kind = irv.alphabet.sources[index].kind;
-        let ranges = {
-            let tid = bound.home.map(|h| h.0);
-            let Some(mut here) = self.datum_scope(bound, tid) else {
-                return Ok(());
-            };
-            verde_expr::reads(&bound.node, &mut here)
+        let Some(places) = self.datum_places(bound) else {
+            return Ok(());
         };
+        let Places { ranges, is_awaited } = places;
+        bound.is_awaited = is_awaited;
         let Some(live) = &mut self.live else {
             return Ok(());
         };
@@ -236,38 +319,52 @@ impl Debugger {
         for (i, (at, len)) in ranges.iter().enumerate() {
             let (at, len) = (Addr(*at), *len);
             let on = match kind {
-                Kind::Read if i == 0 => On::Read { at, len },
+                Kind::Read if i == 0 && !is_awaited => On::Read { at, len },
                 _ => On::Write { at, len },
             };
-            let mut trap = Trap::new(on, Owner::Monitor);
-            if let Some((tid, frame)) = bound.home {
-                trap = trap.in_frame_of(tid, frame);
-            }
-            let id = live.process.insert(trap).map_err(|e| e.to_string())?;
-            irv.targets.entry(id).or_default().push(Target::Datum {
+            let id = match live.process.insert(bound.home.trap(on)) {
+                Ok(id) => id,
+                // Its address is another one in each thread.
+                Err(Error::CannotWatch { why, .. }) if bound.home.owner().is_some() => {
+                    return Err(why.to_owned());
+                }
+                Err(e) => return Err(e.to_string()),
+            };
+            let target = Target::Datum {
                 source: index,
                 part: i,
-            });
+                owner: bound.home.owner(),
+            };
+            irv.add_target(id, target);
             bound.parts.push(((at.0, len), id));
         }
         Ok(())
     }
 
-    fn datum_scope(&mut self, bound: &Bound, tid: Option<Tid>) -> Option<Here<'_>> {
+    fn datum_scope(&mut self, bound: &Bound) -> Option<Here<'_>> {
         let live = self.live.as_mut()?;
-        let tid = tid.unwrap_or(live.process.pid());
+        let tid = bound.home.tid().unwrap_or(live.process.pid());
         Some(Here {
             process: Some((&mut live.process, tid)),
             images: &self.images,
-            frame: bound.scope.clone(),
+            frame: bound.home.scope().cloned(),
             innermost: false,
             memo: &mut self.memo,
         })
     }
 
+    /// Where a datum is now, and what leads there.
+    fn datum_places(&mut self, bound: &Bound) -> Option<Places> {
+        let mut here = self.datum_scope(bound)?;
+        let mut ranges = verde_expr::reads(&bound.node, &mut here);
+        let awaited = here.awaited(&bound.node);
+        let is_awaited = !awaited.is_empty();
+        ranges.extend(awaited);
+        Some(Places { ranges, is_awaited })
+    }
+
     fn datum_value(&mut self, bound: &Bound) -> Owned {
-        let tid = bound.home.map(|h| h.0);
-        let Some(mut here) = self.datum_scope(bound, tid) else {
+        let Some(mut here) = self.datum_scope(bound) else {
             return Owned::None;
         };
         match eval(&bound.node, &mut here) {
@@ -281,25 +378,24 @@ impl Debugger {
         &mut self,
         irv: &mut Irv,
         index: usize,
-        part: usize,
+        (part, owner): (usize, Option<Tid>),
         write: bool,
     ) -> Meaning {
         let (kind, when) = {
             let source = &irv.alphabet.sources[index];
             (source.kind, source.when)
         };
-        let Some(mut bound) = irv.take_datum(index) else {
+        let Some(mut bound) = irv.take_datum(index, owner) else {
             return Meaning::Nothing;
         };
         let new = self.datum_value(&bound);
         let old = std::mem::replace(&mut bound.last, new.clone());
-        if part > 0 || bound.parts.len() > 1 {
+        let is_new = bound.is_awaited;
+        let is_itself = part == 0 && !is_new;
+        if !is_itself || bound.parts.len() > 1 {
             // A pointer on the way may lead elsewhere now.
-            let tid = bound.home.map(|h| h.0);
-            let now = match self.datum_scope(&bound, tid) {
-                Some(mut here) => verde_expr::reads(&bound.node, &mut here),
-                None => Vec::new(),
-            };
+            let now = self.datum_places(&bound);
+            let now = now.map_or_else(Vec::new, |places| places.ranges);
             if !now.iter().eq(bound.parts.iter().map(|(range, _)| range)) {
                 irv.drop_parts(index, std::mem::take(&mut bound.parts), &mut self.live);
                 // Where it leads to nothing, the pointers are still watched.
@@ -307,44 +403,91 @@ impl Debugger {
             }
         }
         if let Some(datum) = &mut irv.alphabet.sources[index].datum {
-            datum.bound = Some(bound);
+            datum.put(bound);
         }
         let brought = |old, new| match when {
             When::Before => old,
             When::After => new,
         };
         match kind {
-            Kind::Write if write && part == 0 => Meaning::Event(brought(old, new)),
-            Kind::Read if !write && part == 0 => Meaning::Event(new),
-            Kind::Update if old != new => Meaning::Event(brought(old, new)),
+            Kind::Write if write && is_itself => Meaning::Event(brought(old, new)),
+            Kind::Read if !write && is_itself => Meaning::Event(new),
+            // That it exists from now on changes nothing.
+            Kind::Update if old != new && !is_new => Meaning::Event(brought(old, new)),
             _ => Meaning::Nothing,
         }
     }
 }
 
 impl Irv {
-    /// Files came or went: a global may be elsewhere, or no longer be. It is bound anew.
-    pub(super) fn unbind_globals(&mut self, live: &mut Option<super::super::live::Live>) {
+    /// Files came or went: a global may be elsewhere, or no longer be. It is to be bound anew;
+    /// what was watched stays so until [`Irv::drop_former`].
+    pub(super) fn unbind_globals(&mut self) -> Vec<(usize, Datum)> {
         self.places.clear();
         self.plans.clear();
-        for index in 0..self.alphabet.sources.len() {
-            if self.bound_datum(index).is_some_and(|b| b.home.is_none()) {
-                self.unwatch_datum(index, live);
+        let is_local = |b: &Bound| matches!(b.home, Home::Local(_, Some(_)));
+        let mut former = Vec::new();
+        for (index, source) in self.alphabet.sources.iter_mut().enumerate() {
+            let global = |d: &&mut Datum| !d.of(None).is_some_and(is_local);
+            if let Some(datum) = source.datum.as_mut().filter(global) {
+                former.push((index, std::mem::take(datum)));
+            }
+        }
+        for (index, datum) in &former {
+            for id in datum.traps() {
+                if let Some(targets) = self.targets.get_mut(&id) {
+                    targets.retain(|t| t.source() != *index);
+                }
+            }
+        }
+        former
+    }
+
+    /// Globals are bound anew: what is where it was goes on as if nothing had been.
+    pub(super) fn drop_former(
+        &mut self,
+        former: Vec<(usize, Datum)>,
+        live: &mut Option<super::super::live::Live>,
+    ) {
+        for (index, datum) in former {
+            let ids = datum.traps();
+            for bound in datum.bound.into_iter().chain(datum.own.into_values()) {
+                let owner = bound.home.owner();
+                let now = self.alphabet.sources[index].datum.as_mut();
+                if let Some(now) = now.and_then(|d| d.of_mut(owner))
+                    && now.parts == bound.parts
+                {
+                    // An access to it may wait to be heard of.
+                    now.last = bound.last;
+                }
+            }
+            for id in ids {
+                let datum = self.alphabet.sources[index].datum.as_ref();
+                match datum.is_some_and(|d| d.traps().contains(&id)) {
+                    false => self.drop_trap(index, Some(id), live),
+                    // Set twice: once is enough.
+                    true => drop(live.as_mut().map(|l| l.process.remove(id))),
+                }
             }
         }
     }
 
     fn bound_datum(&self, index: usize) -> Option<&Bound> {
-        self.alphabet.sources[index].datum.as_ref()?.bound.as_ref()
+        self.alphabet.sources[index].datum.as_ref()?.of(None)
     }
 
-    fn take_datum(&mut self, index: usize) -> Option<Bound> {
-        self.alphabet.sources[index].datum.as_mut()?.bound.take()
+    fn is_watched(&self, index: usize) -> bool {
+        let datum = self.alphabet.sources[index].datum.as_ref();
+        datum.is_some_and(|d| d.bound.is_some() || !d.births.is_empty())
+    }
+
+    fn take_datum(&mut self, index: usize, owner: Option<Tid>) -> Option<Bound> {
+        self.alphabet.sources[index].datum.as_mut()?.take(owner)
     }
 
     /// The frame of a local that is watched.
     pub(super) fn datum_frame(&self, index: usize) -> Option<&FrameScope> {
-        self.bound_datum(index)?.scope.as_ref()
+        self.bound_datum(index)?.home.scope()
     }
 
     fn drop_parts(
@@ -364,8 +507,24 @@ impl Irv {
         index: usize,
         live: &mut Option<super::super::live::Live>,
     ) {
-        if let Some(bound) = self.take_datum(index) {
+        let Some(datum) = &mut self.alphabet.sources[index].datum else {
+            return;
+        };
+        let datum = std::mem::take(datum);
+        for bound in datum.bound.into_iter().chain(datum.own.into_values()) {
             self.drop_parts(index, bound.parts, live);
+        }
+        for id in datum.births {
+            self.drop_trap(index, Some(id), live);
+        }
+    }
+
+    /// A thread ends, and with it what it has for itself.
+    pub(super) fn unwatch_thread(&mut self, tid: Tid, live: &mut Option<super::super::live::Live>) {
+        for index in 0..self.alphabet.sources.len() {
+            if let Some(bound) = self.take_datum(index, Some(tid)) {
+                self.drop_parts(index, bound.parts, live);
+            }
         }
     }
 

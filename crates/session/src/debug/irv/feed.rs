@@ -20,20 +20,37 @@ use verde_monitor::{Arg, Event};
 use verde_property::{Kind, When};
 use verde_symbols::{FileAddr, Modules, Registers, SourceFile, demangle};
 
+/// Calls that a violation shows.
+pub(super) const MOST_CALLS: usize = 64;
+
 /// Backtraces of events that are kept.
 const MOST_STACKS: u64 = 1 << 16;
 
 /// What a trap is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    Site { source: usize, site: usize },
-    Datum { source: usize, part: usize },
+    Site {
+        source: usize,
+        site: usize,
+    },
+    Datum {
+        source: usize,
+        part: usize,
+        /// The thread that has it for itself.
+        owner: Option<Tid>,
+    },
+    /// A thread has what the event is about from now on.
+    Birth {
+        source: usize,
+    },
 }
 
 impl Target {
     pub fn source(self) -> usize {
         match self {
-            Target::Site { source, .. } | Target::Datum { source, .. } => source,
+            Target::Site { source, .. }
+            | Target::Datum { source, .. }
+            | Target::Birth { source } => source,
         }
     }
 }
@@ -41,8 +58,6 @@ impl Target {
 /// What a call began with, until it returns.
 #[derive(Clone)]
 pub struct Saved {
-    /// The trap that will report its return.
-    pub trap: TrapId,
     /// The function, and where the return address is on the stack.
     pub place: (Addr, Addr),
     registers: Registers,
@@ -100,6 +115,10 @@ impl Debugger {
             Cause::Trap { id } if irv.start == Some(id) => self.loaded(irv, tid),
             Cause::Trap { id } => {
                 for target in irv.targets_of(id) {
+                    if let Target::Birth { source } = target {
+                        self.thread_begins(irv, source, tid);
+                        self.say_complaints(irv);
+                    }
                     let Target::Site { source, site } = target else {
                         continue;
                     };
@@ -117,6 +136,7 @@ impl Debugger {
                         }
                         continue;
                     }
+                    self.note_beginning(irv, tid, source, site);
                     self.happen(
                         irv,
                         Happening {
@@ -129,17 +149,26 @@ impl Debugger {
                     );
                 }
             }
-            Cause::Entry { id, call } => self.save_entry(irv, tid, id, call),
+            Cause::Entry { id, call } => {
+                let saved = self.entry_values(irv, tid, &irv.awaiting(id));
+                irv.saved.extend(saved.map(|s| (call, s)));
+            }
             Cause::Return { id, call } => self.call_over(irv, tid, id, call, Kind::Call),
             Cause::Abandoned { id, call } => self.call_over(irv, tid, id, call, Kind::Unwound),
             Cause::Watch { id, write, .. } => {
                 let mut targets = irv.targets_of(id);
                 targets.sort_by_key(|t| irv.alphabet.sources[t.source()].when);
                 for target in targets {
-                    let Target::Datum { source, part } = target else {
+                    let Target::Datum {
+                        source,
+                        part,
+                        owner,
+                    } = target
+                    else {
                         continue;
                     };
-                    if let Meaning::Event(brought) = self.touched(irv, source, part, write) {
+                    let meaning = self.touched(irv, source, (part, owner), write);
+                    if let Meaning::Event(brought) = meaning {
                         self.happen(
                             irv,
                             Happening {
@@ -192,7 +221,9 @@ impl Debugger {
                 self.unplaced(irv, tid, Kind::Thread, Owned::Int(status.into()), |s| {
                     s.name == "exit"
                 });
+                irv.unwatch_thread(tid, &mut self.live);
             }
+            Cause::Fork { followed: true, .. } => self.threads_replaced(irv),
             Cause::Fork {
                 kind: ForkKind::Fork,
                 followed: false,
@@ -241,19 +272,17 @@ impl Debugger {
         }
     }
 
-    fn save_entry(&mut self, irv: &mut Irv, tid: Tid, id: TrapId, call: CallId) {
-        let saved = self.entry_values(irv, tid, id);
-        irv.saved.extend(saved.map(|s| (call, s)));
-    }
-
-    /// What a thread at the entry of a call has for those who wait for its return.
-    pub(super) fn entry_values(&mut self, irv: &Irv, tid: Tid, id: TrapId) -> Option<Saved> {
+    /// What a thread at the entry of a call has for those who may wait for its return: source
+    /// and site of each.
+    pub(super) fn entry_values(
+        &mut self,
+        irv: &Irv,
+        tid: Tid,
+        whom: &[(usize, usize)],
+    ) -> Option<Saved> {
         let mut thread = self.thread_of(tid)?;
         let mut values = SmallVec::new();
-        for target in irv.targets_of(id) {
-            let Target::Site { source, site } = target else {
-                continue;
-            };
+        for &(source, site) in whom {
             let place = &irv.alphabet.sources[source].sites[site];
             let (reads, scope) = (place.reads.clone(), place.scope.clone());
             let read = |r: &Read| match r.phase {
@@ -264,21 +293,18 @@ impl Debugger {
         }
         let registers = thread.dwarf().clone();
         Some(Saved {
-            trap: id,
             place: (thread.regs.pc(), Addr(thread.regs.rsp)),
             registers,
             values,
         })
     }
 
-    /// A call returned or was abandoned.
+    /// A call returned or was abandoned, which is an event for those who want it now.
     fn call_over(&mut self, irv: &mut Irv, tid: Tid, id: TrapId, call: CallId, kind: Kind) {
         let saved = irv.saved.remove(&call);
-        for target in irv.targets_of(id) {
-            let Target::Site { source, site } = target else {
-                continue;
-            };
-            if irv.alphabet.sources[source].kind == kind {
+        for (source, site) in irv.awaiting(id) {
+            let s = &irv.alphabet.sources[source];
+            if s.kind == kind && s.sites[site].trap.is_some() {
                 self.happen(
                     irv,
                     Happening {
@@ -757,14 +783,19 @@ impl Debugger {
         let loc = at.and_then(|a| a.loc.clone());
         let mut row = violation_row(m, found, irv.choices.history, tid, loc.as_deref());
         if let Some(at) = at {
-            let frames = self.stack(at.tid, 64);
+            let frames = self.stack(at.tid, MOST_CALLS);
             row.source = frames.iter().map(|f| self.text_of_line(f)).collect();
             row.backtrace = Some(frames.into_iter().map(|f| f.text).collect());
         }
         for event in &mut row.history {
             event.backtrace = irv.stacks.get(&event.n).map(|s| s.to_vec());
         }
-        if irv.known.as_ref().is_some_and(|known| known(&row)) {
+        let frames = row.backtrace.as_deref().unwrap_or_default();
+        if irv
+            .known
+            .as_ref()
+            .is_some_and(|known| known(&row.property, frames))
+        {
             irv.ones[index].tally.suppressed += 1;
             return;
         }
@@ -783,7 +814,7 @@ impl Debugger {
             let text = "no checkpoint is from before this event, so it cannot be seen closer";
             irv.output.remark(&mut self.out, text);
         }
-        irv.ones[index].tally.violations += 1;
+        irv.ones[index].count_violation();
         irv.put_off = None;
         irv.latch.violated = true;
         if matches!(irv.output, super::Output::Prompt) {
@@ -867,6 +898,14 @@ pub struct Moment {
 }
 
 impl Irv {
+    /// A trap is for this, too.
+    pub(super) fn add_target(&mut self, id: TrapId, target: Target) {
+        let targets = self.targets.entry(id).or_default();
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+
     fn targets_of(&self, id: TrapId) -> SmallVec<[Target; 2]> {
         self.targets.get(&id).cloned().unwrap_or_default()
     }

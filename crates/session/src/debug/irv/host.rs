@@ -3,7 +3,7 @@
 
 use super::super::Debugger;
 use super::react::Running;
-use super::{Change, Irv, Latch, One, Output, Switches, Write};
+use super::{Change, Irv, Known, Latch, One, Output, Switches, Write};
 use crate::board::Past;
 use crate::json::{Json, Object};
 use crate::recorder::Recorder;
@@ -40,6 +40,7 @@ pub(super) struct Context<'a> {
     pub python: &'a mut PythonHost,
     pub scenario: &'a mut Option<Running>,
     pub recorder: &'a mut Recorder,
+    pub known: &'a Option<Known>,
     pub desk: Desk<'a>,
 }
 
@@ -52,6 +53,7 @@ pub(super) struct Parts<'a> {
     pub recorder: &'a mut Recorder,
     pub switches: &'a mut Switches,
     pub name: &'a str,
+    pub known: &'a Option<Known>,
 }
 
 impl Irv {
@@ -72,6 +74,7 @@ impl Irv {
             recorder,
             switches,
             name,
+            known: &self.known,
         };
         (monitor, parts)
     }
@@ -89,6 +92,7 @@ impl Parts<'_> {
             python: self.python,
             scenario: self.scenario,
             recorder: self.recorder,
+            known: self.known,
             desk: Desk {
                 debugger,
                 output: self.output,

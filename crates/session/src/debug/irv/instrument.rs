@@ -3,7 +3,6 @@
 
 use super::super::Debugger;
 use super::bind::Note;
-use super::feed::Target;
 use super::{Irv, MonitorId};
 use verde_engine::{Addr, On, Owner, Tid, Trap};
 use verde_property::{Kind, SpecId};
@@ -58,16 +57,18 @@ impl Debugger {
             if count > 0 && before == 0 {
                 self.plant_source(irv, index, tid);
             } else if count == 0 && before > 0 {
-                self.take_out_source(irv, index);
+                irv.take_out_source(index, &mut self.live);
             }
         }
+        // Not before: calls that were seen to begin may just have become wanted.
+        irv.forget_doubtful(&self.live);
         if cfg!(debug_assertions) {
             self.assert_predicates(irv);
         }
     }
 
     /// Sets the traps of a wanted source that are not set.
-    fn plant_source(&mut self, irv: &mut Irv, index: usize, tid: Option<Tid>) {
+    pub(super) fn plant_source(&mut self, irv: &mut Irv, index: usize, tid: Option<Tid>) {
         if irv.alphabet.sources[index].datum.is_some() {
             self.watch_datum(irv, index, tid);
         }
@@ -76,6 +77,7 @@ impl Debugger {
         };
         let mut failed = None;
         let mut fresh = Vec::new();
+        let mut set = Vec::new();
         for (i, site) in irv.alphabet.sources[index].sites.iter_mut().enumerate() {
             if site.trap.is_some() {
                 continue;
@@ -84,11 +86,7 @@ impl Debugger {
                 Ok(id) => {
                     site.trap = Some(id);
                     fresh.push(i);
-                    let target = Target::Site {
-                        source: index,
-                        site: i,
-                    };
-                    irv.targets.entry(id).or_default().push(target);
+                    set.push(id);
                 }
                 Err(verde_engine::Error::Gone) => {}
                 Err(e) => {
@@ -96,20 +94,15 @@ impl Debugger {
                 }
             }
         }
+        for (site, id) in fresh.iter().zip(set) {
+            irv.add_targets(index, *site, id);
+        }
         if !fresh.is_empty() {
             self.adopt_running(irv, index, &fresh, tid);
         }
         if let Some(e) = failed {
             let title = irv.alphabet.sources[index].title();
             irv.complain(format!("event {title} cannot be observed: {e}"));
-        }
-    }
-
-    fn take_out_source(&mut self, irv: &mut Irv, index: usize) {
-        irv.unwatch_datum(index, &mut self.live);
-        for i in 0..irv.alphabet.sources[index].sites.len() {
-            let trap = irv.alphabet.sources[index].sites[i].trap.take();
-            irv.drop_trap(index, trap, &mut self.live);
         }
     }
 
@@ -142,19 +135,23 @@ impl Debugger {
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
             let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
-            if irv.indirect && by_name && !source.users.is_empty() {
+            if irv.late && by_name && !source.users.is_empty() {
                 self.bind_source(irv, index, &mut notes);
-                irv.number_sites(index);
-                if irv.alphabet.sources[index].wanted > 0 {
-                    self.plant_source(irv, index, Some(tid));
-                }
+            }
+        }
+        irv.number_sites(&self.live);
+        for index in 0..irv.alphabet.sources.len() {
+            let source = &irv.alphabet.sources[index];
+            let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
+            if irv.late && by_name && source.wanted > 0 {
+                self.plant_source(irv, index, Some(tid));
             }
             let source = &irv.alphabet.sources[index];
             if source.wanted > 0 && source.datum.is_some() {
                 self.watch_datum(irv, index, Some(tid));
             }
         }
-        irv.indirect = false;
+        irv.late = false;
         self.tell(irv, notes);
         self.say_complaints(irv);
         irv.refused |= irv.unfit && !irv.replaced;
@@ -170,15 +167,32 @@ impl Debugger {
             // Children are not followed, which is said.
             live.process.options.report_forks |= !irv.is_empty();
         }
-        irv.unbind_globals(&mut self.live);
+        // Nothing happens unseen meanwhile.
+        let process = self.live.as_mut().map(|l| &mut l.process);
+        let stopped = process.and_then(|p| p.stop_all().ok().map(|guard| guard.release()));
+        let former = irv.unbind_globals();
         for index in 0..irv.alphabet.sources.len() {
             if irv.alphabet.sources[index].users.is_empty() {
                 continue;
             }
             self.bind_source(&mut irv, index, &mut notes);
-            irv.number_sites(index);
-            if irv.alphabet.sources[index].wanted > 0 {
-                self.plant_source(&mut irv, index, None);
+        }
+        irv.number_sites(&self.live);
+        for index in 0..irv.alphabet.sources.len() {
+            let source = &irv.alphabet.sources[index];
+            if source.wanted == 0 {
+                continue;
+            }
+            if source.awaits_returns() {
+                self.observe_exits_for(&mut irv);
+            }
+            self.plant_source(&mut irv, index, None);
+        }
+        irv.drop_former(former, &mut self.live);
+        if let Some(live) = &mut self.live {
+            for tid in stopped.unwrap_or_default() {
+                // It ended meanwhile, which is reported.
+                let _ = live.process.resume(tid);
             }
         }
         self.tell(&mut irv, notes);
@@ -264,23 +278,5 @@ impl Debugger {
             }
         }
         self.irv = Some(irv);
-    }
-}
-
-impl Irv {
-    /// Sites were found anew: targets name them by their place in the list.
-    fn number_sites(&mut self, index: usize) {
-        for (i, site) in self.alphabet.sources[index].sites.iter().enumerate() {
-            let Some(targets) = site.trap.and_then(|id| self.targets.get_mut(&id)) else {
-                continue;
-            };
-            for target in targets {
-                if let Target::Site { source, site } = target
-                    && *source == index
-                {
-                    *site = i;
-                }
-            }
-        }
     }
 }

@@ -125,6 +125,7 @@ impl Debugger {
             recorder: &mut Recorder::default(),
             switches: &mut switches,
             name: "scenario",
+            known: &irv.known,
         };
         let mut context = parts.context(self, &mut writes, None);
         context.run_reaction(None, None, block);
@@ -193,6 +194,7 @@ impl Debugger {
             ..Recorder::default()
         };
         one.tally = Tally::default();
+        one.reported = 0;
         one.outcome = None;
         one.dropped = false;
         one.switches = Switches::default();
@@ -296,11 +298,17 @@ impl Debugger {
             let time = u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
             trace.write_exec(irv.n, live.process.pid(), time);
         }
-        let kept: Vec<_> = irv.ones.iter().map(|o| (o.tally, o.dropped)).collect();
+        let kept: Vec<_> = irv
+            .ones
+            .iter()
+            .map(|o| (o.tally, o.reported, o.dropped))
+            .collect();
         let begun = self.begin_again(&mut irv);
-        for (one, (tally, dropped)) in irv.ones.iter_mut().zip(kept) {
+        for (one, (tally, reported, dropped)) in irv.ones.iter_mut().zip(kept) {
+            one.reported += reported;
             one.tally.violations += tally.violations;
             one.tally.suppressed += tally.suppressed;
+            one.tally.failed += tally.failed;
             one.dropped = dropped;
         }
         irv.replaced = true;
@@ -347,6 +355,7 @@ impl Irv {
             switches: Switches::default(),
             recorder: Recorder::default(),
             tally: Tally::default(),
+            reported: 0,
             outcome: None,
             version: u64::MAX,
             dropped: false,
@@ -371,11 +380,7 @@ impl Irv {
             if self.alphabet.sources[source].wanted > 0 {
                 continue;
             }
-            self.unwatch_datum(source, live);
-            for site in 0..self.alphabet.sources[source].sites.len() {
-                let trap = self.alphabet.sources[source].sites[site].trap.take();
-                self.drop_trap(source, trap, live);
-            }
+            self.take_out_source(source, live);
         }
     }
 }

@@ -9,8 +9,10 @@
 mod adopt;
 mod alphabet;
 mod asked;
+mod begun;
 mod bind;
 mod board;
+mod calls;
 mod commands;
 mod data;
 mod feed;
@@ -22,6 +24,7 @@ mod load;
 mod methods;
 mod names;
 mod output;
+mod own;
 mod predicates;
 mod program;
 mod react;
@@ -48,6 +51,7 @@ use super::live::Live;
 use crate::board::Past;
 use crate::recorder::Recorder;
 use alphabet::{Alphabet, MonitorId};
+use begun::Begun;
 use feed::{Moment, Saved, Target};
 use react::Running;
 use rustc_hash::FxHashMap;
@@ -55,7 +59,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use values::Owned;
-use verde_engine::{CallId, Cause, Tid, TrapId};
+use verde_engine::{Addr, CallId, Cause, Tid, TrapId};
 use verde_monitor::{Cell, Monitor, SlotRef};
 use verde_property::{Functions, StateId};
 use verde_pyhost::PythonHost;
@@ -110,6 +114,8 @@ struct One {
     switches: Switches,
     recorder: Recorder,
     tally: Tally,
+    /// Violations that were reported in this run. No restore takes one back.
+    reported: u64,
     /// The last word, when the run is over.
     outcome: Option<verde_monitor::FinalVerdict>,
     /// Of its slices, when the traps were last set for it.
@@ -129,7 +135,8 @@ struct Tally {
 }
 
 /// Tells violations that the user knows.
-pub type Known = Box<dyn Fn(&crate::report::ViolationRow) -> bool>;
+/// By its property and the calls of its thread.
+pub type Known = Box<dyn Fn(&str, &[String]) -> bool>;
 
 /// A change of a slice that code asked for while an event was on its way.
 struct Write {
@@ -198,9 +205,17 @@ pub struct Irv {
     python: PythonHost,
     functions: Functions,
     alphabet: Alphabet,
+    /// What each trap is for. A trap on returns has everybody whom they may concern, wanted at
+    /// present or not.
     targets: FxHashMap<TrapId, SmallVec<[Target; 2]>>,
+    /// Who may wait for the returns of the function that begins at an address: source and site.
+    callees: FxHashMap<Addr, SmallVec<[(usize, usize); 2]>>,
     /// Values at the entries of calls that have not returned.
     saved: FxHashMap<CallId, Saved>,
+    /// Of calls that a checkpoint brought back, without the traps that followed them.
+    lost: Vec<Saved>,
+    /// Values at the entries of calls whose returns nobody awaited.
+    begun: Begun,
     scenario: Option<Running>,
     pub output: Output,
     known: Option<Known>,
@@ -224,8 +239,9 @@ pub struct Irv {
     plans: FxHashMap<(usize, u64), feed::Plan>,
     /// The program is not relocated yet: the loader runs.
     loading: bool,
-    /// Some function waits for the end of loading, to be asked which of its variants it is.
-    indirect: bool,
+    /// Some function waits for the end of loading: to be asked which of its variants it is, or
+    /// because a library may have it.
+    late: bool,
     /// What resolvers of indirect functions chose.
     resolved: FxHashMap<u64, u64>,
     /// Where the program itself begins.
@@ -268,7 +284,10 @@ impl Irv {
             functions: Functions::default(),
             alphabet: Alphabet::default(),
             targets: FxHashMap::default(),
+            callees: FxHashMap::default(),
             saved: FxHashMap::default(),
+            lost: Vec::new(),
+            begun: Begun::default(),
             scenario: None,
             output,
             known: None,
@@ -285,7 +304,7 @@ impl Irv {
             places: FxHashMap::default(),
             plans: FxHashMap::default(),
             loading: false,
-            indirect: false,
+            late: false,
             resolved: FxHashMap::default(),
             start: None,
             stacks: FxHashMap::default(),
@@ -339,18 +358,21 @@ impl Irv {
     /// Forgets every trap: the process that had them is gone.
     fn forget_traps(&mut self) {
         self.targets.clear();
+        self.callees.clear();
         self.saved.clear();
+        self.lost.clear();
+        self.begun = Begun::default();
         self.deferred.clear();
         self.places.clear();
         self.plans.clear();
         self.loading = false;
-        self.indirect = false;
+        self.late = false;
         self.resolved.clear();
         self.start = None;
         for source in &mut self.alphabet.sources {
             source.sites.clear();
             if let Some(datum) = &mut source.datum {
-                datum.bound = None;
+                *datum = data::Datum::default();
             }
         }
     }
@@ -364,9 +386,10 @@ impl Irv {
             targets.retain(|t| t.source() != source);
             if targets.is_empty() {
                 self.targets.remove(&id);
-                self.saved.retain(|_, call| call.trap != id);
             }
         }
+        // If it was the last at a function's entry, calls begin unseen from now on.
+        self.begun.doubtful = true;
         if let Some(live) = live {
             // Gone with its library or frame, it is out already.
             let _ = live.process.remove(id);
@@ -375,6 +398,11 @@ impl Irv {
 }
 
 impl One {
+    fn count_violation(&mut self) {
+        self.tally.violations += 1;
+        self.reported += 1;
+    }
+
     /// Events reach it and may change it.
     fn listens(&self) -> bool {
         self.running && !self.dropped && !self.switches.halted

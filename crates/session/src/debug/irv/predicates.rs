@@ -17,6 +17,8 @@ impl Debugger {
         }
         // An instruction is the program's own or a probe whose own byte is known.
         assert_eq!(live.process.wrong_code(), None, "code that nobody planted");
+        // For returns that nobody waits for at present, only where open calls will return to.
+        assert_eq!(live.process.stray_return(), None, "no call returns here");
         // Every probe of the monitors is one that some event knows.
         for (id, entry) in live.process.traps().iter() {
             let known = entry.trap.owner != Owner::Monitor

@@ -3,6 +3,7 @@
 use super::super::Debugger;
 use super::super::points::Kind;
 use super::Irv;
+use super::feed::MOST_CALLS;
 use super::host::Context;
 use std::sync::Arc;
 use verde_engine::Tid;
@@ -73,14 +74,28 @@ impl Context<'_> {
         }
     }
 
-    /// A slice broke its property: `on verdict`.
+    /// A slice broke its property: `on verdict`, unless that is known and not to be heard of.
     pub fn verdict_changed(&mut self, slices: &Slices, slice: SlotRef) {
         let Some(running) = self.scenario.as_ref() else {
             return;
         };
-        for block in running.matching(|t| matches!(t, Trigger::Verdict)) {
+        let blocks = running.matching(|t| matches!(t, Trigger::Verdict));
+        if blocks.is_empty() || self.is_known(slices) {
+            return;
+        }
+        for block in blocks {
             self.run_reaction(Some(slices), Some(slice), block);
         }
+    }
+
+    /// Whether the user knows violations that happen here.
+    fn is_known(&self, slices: &Slices) -> bool {
+        let Some(known) = self.known else {
+            return false;
+        };
+        let stack = |tid| self.desk.debugger.stack_text(tid, MOST_CALLS);
+        let frames = self.desk.tid.map(stack).unwrap_or_default();
+        known(&slices.property().name, &frames)
     }
 
     /// Runs one block of the scenario on its memory. After a restore was asked for nothing runs.

@@ -6,12 +6,12 @@ use super::super::images::Images;
 use super::values::{Form, converts};
 use std::sync::Arc;
 use verde_expr::{FrameScope, Node, compile};
-use verde_property::ParamSpec;
-use verde_property::When;
 use verde_property::ast::Operand;
+use verde_property::ir::Types;
+use verde_property::{ParamSpec, When, declared_types};
 use verde_symbols::{
-    Encoding, EntryArgument, Env, FileAddr, Frame, Function, Kind, Language, LocationError, Memory,
-    Module, Place, Registers, Type,
+    AbiPlace, Encoding, EntryArgument, Env, FileAddr, Frame, Function, Kind, Language,
+    LocationError, Memory, Module, Place, Registers, Type, return_place,
 };
 
 /// From where a parameter's value comes.
@@ -137,6 +137,9 @@ pub fn of_call(
     })?;
     let node = match callee.is_described().then(|| converts(param, &node.ty)) {
         Some(Err(misfit)) => {
+            if let Some(how) = small_whole(&text, param, callee, &node.ty) {
+                return Ok(Read { how, phase });
+            }
             // The words of an opaque structure, as in a library that says nothing of it.
             let words = first_words(operand, param.ty.as_deref(), callee, &node.ty);
             let text = words.ok_or(misfit)?;
@@ -148,6 +151,88 @@ pub fn of_call(
         how: How::Node(Box::new(node), form),
         phase,
     })
+}
+
+/// An argument that is a small structure or union, where a number is declared: a transparent
+/// union of pointers, a new type around an integer. What is passed is the same.
+fn small_whole(name: &str, param: &ParamSpec, callee: &Callee, ty: &Type) -> Option<How> {
+    let declared = param.ty.as_deref()?;
+    let size = small_size(ty)?;
+    let argument = callee.arguments.iter().find(|a| a.variable.name == name)?;
+    let number = match located(argument, callee)? {
+        Place::Register(number) => number,
+        // A whole that is described as its only part.
+        Place::Pieces(pieces) => match pieces.as_slice() {
+            [piece] if piece.skip == 0 => match piece.place {
+                Some(Place::Register(number)) => number,
+                _ => return None,
+            },
+            _ => return None,
+        },
+        _ => return None,
+    };
+    in_word(number, declared, size)
+}
+
+/// Bytes of a structure or union that fits into a register.
+fn small_size(ty: &Type) -> Option<u8> {
+    let ty = ty.strip();
+    let size = ty.size().and_then(|s| u8::try_from(s).ok());
+    size.filter(|s| (1..=8).contains(s) && matches!(ty.kind(), Kind::Record(_)))
+}
+
+/// A number of the declared type in a register that holds a value of `size` bytes.
+fn in_word(number: u16, declared: &str, size: u8) -> Option<How> {
+    if number >= verde_symbols::XMM0 {
+        let how = vector(usize::from(number - verde_symbols::XMM0), Some(declared))?;
+        return matches!(how, How::Vector { single, .. } if single == (size == 4)).then_some(how);
+    }
+    if !declared_types(declared).has(Types::INT) {
+        return None;
+    }
+    let (bytes, signed) = width(Some(declared));
+    Some(How::Register {
+        number,
+        bytes: bytes.min(size),
+        signed,
+        boolean: false,
+    })
+}
+
+/// Where an argument is at the entry, if that depends on nothing that runs.
+fn located(argument: &EntryArgument, callee: &Callee) -> Option<Place> {
+    let registers = Registers {
+        general: [Some(0); 17],
+        ..Registers::default()
+    };
+    let env = Env {
+        memory: &NoMemory,
+        registers: Some(&registers),
+        cfa: None,
+        bias: callee.bias,
+        tls: None,
+        entry: None,
+    };
+    argument.locate(&env, callee.function.entry).ok()
+}
+
+/// Bytes and sign of an integer type of C; 64 bits with a sign where none is declared.
+pub(super) fn width(declared: Option<&str>) -> (u8, bool) {
+    let ty = declared.unwrap_or("long");
+    let has = |word: &str| {
+        ty.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|w| w == word)
+    };
+    let unsigned = ty.contains('*') || has("unsigned") || has("size_t") || ty.starts_with('u');
+    let bytes = match () {
+        () if ty.contains('*') || has("long") || has("size_t") => 8,
+        () if has("char") || ty.contains("int8") || has("u8") || has("i8") => 1,
+        () if has("short") || ty.contains("int16") || has("u16") || has("i16") => 2,
+        () if has("int") || has("unsigned") || ty.contains("int32") || has("mode_t") => 4,
+        () if has("u32") || has("i32") => 4,
+        () => 8,
+    };
+    (bytes, !unsigned)
 }
 
 /// `*arg 0 : unsigned long` where the argument points to a structure: what its
@@ -301,7 +386,9 @@ fn returned(
         let Some(ty) = callee.module.return_type(callee.function) else {
             return Err(format!("{} returns nothing", callee.function.name));
         };
-        converts(param, &ty)?;
+        if let Err(misfit) = converts(param, &ty) {
+            return small_result(param, &ty, callee).ok_or(misfit);
+        }
         return Ok(How::Returned(ty, callee.function.language, form));
     }
     if let Some(how) = vector(0, param.ty.as_deref()) {
@@ -310,6 +397,19 @@ fn returned(
     let text = narrowed("(unsigned long)$rax", param.ty.as_deref());
     let node = bind(&text, callee, images, memo)?;
     Ok(How::Node(Box::new(node), form))
+}
+
+/// As [`small_whole`], of a result.
+fn small_result(param: &ParamSpec, ty: &Type, callee: &Callee) -> Option<How> {
+    let declared = param.ty.as_deref()?;
+    let size = small_size(ty)?;
+    match return_place(ty, callee.function.language)? {
+        AbiPlace::Registers(parts) => match parts.as_slice() {
+            [(number, 0, _)] => in_word(*number, declared, size),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The scope of a function's first instruction.
@@ -356,20 +456,7 @@ fn in_register(name: &str, callee: &Callee, form: Form) -> Option<How> {
         return None;
     }
     let argument = callee.arguments.iter().find(|a| a.variable.name == name)?;
-    let registers = Registers {
-        general: [Some(0); 17],
-        ..Registers::default()
-    };
-    let env = Env {
-        memory: &NoMemory,
-        registers: Some(&registers),
-        cfa: None,
-        bias: callee.bias,
-        tls: None,
-        entry: None,
-    };
-    let place = argument.locate(&env, callee.function.entry).ok()?;
-    let Place::Register(number @ 0..=15) = place else {
+    let Place::Register(number @ 0..=15) = located(argument, callee)? else {
         return None;
     };
     let ty = argument.variable.ty.strip();

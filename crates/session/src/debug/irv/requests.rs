@@ -252,8 +252,10 @@ impl Desk<'_> {
                     return Err("there is no program to save".into());
                 }
                 let number = self.debugger.free_checkpoint(&self.latch.checkpoints);
+                // What refuses it is said when it is to be taken.
                 self.latch.checkpoints.push(number);
-                Ok(json!(number))
+                let possible = self.debugger.can_be_saved();
+                Ok(possible.then_some(number).map_or(Value::Null, |n| json!(n)))
             }
             _ => {
                 let number = args["number"].as_u64().and_then(|n| u32::try_from(n).ok());

@@ -104,35 +104,33 @@ impl Debugger {
         interruption: &Interruption,
         timed_out: &AtomicBool,
     ) -> Result<Ending> {
-        while let Some(reason) = self.let_go()? {
-            // Violated from the start.
-            if limits.stop_on_violation && matches!(reason, Reason::Monitor(_)) {
-                return Ok(Ending::Cut);
-            }
-        }
+        let is_over = || interruption.is_wanted() || timed_out.load(Ordering::Relaxed);
+        // What is to be said before it runs comes first, as if it had stopped for it.
+        let mut stopped = self.let_go()?;
         loop {
-            match self.wait()? {
+            let reason = match stopped.take() {
+                Some(reason) => reason,
+                None => self.wait()?,
+            };
+            match reason {
                 Reason::Ended(End::Exited(status)) => return Ok(Ending::Exited(status)),
                 Reason::Ended(End::Killed(signal)) => return Ok(Ending::Killed(signal)),
                 Reason::Ended(End::Detached) => return Ok(Ending::Cut),
                 Reason::Monitor(_) if self.is_refused() => return failure(UNFIT),
                 Reason::Monitor(_) if limits.stop_on_violation => return Ok(Ending::Cut),
-                Reason::Interrupted
-                    if interruption.is_wanted() || timed_out.load(Ordering::Relaxed) =>
-                {
-                    return Ok(Ending::Cut);
-                }
+                Reason::Interrupted if is_over() => return Ok(Ending::Cut),
                 Reason::Interrupted if self.is_stop_of_board() => {
                     self.attend(interruption);
-                    match &self.live {
-                        Some(_) if !interruption.is_wanted() => while self.let_go()?.is_some() {},
-                        _ => return Ok(Ending::Cut),
+                    if self.live.is_none() || interruption.is_wanted() {
+                        return Ok(Ending::Cut);
                     }
                 }
+                _ if is_over() => return Ok(Ending::Cut),
                 // Nobody is there to look: on it goes. Nothing waits behind a breakpoint
                 // twice.
-                _ => while self.let_go()?.is_some() {},
+                _ => {}
             }
+            stopped = self.let_go()?;
         }
     }
 
@@ -206,7 +204,7 @@ impl Debugger {
             let one = &irv.ones[index];
             let verdict = match verdict {
                 // What was reported stays so, also when the program was taken back before it.
-                _ if one.tally.violations > 0 => FinalVerdict::False,
+                _ if one.reported > 0 => FinalVerdict::False,
                 // All that speaks against it is suppressed.
                 FinalVerdict::False if one.tally.suppressed > 0 => match known && found_all {
                     true => FinalVerdict::True,
@@ -219,7 +217,7 @@ impl Debugger {
             irv.ones[index].outcome = Some(verdict);
             let one = &irv.ones[index];
             if let Some(monitor) = &one.monitor {
-                let mut row = final_property(monitor, verdict, one.tally.violations);
+                let mut row = final_property(monitor, verdict, one.reported);
                 row.suppressed = one.tally.suppressed;
                 properties.push(row);
             }

@@ -1,8 +1,9 @@
 //! Monitors in checkpoints: saved and restored with the program.
 
 use super::super::Debugger;
+use super::begun::Begun;
 use super::feed::Saved;
-use super::{Irv, MonitorId, Moved, Tally};
+use super::{Irv, MonitorId, Moved, Tally, TraceFile};
 use crate::board::Marks;
 use crate::recorder::Taken;
 use rustc_hash::FxHashMap;
@@ -15,9 +16,12 @@ use verde_pyhost::PythonHost;
 pub(in super::super) struct Then {
     monitors: Vec<OneThen>,
     saved: FxHashMap<CallId, Saved>,
+    begun: Begun,
     deferred: Vec<(Tid, Cause)>,
     n: u64,
     relevant: u64,
+    /// How long the trace was that is being written.
+    trace: Option<u64>,
     /// What watchers saw of the past.
     marks: Option<Marks>,
 }
@@ -37,6 +41,7 @@ impl Debugger {
         let Some(irv) = &mut self.irv else {
             return Ok(None);
         };
+        irv.forget_unfollowed(&self.live);
         let mut monitors = Vec::new();
         for one in &irv.ones {
             if let Some(m) = &one.monitor {
@@ -51,9 +56,11 @@ impl Debugger {
         Ok(Some(Then {
             monitors,
             saved: irv.saved.clone(),
+            begun: irv.begun.clone(),
             deferred: irv.deferred.clone(),
             n: irv.n,
             relevant: irv.relevant,
+            trace: irv.trace.as_ref().map(TraceFile::len),
             marks,
         }))
     }
@@ -69,15 +76,14 @@ impl Debugger {
         };
         let done = irv.go_back(then, id_now);
         if let Some(watched) = &mut self.watched {
-            watched.go_back_to(then.n, then.marks.as_ref());
+            watched.go_back_to(&irv, then.n, then.marks.as_ref());
         }
         // Where data are now is another question than where they were a moment ago.
         for index in 0..irv.alphabet.sources.len() {
             irv.unwatch_datum(index, &mut self.live);
         }
         let tid = self.live.as_ref().map(|l| l.tid);
-        self.instrument(&mut irv, tid);
-        irv.forget_lost_calls();
+        self.follow_as_then(&mut irv, tid);
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
             if source.wanted > 0 && source.datum.is_some() {
@@ -152,6 +158,7 @@ impl Irv {
             self.moved = None;
         }
         self.saved.clone_from(&then.saved);
+        self.begun = then.begun.with_threads(&id_now);
         self.deferred = then
             .deferred
             .iter()
@@ -159,6 +166,9 @@ impl Irv {
             .collect();
         self.n = then.n;
         self.relevant = then.relevant;
+        if let (Some(trace), Some(len)) = (&mut self.trace, then.trace) {
+            trace.cut(len);
+        }
         Ok(())
     }
 }

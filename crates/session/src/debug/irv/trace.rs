@@ -4,13 +4,16 @@ use super::alphabet::Source;
 use super::values::Owned;
 use crate::json::{Json, Object};
 use serde::Serialize;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use verde_engine::Tid;
 use verde_property::{Kind, When};
 
 /// A trace that is being written.
 pub struct TraceFile {
-    out: Box<dyn Write>,
+    out: BufWriter<File>,
+    /// Bytes that were written.
+    len: u64,
     error: Option<io::Error>,
 }
 
@@ -28,8 +31,43 @@ struct Line<'a> {
 }
 
 impl TraceFile {
-    pub fn new(out: Box<dyn Write>) -> TraceFile {
-        TraceFile { out, error: None }
+    /// To an empty file.
+    pub fn new(file: File) -> TraceFile {
+        TraceFile {
+            out: BufWriter::with_capacity(1 << 16, file),
+            len: 0,
+            error: None,
+        }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The program went back to where the trace was that long: the rest did not happen.
+    pub(super) fn cut(&mut self, len: u64) {
+        if self.error.is_some() || len == self.len {
+            return;
+        }
+        self.error = match len < self.len {
+            true => self.cut_file(len).err(),
+            false => Some(io::Error::other(
+                "the program is where it was before it went back to a checkpoint, and that part of the trace is cut off",
+            )),
+        };
+        self.len = len;
+    }
+
+    fn cut_file(&mut self, len: u64) -> io::Result<()> {
+        self.out.flush()?;
+        let file = self.out.get_mut();
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other(
+                "the program went back to a checkpoint, and what was written cannot be taken back; record to a file",
+            ));
+        }
+        file.set_len(len)?;
+        file.seek(SeekFrom::Start(len)).map(drop)
     }
 
     pub(super) fn write(
@@ -77,10 +115,18 @@ impl TraceFile {
         if self.error.is_some() {
             return;
         }
-        let written = serde_json::to_writer(&mut self.out, line)
-            .map_err(io::Error::from)
-            .and_then(|()| self.out.write_all(b"\n"));
-        self.error = written.err();
+        let text = match serde_json::to_vec(line) {
+            Ok(mut text) => {
+                text.push(b'\n');
+                text
+            }
+            Err(e) => {
+                self.error = Some(e.into());
+                return;
+            }
+        };
+        self.len += text.len() as u64;
+        self.error = self.out.write_all(&text).err();
     }
 
     /// Writes out what is left; what went wrong on the way.

@@ -8,6 +8,7 @@ use super::values::Owned;
 use super::{Irv, Moment, Moved};
 use crate::json::Json;
 use crate::rows::history_rows;
+use verde_engine::Tid;
 use verde_property::Kind;
 
 /// What is being looked at again.
@@ -29,18 +30,20 @@ impl Debugger {
         let text = "the violation did not come again; it is reported as it was seen first";
         irv.output.remark(&mut self.out, text);
         if let Some(index) = irv.position(id) {
-            irv.ones[index].tally.violations += 1;
+            irv.ones[index].count_violation();
         }
         irv.violated = true;
         if matches!(irv.output, super::Output::Prompt) {
             irv.latch.lines.push(super::methods::violation_line(&row));
         }
+        let time = row.history.last().and_then(|h| h.time);
+        self.board_violation(irv, &row, time);
         irv.output.row(crate::report::Row::Violation(row));
     }
 
     /// Goes back before the event that violated, and watches more from there.
     pub(super) fn zoom_in(&mut self, monitor: MonitorId, event: u64) {
-        let done = self.go_before(event);
+        let done = self.go_before(event, None);
         let Some(mut irv) = self.irv.take() else {
             return;
         };
@@ -84,8 +87,9 @@ impl Debugger {
         irv.output.remark(&mut self.out, &text);
     }
 
-    /// Numbers of the events that changed the state of the slice that moved last.
-    pub(in super::super) fn changes_of_last_slice(&self) -> Vec<u64> {
+    /// Numbers of the events that changed the state of the slice that moved last, and the
+    /// threads that brought them.
+    pub(in super::super) fn changes_of_last_slice(&self) -> Vec<(u64, Option<Tid>)> {
         let found = self.irv.as_ref().and_then(|irv| {
             let (id, moved) = irv.moved.as_ref()?;
             let m = irv.one(*id)?.monitor.as_ref()?;
@@ -101,7 +105,8 @@ impl Debugger {
         });
         let rows = found.unwrap_or_default();
         let changes = rows.iter().filter(|r| r.taken && r.from != r.to);
-        changes.map(|r| r.n).collect()
+        let tid = |tid: u64| i32::try_from(tid).ok().map(Tid);
+        changes.map(|r| (r.n, r.tid.and_then(tid))).collect()
     }
 }
 

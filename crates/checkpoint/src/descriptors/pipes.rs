@@ -1,0 +1,150 @@
+//! Pipes and FIFOs with both ends in the process: what is on its way through
+//! them.
+
+use super::numbers::{self, Numbers};
+use crate::Result;
+use crate::leader::Leader;
+use crate::snapshot::{Item, Items};
+use std::fs;
+use std::os::fd::{AsFd, RawFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use verde_engine::Tid;
+use verde_sys::descriptors::{self, Descriptor};
+use verde_sys::number as n;
+use verde_sys::pidfd::PidFd;
+
+/// The pipes of a process that both begin and end in it.
+pub(super) struct Pipes {
+    list: Vec<Pipe>,
+    above: u64,
+}
+
+struct Pipe {
+    read: Numbers,
+    write: Numbers,
+    /// Nobody else has an end of it, so it can be made anew. Otherwise a
+    /// frozen copy that keeps it open would keep its readers waiting.
+    own: bool,
+    size: i32,
+    /// Packets, or everything at once.
+    contents: Vec<Vec<u8>>,
+}
+
+/// Which pipe a descriptor leads to, and whether it has a name.
+fn identity(pid: Tid, d: &Descriptor) -> Option<(u64, u64, bool)> {
+    if let Some(inode) = d.inode("pipe") {
+        return Some((0, inode, false));
+    }
+    // Devices are many and never FIFOs.
+    if !d.target.starts_with('/') || d.target.starts_with("/dev/") {
+        return None;
+    }
+    let meta = fs::metadata(format!("/proc/{pid}/fd/{}", d.number)).ok()?;
+    let fifo = meta.file_type().is_fifo();
+    fifo.then(|| (meta.dev(), meta.ino(), true))
+}
+
+impl Pipes {
+    /// `alone`: the process has no children that could have inherited ends.
+    pub fn save(pid: Tid, list: &[Descriptor], handle: &PidFd, alone: bool) -> Result<Pipes> {
+        let all: Vec<_> = list
+            .iter()
+            .filter_map(|d| Some((d.number, identity(pid, d)?)))
+            .collect();
+        let mut pipes = Vec::new();
+        let mut seen = Vec::new();
+        for reader in list.iter().filter(|d| d.reads()) {
+            let Some((_, id)) = all.iter().find(|(n, _)| *n == reader.number) else {
+                continue;
+            };
+            if seen.contains(id) {
+                continue;
+            }
+            seen.push(*id);
+            let here = |d: &Descriptor| all.contains(&(d.number, *id));
+            let write = Numbers::of(list, |d| d.writes() && here(d));
+            let Some((_, flags)) = write.first() else {
+                continue;
+            };
+            let fd = handle.descriptor(reader.number)?;
+            let mut contents = descriptors::pipe_contents(fd.as_fd())?;
+            if flags & n::O_DIRECT == 0 {
+                contents = vec![contents.concat()];
+            }
+            contents.retain(|c| !c.is_empty());
+            pipes.push(Pipe {
+                read: Numbers::of(list, |d| d.reads() && here(d)),
+                write,
+                own: alone && !id.2,
+                size: descriptors::pipe_size(fd.as_fd())?,
+                contents,
+            });
+        }
+        Ok(Pipes {
+            list: pipes,
+            above: numbers::above(list),
+        })
+    }
+
+    fn own(&self) -> impl Iterator<Item = &Pipe> {
+        self.list.iter().filter(|p| p.own)
+    }
+
+    /// A copy can do without some, and gets them anew.
+    pub fn are_own(&self) -> bool {
+        self.own().next().is_some()
+    }
+
+    /// Such a one has this number.
+    pub fn are_new(&self, number: RawFd) -> bool {
+        self.own()
+            .any(|p| p.read.contain(number) || p.write.contain(number))
+    }
+
+    /// Closes those in a frozen copy.
+    pub fn close(&self, frozen: &mut Leader) -> Result<()> {
+        for pipe in self.own() {
+            pipe.read.close(frozen)?;
+            pipe.write.close(frozen)?;
+        }
+        Ok(())
+    }
+
+    /// Makes them anew in a copy of the frozen one.
+    pub fn make(&self, leader: &mut Leader, without: &Items) -> Result<()> {
+        if without.contains(Item::Pipes) {
+            return Ok(());
+        }
+        for pipe in self.own() {
+            let at = leader.place(0, &[0; 8])?;
+            leader.call("pipe2", n::SYS_pipe2, &[at, 0])?;
+            numbers::give_both(leader, [&pipe.read, &pipe.write], self.above)?;
+        }
+        Ok(())
+    }
+
+    /// Gives them the contents they had.
+    pub fn restore(&self, handle: &PidFd, without: &Items) -> Result<()> {
+        if without.contains(Item::Pipes) {
+            return Ok(());
+        }
+        for pipe in &self.list {
+            let (Some((reader, read_flags)), Some((writer, write_flags))) =
+                (pipe.read.first(), pipe.write.first())
+            else {
+                continue;
+            };
+            match pipe.own {
+                true => descriptors::set_pipe_size(handle.descriptor(reader)?.as_fd(), pipe.size)?,
+                false => drop(descriptors::drain(handle.descriptor(reader)?)?),
+            }
+            // The first, for packets are what is written with that flag.
+            super::set_flags_of(&handle.descriptor(writer)?, write_flags)?;
+            for piece in &pipe.contents {
+                descriptors::fill(handle.descriptor(writer)?, piece)?;
+            }
+            super::set_flags_of(&handle.descriptor(reader)?, read_flags)?;
+        }
+        Ok(())
+    }
+}

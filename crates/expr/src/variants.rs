@@ -1,0 +1,84 @@
+//! Fields of a Rust enum: those of the variant that it holds now.
+
+use crate::error::EvalError;
+use crate::ir::{Node, Op};
+use crate::nodes::{bad, is_number};
+use crate::rust_print::active_variant;
+use crate::type_text::name_of;
+use crate::value::Value;
+use verde_symbols::{Memory, Type, Variant};
+
+/// The field of an enum, if any of its variants has it. Which one is read is decided when it is
+/// read; the type is what the variants agree on, or the widest of their numbers.
+pub(crate) fn field(object: &Node, class: &Type, name: &str) -> Option<Node> {
+    let part = class.variant_part()?;
+    let types = part.variants.iter().filter_map(|v| {
+        let member = v.member.ty.strip().find_member(name)?;
+        Some(member.ty)
+    });
+    let wider = |a: Type, b: Type| match is_number(&a) && is_number(&b) && b.size() > a.size() {
+        true => b,
+        false => a,
+    };
+    let ty = types.reduce(wider).unwrap_or_else(Type::void);
+    let op = Op::Active(object.clone().boxed(), name.to_owned());
+    Some(Node::new(ty, op))
+}
+
+/// The field of the variant that an enum holds, `wanted` being what the expression was bound for.
+pub(crate) fn active_field(
+    object: &Value,
+    name: &str,
+    wanted: &Type,
+    memory: &dyn Memory,
+) -> Result<Value, EvalError> {
+    object.bytes()?;
+    let class = object.ty.strip();
+    let Some(variant) = active_variant(object, &class, memory) else {
+        return bad("The enum holds none of its variants.");
+    };
+    let held = variant.member.ty.strip();
+    let Some(member) = held.find_member(name) else {
+        return Err(absent(&class, &variant, name));
+    };
+    let fits = member.ty == *wanted || (is_number(&member.ty) && is_number(wanted));
+    if !fits {
+        let path = path_of(&class, &variant);
+        let name = name.trim_start_matches("__");
+        return bad(format!(
+            "Field {name} of variant {path} is of type {}; cast or print it where this variant is held",
+            name_of(&member.ty)
+        ));
+    }
+    let offset = variant.member.offset.wrapping_add(member.offset);
+    Ok(object.part(member.ty, offset, memory))
+}
+
+fn path_of(class: &Type, variant: &Variant) -> String {
+    let name = class.qualified_name().unwrap_or_default();
+    let held = variant.member.name.clone();
+    let held = held.or_else(|| variant.member.ty.name().map(str::to_owned));
+    format!("{name}::{}", held.unwrap_or_default())
+}
+
+/// Why the variant does not have the field, in gdb's words.
+fn absent(class: &Type, variant: &Variant, name: &str) -> EvalError {
+    let path = path_of(class, variant);
+    let fields = variant.member.ty.strip().members();
+    let first = fields.first().and_then(|m| m.name.as_deref());
+    let is_tuple = first.is_some_and(|n| n.starts_with("__"));
+    let text = match (name.strip_prefix("__"), is_tuple) {
+        (Some(number), false) if number.parse().is_ok_and(|n: usize| n < fields.len()) => {
+            format!("Variant {path} is not a tuple variant")
+        }
+        (Some(number), _) => format!(
+            "Cannot access field {number} of variant {path}, there are only {} fields",
+            fields.len()
+        ),
+        (None, true) => format!(
+            "Attempting to access named field {name} of tuple variant {path}, which has only anonymous fields"
+        ),
+        (None, false) => format!("Could not find field {name} of struct variant {path}"),
+    };
+    EvalError::BadType(text)
+}

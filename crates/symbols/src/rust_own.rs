@@ -1,0 +1,49 @@
+//! Rust's `thread_local!`: the variable that it makes, by the name it was given.
+//!
+//! `static COUNTER` is a constant; each thread's own is a static inside of the
+//! constant's closures, of which the linker keeps the one that is used.
+
+use crate::index::{EntryKind, match_scopes};
+use crate::module::Module;
+use crate::paths::Step;
+use crate::variables::Variable;
+
+/// What the library calls it, in its versions.
+const NAMES: [&str; 2] = ["__RUST_STD_INTERNAL_VAL", "VAL"];
+
+/// A closure or function between the constant and its variable.
+fn is_between(step: &Step) -> bool {
+    step.name.starts_with('{') || step.name == "__getit"
+}
+
+impl Module {
+    /// The variables behind a `thread_local!` of this name in these scopes.
+    pub(crate) fn rust_thread_locals(&self, name: &str, scopes: &[&str]) -> Vec<Variable> {
+        let Some(info) = self.info().filter(|_| self.tls().is_some()) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for named in NAMES.iter().flat_map(|n| info.index().find(info, n)) {
+            let steps: Vec<&Step> = named.scopes.iter().collect();
+            let around = steps.iter().rposition(|s| !is_between(s));
+            let Some((last, outer)) = around.and_then(|i| steps[..=i].split_last()) else {
+                continue;
+            };
+            let fits = last.name == name && match_scopes(scopes, outer).is_some();
+            if !fits || named.entry.kind != EntryKind::Variable || outer.len() + 1 == steps.len() {
+                continue;
+            }
+            found.extend(self.variable(named.entry.id()));
+        }
+        let is_kept = |v: &Variable| {
+            let linked = v.linkage_name();
+            let mut all = self.symbols().iter().filter(|s| s.is_tls);
+            linked.is_some_and(|name| all.any(|s| s.name == name))
+        };
+        if found.iter().any(is_kept) {
+            found.retain(is_kept);
+        }
+        found.retain(Variable::is_thread_local);
+        found
+    }
+}

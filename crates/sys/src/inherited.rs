@@ -1,0 +1,47 @@
+//! The signals that this process was started with ignored. A program must be
+//! started with the same: `nohup` and shells rely on it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const LAST: i32 = 64;
+
+/// A bit for each signal that was ignored, the first for signal 1.
+static IGNORED: AtomicU64 = AtomicU64::new(0);
+
+/// Called by the loader before `main`: Rust's runtime ignores SIGPIPE, and nobody could tell later
+/// whether it was so before.
+#[used]
+// SAFETY: the section holds pointers to functions of this form, and the function needs nothing of
+// the runtime.
+#[unsafe(link_section = ".init_array")]
+static NOTE: extern "C" fn() = note;
+
+extern "C" fn note() {
+    let mut set = 0;
+    for signal in 1..=LAST {
+        // SAFETY: an all-zero structure is a valid one to be overwritten.
+        let mut old: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: nothing is changed, and `old` has room for the answer.
+        let asked = unsafe { libc::sigaction(signal, std::ptr::null(), &mut old) };
+        if asked == 0 && old.sa_sigaction == libc::SIG_IGN {
+            set |= 1 << (signal - 1);
+        }
+    }
+    IGNORED.store(set, Ordering::Relaxed);
+}
+
+/// Ignores what was ignored at the start, and nothing else.
+///
+/// # Safety
+/// Only in a child between fork and exec. Safe for signal handlers.
+pub(crate) unsafe fn restore() {
+    let set = IGNORED.load(Ordering::Relaxed);
+    for signal in 1..=LAST {
+        let disposition = match set & 1 << (signal - 1) {
+            0 => libc::SIG_DFL,
+            _ => libc::SIG_IGN,
+        };
+        // SAFETY: no handler is set. Those that cannot be changed stay as they are.
+        unsafe { libc::signal(signal, disposition) };
+    }
+}

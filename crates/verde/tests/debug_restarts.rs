@@ -1,0 +1,311 @@
+//! Restarts where something is in the way: no room for a copy, a process that
+//! others look after, a budget.
+
+mod lab;
+
+use lab::{Fallible, Lab, in_order};
+use std::fs::Permissions;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::{Command, Stdio};
+
+/// What `verde` says, errors after the rest.
+fn said(lab: &Lab, args: &[&str], commands: &[&str]) -> std::io::Result<String> {
+    let verde = Command::new(env!("CARGO_BIN_EXE_verde"));
+    said_by(verde, lab, args, commands)
+}
+
+/// The same as an ordinary user: root may have as many processes as it likes.
+fn said_to_user(lab: &Lab, commands: &[&str]) -> std::io::Result<String> {
+    let args = ["debug", "--batch", "prog"];
+    if std::fs::metadata(lab.path("."))?.uid() != 0 {
+        return said(lab, &args, commands);
+    }
+    std::fs::set_permissions(lab.path("."), Permissions::from_mode(0o777))?;
+    // The build directory may be closed to others. Not by ourselves: what a
+    // process of another test has open for writing cannot be run.
+    let mut copy = Command::new("cp");
+    copy.arg(env!("CARGO_BIN_EXE_verde"));
+    assert!(copy.arg(lab.path("verde")).status()?.success());
+    let mut verde = Command::new("setpriv");
+    verde.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    verde.arg("--inh-caps=-all").arg(lab.path("verde"));
+    said_by(verde, lab, &args, commands)
+}
+
+fn said_by(
+    mut verde: Command,
+    lab: &Lab,
+    args: &[&str],
+    commands: &[&str],
+) -> std::io::Result<String> {
+    verde.args(args).current_dir(lab.path("."));
+    for command in commands {
+        verde.args(["--ex", command]);
+    }
+    let output = verde.stdin(Stdio::null()).output()?;
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stderr));
+    Ok(text)
+}
+
+const NARROW: &str = "#include <sys/resource.h>
+int value = 1;
+void hold(void) {}
+int main(int argc, char **argv) {
+    hold();
+    value = 2;
+    struct rlimit narrow;
+    getrlimit(RLIMIT_NPROC, &narrow);
+    narrow.rlim_cur = 1;
+    if (argc > 1)
+        setrlimit(RLIMIT_NPROC, &narrow);
+    hold();
+    return value;
+}
+";
+
+#[test]
+fn without_room_for_the_present_nothing_is_restarted() -> Fallible {
+    let lab = Lab::c(NARROW, &["-O0"])?;
+    let text = said_to_user(
+        &lab,
+        &[
+            "set args narrow",
+            "break hold",
+            "run",
+            "checkpoint",
+            "continue",
+            "restart 1",
+            "print value",
+            "continue",
+        ],
+    )?;
+    in_order(&text, &["$1 = 2", "exited with code 02]"]);
+    in_order(
+        &text,
+        &["Not restarted", "temporarily unavailable", "unharmed"],
+    );
+    Ok(())
+}
+
+#[test]
+fn a_restart_that_failed_can_be_repeated() -> Fallible {
+    let lab = Lab::c(NARROW, &["-O0"])?;
+    // When the program has ended its frozen copy is the only child.
+    let limit = |to: &str| format!("shell prlimit --pid $(pgrep -P $PPID -x prog) --nproc={to}:");
+    let text = said_to_user(
+        &lab,
+        &[
+            "break hold",
+            "run",
+            "checkpoint",
+            "delete 1",
+            "continue",
+            &limit("1"),
+            "restart 1",
+            &limit("$(prlimit --nproc --output HARD --noheadings)"),
+            "restart 1",
+            "print value",
+            "continue",
+        ],
+    )?;
+    in_order(
+        &text,
+        &[
+            "exited with code 02]",
+            "restored in",
+            "$1 = 1",
+            "exited with code 02]",
+            "; the program is gone, its checkpoints are not",
+        ],
+    );
+    assert!(!text.contains("unharmed"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_step_that_was_under_way_is_not_missed() -> Fallible {
+    let lab = Lab::c(NARROW, &["-O0"])?;
+    let mut commands = vec!["break hold", "run", "checkpoint", "delete"];
+    // To the end of the program.
+    commands.extend(["next"; 12]);
+    commands.extend(["restart 1", "continue"]);
+    let text = said(&lab, &["debug", "--batch", "prog"], &commands)?;
+    in_order(&text, &["code 02]", "restored in", "code 02]"]);
+    assert!(!text.contains("do not exist"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_child_that_is_followed_belongs_to_its_parent() -> Fallible {
+    let source = "#include <stdio.h>\n#include <sys/wait.h>\n#include <unistd.h>
+void hold(void) {}
+int main(void) {
+    int status = 0;
+    pid_t child = fork();
+    if (!child) {
+        hold();
+        _exit(4);
+    }
+    waitpid(child, &status, 0);
+    printf(\"child %d\\n\", WEXITSTATUS(status));
+    return 0;
+}
+";
+    let lab = Lab::c(source, &["-O0"])?;
+    let text = said(
+        &lab,
+        &["debug", "--batch", "prog"],
+        &[
+            "set follow-fork-mode child",
+            "break hold",
+            "run",
+            "checkpoint",
+            "restart 1",
+            "continue",
+        ],
+    )?;
+    in_order(&text, &["exited with code 04]", "a forked child"]);
+    assert!(text.contains("No checkpoint number 1."), "{text}");
+    Ok(())
+}
+
+const EVENTS: &str = "#include <stdlib.h>\n#include <string.h>
+unsigned char *memory;
+void event(int i) { memory[0] = i; }
+void hold(void) {}
+int main(void) {
+    memory = malloc(4 << 20);
+    for (int i = 0; i < 40; i++) {
+        memset(memory, i, 4 << 20);
+        event(i);
+    }
+    hold();
+    return 0;
+}
+";
+
+const ALTERNATES: &str = "state init accepting { transition { event event(i) success other } }
+state other accepting { transition { event event(i) success init } }
+";
+
+#[test]
+fn the_budget_is_kept() -> Fallible {
+    let lab = Lab::c(EVENTS, &["-O0"])?;
+    std::fs::write(lab.path("p.prop"), ALTERNATES)?;
+    let kept = |budget: &str| -> Result<String, Box<dyn std::error::Error>> {
+        let options = [
+            "debug",
+            "--batch",
+            "-p",
+            "p.prop",
+            "--auto-checkpoint",
+            "events",
+            "--checkpoint-budget",
+            budget,
+            "prog",
+        ];
+        let text = said(&lab, &options, &["break hold", "run", "info checkpoints"])?;
+        let line = text.lines().find(|l| l.contains(" automatic, after"));
+        Ok(line.ok_or(text.clone())?.to_owned())
+    };
+    let line = kept("40")?;
+    let (count, rest) = line.split_once(" automatic").ok_or(line.as_str())?;
+    let size = rest.split(", ").nth(2).and_then(|s| s.split(' ').next());
+    let size: f64 = size.ok_or(line.as_str())?.parse()?;
+    assert!((4..=20).contains(&count.parse::<u32>()?), "{line}");
+    assert!(size <= 40.0 * 1.05, "{line}");
+    let line = kept("0")?;
+    assert!(line.starts_with("2 automatic"), "{line}");
+    assert!(line.contains("the last 2 are always kept"), "{line}");
+    Ok(())
+}
+
+#[test]
+fn why_none_is_taken_by_itself_is_said_once() -> Fallible {
+    let source = "#include <stdio.h>\n#include <unistd.h>
+volatile int go;
+void event(int i) {}
+void hold(void) {}
+int main(void) {
+    puts(\"ready\");
+    fflush(stdout);
+    while (!go)
+        usleep(1000);
+    for (int i = 0; i < 6; i++)
+        event(i);
+    hold();
+    return 0;
+}
+";
+    let lab = Lab::c(source, &["-O0"])?;
+    std::fs::write(lab.path("p.prop"), ALTERNATES)?;
+    let mut program = Command::new(lab.path("prog"));
+    let mut child = program.stdout(Stdio::piped()).spawn()?;
+    let mut ready = String::new();
+    let output = child.stdout.take().ok_or("no output")?;
+    BufReader::new(output).read_line(&mut ready)?;
+    let pid = child.id().to_string();
+    let options = [
+        "attach",
+        "--batch",
+        "-p",
+        "p.prop",
+        "--auto-checkpoint",
+        "events",
+        &pid,
+    ];
+    let commands = [
+        "break hold",
+        "set var go = 1",
+        "continue",
+        "info checkpoints",
+    ];
+    let text = said(&lab, &options, &commands)?;
+    child.kill()?;
+    child.wait()?;
+    assert_eq!(text.matches("cannot be restored").count(), 1, "{text}");
+    assert!(text.contains("No checkpoints."), "{text}");
+    Ok(())
+}
+
+#[test]
+fn going_back_leads_to_the_thread_of_the_event() -> Fallible {
+    let source = "#include <pthread.h>
+void event(int i) {}
+void hold(void) {}
+static void *worker(void *none) {
+    event(1);
+    event(2);
+    event(3);
+    return none;
+}
+int main(void) {
+    pthread_t thread;
+    event(0);
+    pthread_create(&thread, 0, worker, 0);
+    pthread_join(thread, 0);
+    hold();
+    return 0;
+}
+";
+    let lab = Lab::c(source, &["-O0", "-pthread"])?;
+    std::fs::write(lab.path("p.prop"), ALTERNATES)?;
+    let options = [
+        "debug",
+        "--batch",
+        "-p",
+        "p.prop",
+        "--auto-checkpoint",
+        "events",
+        "prog",
+    ];
+    let commands = ["break hold", "run", "verde back", "up", "info threads"];
+    let text = said(&lab, &options, &commands)?;
+    in_order(
+        &text,
+        &["Back before event 4", "event (i=2)", "in worker (", "* 2 "],
+    );
+    Ok(())
+}
