@@ -116,7 +116,7 @@ pub(crate) fn is_cut_short(regs: &Regs) -> bool {
 
 /// A call that was cut short and that the kernel makes again when the thread goes on, unless a
 /// handler runs.
-fn is_restarted(regs: &Regs) -> bool {
+pub(crate) fn is_restarted(regs: &Regs) -> bool {
     const ERESTARTSYS: i64 = 512;
     const ERESTARTNOINTR: i64 = 513;
     const ERESTARTNOHAND: i64 = 514;
@@ -227,6 +227,8 @@ pub(crate) fn prolong(thread: &mut Thread, memory: &Memory) -> bool {
 /// kernel had ended it with `EINTR`, whatever the handler's flags, and so it
 /// ends now.
 pub(crate) fn end_call(thread: &mut Thread) {
+    // Whatever comes next is another call.
+    thread.entry_told = false;
     let regs = &mut thread.regs;
     if thread.made_again.take() != Some((regs.rip, regs.rax)) {
         return;
@@ -235,7 +237,6 @@ pub(crate) fn end_call(thread: &mut Thread) {
     regs.rax = (-i64::from(number::EINTR)).cast_unsigned();
     thread.regs_changed = true;
     thread.limited = None;
-    thread.entry_told = false;
 }
 
 impl Process {
@@ -296,6 +297,12 @@ impl Process {
         thread.regs_changed = true;
         thread.passed = Some(thread.regs.pc());
         Ok(true)
+    }
+
+    /// The kernel makes the call behind a stopped thread again: no signal is there to end it.
+    pub(crate) fn is_restarted(&self, tid: Tid) -> Result<bool> {
+        let thread = self.threads.get(&tid);
+        Ok(thread.is_some_and(|t| is_restarted(&t.regs)) && !ptrace::has_deliverable_signal(tid)?)
     }
 
     /// The call behind a stopped thread was cut short, and is made again by the kernel or by us.
