@@ -7,6 +7,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <stdio.h>
@@ -79,9 +80,14 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "inotify"))
         inotify_init();
     int master, terminal;
-    if (!strcmp(argv[1], "terminal") &&
-        (openpty(&master, &terminal, 0, 0, 0) || write(terminal, "out", 3) != 3))
-        return 3;
+    if (!strcmp(argv[1], "terminal")) {
+        if (openpty(&master, &terminal, 0, 0, 0) || write(terminal, "out", 3) != 3)
+            return 3;
+        /* The kernel passes it on a moment later. */
+        struct pollfd there = {master, POLLIN, 0};
+        if (poll(&there, 1, 10000) != 1)
+            return 3;
+    }
     if (!strcmp(argv[1], "ring"))
         ring = syscall(SYS_io_uring_setup, 8, settings);
     struct rlimit none = {1, 1};

@@ -19,6 +19,16 @@ impl Debugger {
     }
 
     fn add_break(&mut self, args: &str, temporary: bool) -> Result<()> {
+        let (number, text) = self.place_break(args, temporary)?;
+        let title = match temporary {
+            true => "Temporary breakpoint",
+            false => "Breakpoint",
+        };
+        self.say(&format!("{title} {number}{text}"))
+    }
+
+    /// A new breakpoint, and where it is in words.
+    pub(super) fn place_break(&mut self, args: &str, temporary: bool) -> Result<(u32, String)> {
         let (place, condition) = split_condition(args);
         let (place, thread) = self.split_thread(place)?;
         let spec = match place {
@@ -42,11 +52,7 @@ impl Debugger {
             self.remove_point(number)?;
             return Err(e);
         }
-        let title = match temporary {
-            true => "Temporary breakpoint",
-            false => "Breakpoint",
-        };
-        self.say(&format!("{title} {number}{text}"))
+        Ok((number, text))
     }
 
     /// Takes `thread N` off the end of a location.

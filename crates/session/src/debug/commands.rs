@@ -46,6 +46,9 @@ const COMMANDS: &[Command] = commands! {
     ["starti"], Debugger::starti, No, "starti [ARGS]: start the program and stop at its first instruction";
     ["break", "b", "br", "brea"], Debugger::set_break, No, "break LOCATION [if CONDITION]: stop there; e.g. break f, break a.c:12 if n > 3, break *0x1139";
     ["tbreak", "tb"], Debugger::set_tbreak, No, "tbreak LOCATION [if CONDITION]: stop there once";
+    ["dprintf"], Debugger::dprintf, No, "dprintf LOCATION,\"FORMAT\",EXPRESSION...: print there and go on; e.g. dprintf list.c:12,\"n %d\\n\",n";
+    ["rbreak"], Debugger::rbreak, No, "rbreak REGEX: stop at every function of the program whose name fits";
+    ["skip"], Debugger::skip, No, "skip [function NAME or file FILE]: step does not enter it; skip delete [NUMBER]...; info skip lists them";
     ["watch"], Debugger::set_watch, No, "watch EXPRESSION [if CONDITION]: stop when it is written and changes";
     ["rwatch"], Debugger::set_rwatch, No, "rwatch EXPRESSION: stop when it is read";
     ["awatch"], Debugger::set_awatch, No, "awatch EXPRESSION: stop when it is read or written";
@@ -85,7 +88,7 @@ const COMMANDS: &[Command] = commands! {
     ["x"], Debugger::examine, Bare, "x/NFU ADDRESS: N units of size U (b, h, w, g) in format F; e.g. x/4i $pc, x/8xb p, x/s name";
     ["list", "l"], Debugger::list, Bare, "list [LINE or FUNCTION or FIRST,LAST]: source lines";
     ["disassemble"], Debugger::disassemble, Same, "disassemble [/rs] [FUNCTION or FROM,TO or FROM,+BYTES]: its instructions; /s with the source, /r with their bytes";
-    ["info", "i", "inf"], Debugger::info, Same, "info auxv, breakpoints, checkpoints, inferiors, locals, args, registers [NAME], threads [N]..., functions [REGEX], variables [REGEX], types [REGEX], symbol ADDRESS, frame, line [LOCATION], proc [mappings], program, sharedlibrary, signals, source";
+    ["info", "i", "inf"], Debugger::info, Same, "info auxv, breakpoints, checkpoints, inferiors, locals, args, registers [NAME], threads [N]..., functions [REGEX], variables [REGEX], types [REGEX], symbol ADDRESS, frame, line [LOCATION], proc [mappings], program, sharedlibrary, signals, skip, source";
     ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop";
     ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
     ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";

@@ -45,7 +45,7 @@ const SETTINGS: &[&str] = &[
 const PRINTING: &[&str] = &["elements", "max-depth", "pretty", "repeats"];
 /// Commands that take a place of the program.
 const PLACES: &[&str] = &[
-    "advance", "b", "break", "clear", "jump", "l", "list", "tb", "tbreak", "until",
+    "advance", "b", "break", "clear", "dprintf", "jump", "l", "list", "tb", "tbreak", "until",
 ];
 const EVENTS: &[&str] = &[
     "catch", "exec", "fork", "load", "rethrow", "signal", "syscall", "throw", "unload", "vfork",
@@ -103,6 +103,7 @@ impl Completer {
                 signal_names(word)
             }
             ("handle", Some(_)) => of(TREATMENTS),
+            ("skip", None) => of(&["delete", "file", "function"]),
             ("thread" | "t", None) => of(&["apply", "find", "name"]),
             ("source" | "cd" | "shell", _) | ("set", Some("cwd")) => return files(line),
             ("verde", _) => return verde_words(line),

@@ -2,19 +2,25 @@
 
 use super::images::Images;
 use super::registers::{over, to_dwarf};
+use super::skips::Skips;
 use std::ops::Range;
+use std::rc::Rc;
 use verde_engine::{Addr, Guide, LineAt, LinePart, Regs};
 use verde_symbols::{FileAddr, Frame, LineSpan, LocationError, Memory, Module, Modules, unwind};
 
 /// The debug information of all loaded files.
-pub(super) struct SymbolGuide(pub Images);
+pub(super) struct SymbolGuide {
+    pub images: Images,
+    /// Functions that steps do not enter.
+    pub skips: Rc<Skips>,
+}
 
 /// Runs of one function; far more than any has.
 const MAX_RUNS: usize = 1 << 16;
 
 impl Guide for SymbolGuide {
     fn line(&self, pc: Addr) -> Option<LineAt> {
-        let (module, bias) = self.0.module_at(pc.0)?;
+        let (module, bias) = self.images.module_at(pc.0)?;
         let at = FileAddr::of(pc.0, bias);
         let span = module.line_at(at)?;
         let part = match (span.begin == at.0, span.is_stmt) {
@@ -29,7 +35,7 @@ impl Guide for SymbolGuide {
     }
 
     fn is_entry(&self, pc: Addr) -> bool {
-        let Some((module, bias)) = self.0.module_at(pc.0) else {
+        let Some((module, bias)) = self.images.module_at(pc.0) else {
             return false;
         };
         let at = FileAddr::of(pc.0, bias);
@@ -37,15 +43,18 @@ impl Guide for SymbolGuide {
     }
 
     fn entry_stop(&self, entry: Addr) -> Option<Addr> {
-        let (module, bias) = self.0.module_at(entry.0)?;
+        let (module, bias) = self.images.module_at(entry.0)?;
         let at = FileAddr::of(entry.0, bias);
         if let Some(name) = module.plt_target(at) {
             return self
-                .0
+                .images
                 .definition(name)
                 .and_then(|at| self.entry_stop(Addr(at)));
         }
         let function = module.function_at(at).filter(|f| f.entry == at)?;
+        if self.skips.covers(&function) {
+            return None;
+        }
         module.line_at(at)?;
         Some(Addr(module.breakpoint_address(&function).at(bias)))
     }
@@ -65,10 +74,10 @@ impl Guide for SymbolGuide {
             is_signal: false,
             method: None,
             module: self
-                .0
+                .images
                 .module_at(if innermost { pc } else { pc.wrapping_sub(1) }),
         };
-        let caller = unwind(&self.0, &Words(read), &frame)?;
+        let caller = unwind(&self.images, &Words(read), &frame)?;
         Some(over(regs, &caller.registers?))
     }
 }

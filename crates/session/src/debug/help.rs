@@ -42,6 +42,9 @@ const TOPICS: &[Topic] = &[
         commands: &[
             "break",
             "tbreak",
+            "rbreak",
+            "dprintf",
+            "skip",
             "watch",
             "rwatch",
             "awatch",

@@ -96,6 +96,11 @@ const TOPICS: &[Topic] = &[
         Debugger::info_signals,
         "what happens when the program gets a signal",
     ),
+    (
+        "skip",
+        Debugger::info_skip,
+        "functions and files that step does not enter",
+    ),
     ("slices", Debugger::info_slices, "the monitors' objects"),
     ("source", Debugger::info_source, "the current source file"),
     ("symbol", Debugger::info_symbol, "what is at an address"),
@@ -250,22 +255,30 @@ impl Debugger {
                 lines.push(format!("{}  {:<18} {what}", head("catchpoint"), ""));
             }
             Kind::Code { spec, sites } => {
+                let kind = if point.prints.is_some() {
+                    "dprintf"
+                } else {
+                    "breakpoint"
+                };
                 let all = sites.iter().filter_map(|s| self.address(s));
                 places = all.map(|at| (at, self.place_text(at))).collect();
                 match places.as_slice() {
                     [(at, text)] => {
                         let thread = point.thread.map(|(n, _)| format!(" thread {n}"));
                         let thread = thread.unwrap_or_default();
-                        lines.push(format!("{}  {at:#018x} {text}{thread}", head("breakpoint")));
+                        lines.push(format!("{}  {at:#018x} {text}{thread}", head(kind)));
                         places.clear();
                     }
-                    [] => lines.push(format!("{}  <PENDING>          {spec}", head("breakpoint"))),
-                    _ => lines.push(format!("{}  <MULTIPLE>         ", head("breakpoint"))),
+                    [] => lines.push(format!("{}  <PENDING>          {spec}", head(kind))),
+                    _ => lines.push(format!("{}  <MULTIPLE>         ", head(kind))),
                 }
             }
         }
         if let Some(condition) = &point.condition {
             lines.push(format!("\tstop only if {}", condition.text));
+        }
+        if let Some(args) = &point.prints {
+            lines.push(format!("        printf {args}"));
         }
         if let Some((number, _)) = point.thread {
             lines.push(format!("\tstop only in thread {number}"));

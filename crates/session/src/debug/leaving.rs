@@ -120,7 +120,7 @@ impl Debugger {
             code.extend(ranges.map(|(from, to)| at(from)..at(to)));
         }
         Ok(Rc::new(CallGuide {
-            symbols: SymbolGuide(self.images.clone()),
+            symbols: self.symbol_guide(),
             code,
         }))
     }

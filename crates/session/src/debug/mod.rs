@@ -17,6 +17,7 @@ mod complete;
 mod context;
 mod data;
 mod displays;
+mod dprintf;
 mod exits;
 mod failure;
 mod files;
@@ -49,6 +50,7 @@ mod scripts;
 mod settings;
 mod shell;
 mod siginfo;
+mod skips;
 mod source;
 mod stepping;
 mod stops;
@@ -100,6 +102,7 @@ pub struct Debugger {
     examine: Examine,
     examine_next: u64,
     displays: displays::Displays,
+    skips: std::rc::Rc<skips::Skips>,
     signals: SignalPolicy,
     settings: settings::Settings,
     attached: attached::Attached,
@@ -149,6 +152,7 @@ impl Debugger {
             },
             examine_next: 0,
             displays: displays::Displays::default(),
+            skips: std::rc::Rc::default(),
             signals: SignalPolicy::interactive(),
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),

@@ -101,6 +101,8 @@ pub(super) struct Point {
     pub by_scenario: bool,
     /// Run after each stop here.
     pub commands: Vec<String>,
+    /// What it prints instead of stopping, as `printf` takes it.
+    pub prints: Option<String>,
     /// It stands for a moment of C++ exceptions.
     pub exception: Option<Exception>,
 }
@@ -150,6 +152,7 @@ impl Points {
             by_scenario: false,
             thread: None,
             commands: Vec::new(),
+            prints: None,
             exception: None,
         });
         self.last

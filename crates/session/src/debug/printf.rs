@@ -147,19 +147,30 @@ fn expressions(text: &str) -> Vec<&str> {
     out
 }
 
+/// A format and as many expressions as it takes.
+fn parsed(args: &str) -> Result<(Vec<Piece>, Vec<&str>)> {
+    let (format, rest) = quoted(args)?;
+    let pieces = pieces(&format)?;
+    let given = match rest.strip_prefix(',') {
+        Some(rest) => expressions(rest),
+        None if rest.is_empty() => Vec::new(),
+        None => return failure("Invalid argument syntax"),
+    };
+    let wanted = pieces.iter().filter(|p| matches!(p, Piece::Value(_)));
+    match wanted.count() == given.len() {
+        true => Ok((pieces, given)),
+        false => failure("Wrong number of arguments for specified format-string"),
+    }
+}
+
+/// Whether `printf` understands these arguments, whatever the expressions mean.
+pub(super) fn check(args: &str) -> Result<()> {
+    parsed(args).map(drop)
+}
+
 impl Debugger {
     pub(super) fn printf(&mut self, args: &str) -> Result<()> {
-        let (format, rest) = quoted(args)?;
-        let pieces = pieces(&format)?;
-        let given = match rest.strip_prefix(',') {
-            Some(rest) => expressions(rest),
-            None if rest.is_empty() => Vec::new(),
-            None => return failure("Invalid argument syntax"),
-        };
-        let wanted = pieces.iter().filter(|p| matches!(p, Piece::Value(_)));
-        if wanted.count() != given.len() {
-            return failure("Wrong number of arguments for specified format-string");
-        }
+        let (pieces, given) = parsed(args)?;
         let mut given = given.into_iter();
         let mut text = String::new();
         for piece in &pieces {

@@ -95,8 +95,15 @@ impl Debugger {
     }
 
     pub(super) fn one_step(&mut self, kind: StepKind) -> Result<Reason> {
-        let guide = Rc::new(SymbolGuide(self.images.clone()));
+        let guide = Rc::new(self.symbol_guide());
         self.one_step_by(kind, guide)
+    }
+
+    pub(super) fn symbol_guide(&self) -> SymbolGuide {
+        SymbolGuide {
+            images: self.images.clone(),
+            skips: self.skips.clone(),
+        }
     }
 
     pub(super) fn one_step_by(&mut self, kind: StepKind, guide: Rc<dyn Guide>) -> Result<Reason> {

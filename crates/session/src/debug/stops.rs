@@ -202,6 +202,10 @@ impl Debugger {
             point.ignore -= 1;
             return Ok(None);
         }
+        if let Some(args) = point.prints.clone() {
+            self.print_in(tid, &args)?;
+            return Ok(None);
+        }
         // Words come last: most hits of a condition end before.
         let changed = change.map_or_else(String::new, |c| self.change_text(index, &c));
         let caught = self.catch_text(number, cause);

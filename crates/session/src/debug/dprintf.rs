@@ -1,0 +1,77 @@
+//! Breakpoints that print and go on, and breakpoints by a pattern of names.
+
+use super::Debugger;
+use super::failure::{Failure, Result, failure};
+use super::printf;
+use regex_lite::Regex;
+use std::collections::BTreeSet;
+use std::io::Write;
+use verde_engine::Tid;
+use verde_symbols::NameFilter;
+
+/// Breakpoints of one command.
+const MOST: usize = 1000;
+
+impl Debugger {
+    /// `dprintf LOCATION,"FORMAT",EXPRESSION...`
+    pub(super) fn dprintf(&mut self, args: &str) -> Result<()> {
+        let Some((place, printed)) = args.split_once(',') else {
+            return failure("Where and what?  dprintf LOCATION,\"FORMAT\",EXPRESSION...");
+        };
+        printf::check(printed.trim())?;
+        let (number, text) = self.place_break(place.trim(), false)?;
+        self.points.get_mut(number)?.prints = Some(printed.trim().to_owned());
+        self.say(&format!("Dprintf {number}{text}"))
+    }
+
+    /// Prints in a thread that goes on; the selected one stays selected.
+    pub(super) fn print_in(&mut self, tid: Tid, args: &str) -> Result<()> {
+        let Some(live) = &mut self.live else {
+            return Ok(());
+        };
+        let before = (
+            live.tid,
+            live.selected,
+            std::mem::take(&mut live.frames),
+            std::mem::take(&mut live.levels),
+            live.hidden.take(),
+        );
+        let done = live.look(tid, &self.images);
+        let done = done.and_then(|()| self.printf(args));
+        if let Some(live) = &mut self.live {
+            (
+                live.tid,
+                live.selected,
+                live.frames,
+                live.levels,
+                live.hidden,
+            ) = before;
+        }
+        if let Err(e) = done {
+            self.say(&e.to_string())?;
+        }
+        self.out.flush()?;
+        Ok(())
+    }
+
+    /// `rbreak REGEX`: at every function of the program whose name fits.
+    pub(super) fn rbreak(&mut self, args: &str) -> Result<()> {
+        let regex = Regex::new(args)
+            .map_err(|e| Failure(format!("\"{args}\" is not a regular expression: {e}")))?;
+        let fits = |name: &str| regex.is_match(name);
+        let filter = NameFilter {
+            fits: &fits,
+            in_paths: false,
+        };
+        let found = self.images.program().functions_where(&filter, MOST);
+        let described = found.into_iter().filter(|f| f.die.is_some());
+        let names: BTreeSet<String> = described.map(|f| f.name).collect();
+        if names.is_empty() {
+            return failure(format!("No function fits \"{args}\"."));
+        }
+        for name in names {
+            self.set_break(&name)?;
+        }
+        Ok(())
+    }
+}
