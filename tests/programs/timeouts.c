@@ -6,6 +6,7 @@
 #include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 #include <mqueue.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -202,6 +203,22 @@ static int run(const char *what) {
         struct timeval limit = {0, MS * 1000};
         setsockopt(c, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
         return is(connect(c, (struct sockaddr *)&name, sizeof(sa_family_t) + 6), 0, EAGAIN);
+    }
+    CALL("connect_inet") {
+        // The queue is full, so that it gets no answer.
+        struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t length = sizeof name;
+        int l = socket(AF_INET, SOCK_STREAM, 0);
+        bind(l, (struct sockaddr *)&name, length);
+        getsockname(l, (struct sockaddr *)&name, &length);
+        listen(l, 0);
+        for (int i = 0; i < 3; i++)
+            connect(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), (struct sockaddr *)&name, length);
+        usleep(50000);
+        int c = socket(AF_INET, SOCK_STREAM, 0);
+        struct timeval limit = {0, MS * 1000};
+        setsockopt(c, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+        return is(connect(c, (struct sockaddr *)&name, length), 0, EINPROGRESS);
     }
     CALL("send") {
         int s = limited_socket(SO_SNDTIMEO);

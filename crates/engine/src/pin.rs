@@ -7,6 +7,9 @@
 //! must not notice: while it is held it runs its own code only. It is resumed
 //! to its next system call, where it parts before the kernel hears of it; and
 //! every other stop than a hit, step, remote call or detach parts it too.
+//! Another thread or process that asks for its set of CPUs does see the one it
+//! is held on. One that gives it another set is obeyed, unless that is this
+//! very CPU.
 
 use crate::crowd::{Crowd, Ticker};
 use crate::process::RING_TICK;
@@ -41,6 +44,13 @@ pub struct Pin {
     spells: Spells,
     crowd: Crowd,
     ticker: Option<Ticker>,
+}
+
+/// A thread held on a CPU, and where it may run by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    own: CpuSet,
+    cpu: usize,
 }
 
 /// When to hold the thread: hits together and apart.
@@ -116,19 +126,22 @@ impl Pin {
             && own.contains(cpu)
             && CpuSet::only(cpu).apply(thread.tid).is_ok()
         {
-            thread.held = Some(own);
+            thread.held = Some(Held { own, cpu });
             self.held.push(thread.tid);
         }
     }
 
-    /// Gives a held thread its own set of CPUs back.
+    /// Gives a held thread its own set of CPUs back, unless another thread has
+    /// given it a set meanwhile.
     pub fn part(&mut self, thread: &mut Thread) {
-        if let Some(own) = thread.held.take() {
+        if let Some(Held { own, cpu }) = thread.held.take() {
             self.held.retain(|tid| *tid != thread.tid);
             if !self.crowd.is_together() {
                 self.spells.parted();
             }
-            if let Err(error) = own.apply(thread.tid)
+            let ours = |now: CpuSet| now.count() == 1 && now.contains(cpu);
+            if CpuSet::of(thread.tid).is_ok_and(ours)
+                && let Err(error) = own.apply(thread.tid)
                 && !error.is_gone()
             {
                 tracing::warn!(%error, "the thread's affinity is not restored");

@@ -143,6 +143,13 @@ impl Process {
             }
             return self.close_for_syscall(tid, causes);
         }
+        if exits && self.is_restarted(tid)? {
+            // Nor here: the kernel makes the call again.
+            if let Some(thread) = self.threads.get_mut(&tid) {
+                thread.entry_told = thread.syscall.is_some();
+            }
+            return self.close_for_syscall(tid, causes);
+        }
         let exits = self.stops_at_syscalls();
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
@@ -150,8 +157,12 @@ impl Process {
         let (number, value) = match stop {
             SyscallStop::Entry { number, .. } => {
                 // Without traps this is only where it parts from our CPU.
-                thread.syscall = exits.then_some(number);
-                if std::mem::take(&mut thread.entry_told) {
+                let told = std::mem::take(&mut thread.entry_told);
+                // One that goes on by this number keeps its own.
+                let same = told && number.cast_signed() == number::SYS_restart_syscall;
+                let known = thread.syscall.filter(|_| same);
+                thread.syscall = exits.then_some(known.unwrap_or(number));
+                if told {
                     return Ok(());
                 }
                 (number, None)

@@ -69,6 +69,16 @@ pub(crate) struct Limited {
     lent: Option<(Register, u64)>,
 }
 
+impl Limited {
+    /// A connection made again is under way already, and says so at its limit.
+    fn says_that_it_was_begun(&self, regs: &Regs) -> bool {
+        let connects = matches!(self.limit, Limit::Socket { connects: true, .. });
+        let ended = regs.rip == self.pc.wrapping_add(INSTRUCTION)
+            && regs.rax.cast_signed() == -i64::from(number::EALREADY);
+        connects && ended
+    }
+}
+
 /// The limit of a call that comes back with `EINTR`, and by a debugger's doing perhaps.
 fn cut_short(regs: &Regs) -> Option<Limit> {
     if regs.rax.cast_signed() != -i64::from(number::EINTR) {
@@ -106,7 +116,7 @@ pub(crate) fn is_cut_short(regs: &Regs) -> bool {
 
 /// A call that was cut short and that the kernel makes again when the thread goes on, unless a
 /// handler runs.
-fn is_restarted(regs: &Regs) -> bool {
+pub(crate) fn is_restarted(regs: &Regs) -> bool {
     const ERESTARTSYS: i64 = 512;
     const ERESTARTNOINTR: i64 = 513;
     const ERESTARTNOHAND: i64 = 514;
@@ -217,6 +227,8 @@ pub(crate) fn prolong(thread: &mut Thread, memory: &Memory) -> bool {
 /// kernel had ended it with `EINTR`, whatever the handler's flags, and so it
 /// ends now.
 pub(crate) fn end_call(thread: &mut Thread) {
+    // Whatever comes next is another call.
+    thread.entry_told = false;
     let regs = &mut thread.regs;
     if thread.made_again.take() != Some((regs.rip, regs.rax)) {
         return;
@@ -225,7 +237,6 @@ pub(crate) fn end_call(thread: &mut Thread) {
     regs.rax = (-i64::from(number::EINTR)).cast_unsigned();
     thread.regs_changed = true;
     thread.limited = None;
-    thread.entry_told = false;
 }
 
 impl Process {
@@ -240,6 +251,15 @@ impl Process {
             return Ok(false);
         };
         let before = thread.limited.take();
+        if before
+            .as_ref()
+            .is_some_and(|l| l.says_that_it_was_begun(&thread.regs))
+        {
+            // The program has made the call once, and its limit was reached.
+            thread.regs.rax = (-i64::from(number::EINPROGRESS)).cast_unsigned();
+            thread.regs_changed = true;
+            return Ok(false);
+        }
         let mut regs = thread.regs;
         let Some(limit) = cut_short(&regs) else {
             // It may still be on its way into the call.
@@ -277,6 +297,12 @@ impl Process {
         thread.regs_changed = true;
         thread.passed = Some(thread.regs.pc());
         Ok(true)
+    }
+
+    /// The kernel makes the call behind a stopped thread again: no signal is there to end it.
+    pub(crate) fn is_restarted(&self, tid: Tid) -> Result<bool> {
+        let thread = self.threads.get(&tid);
+        Ok(thread.is_some_and(|t| is_restarted(&t.regs)) && !ptrace::has_deliverable_signal(tid)?)
     }
 
     /// The call behind a stopped thread was cut short, and is made again by the kernel or by us.

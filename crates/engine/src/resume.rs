@@ -77,8 +77,8 @@ impl Process {
         thread.group_stop = false;
         let info = thread.signal.take();
         let mut signal = info.map_or(0, |i| i.signal());
-        if signal != 0 && thread.made_again.is_some() && !restart::is_ignored(self.pid, tid, signal)
-        {
+        let waits = thread.made_again.is_some() || restart::is_restarted(&thread.regs);
+        if signal != 0 && waits && !restart::is_ignored(self.pid, tid, signal) {
             restart::end_call(thread);
         }
         let pc = thread.regs.pc();

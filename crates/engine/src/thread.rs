@@ -2,12 +2,12 @@
 
 use crate::detour::Detour;
 use crate::page_windows::Window;
+use crate::pin::Held;
 use crate::restart::Limited;
 use crate::shadow::ShadowStack;
 use crate::step::StepPlan;
 use crate::{Addr, Tid};
 use smallvec::SmallVec;
-use verde_sys::affinity::CpuSet;
 use verde_sys::procfs::Stat;
 use verde_sys::wait::SyscallStop;
 use verde_sys::{Regs, SigInfo};
@@ -124,8 +124,8 @@ pub struct Thread {
     pub armed: bool,
     /// To follow it from CPU to CPU.
     pub stat: Option<Stat>,
-    /// Held on the engine's CPU; where it may run by itself (see `pin`).
-    pub held: Option<CpuSet>,
+    /// Held on the engine's CPU (see `pin`).
+    pub held: Option<Held>,
     /// Had a hit while several are held, since that was last asked.
     pub hit_lately: bool,
     /// Its present stop is a hit of a trap or watchpoint, in its own code.

@@ -70,6 +70,27 @@ fn a_stopped_or_released_program_has_its_own_cpus() {
     verde_sys::signals::send(tid, verde_sys::number::SIGKILL).expect("ends it");
 }
 
+/// What somebody else chooses for a held thread stays.
+#[test]
+fn a_choice_of_others_stays() {
+    if !several_cpus() {
+        return;
+    }
+    let ours = CpuSet::current().expect("our CPUs");
+    let program = compile("counts.c", &["-O1", "-pthread"]);
+    let mut process = program.launch(&["1", "100000"]);
+    let f = program.address(&process, "f");
+    exec(&mut process, f);
+    let tid = at_a_held_hit(&mut process);
+    let held = CpuSet::of(tid).expect("its CPU");
+    let other = (0..1024).find(|cpu| ours.contains(*cpu) && !held.contains(*cpu));
+    let other = other.expect("another CPU");
+    CpuSet::only(other).apply(tid).expect("applied");
+    process.stop_all().expect("stops").keep();
+    let now = CpuSet::of(tid).expect("its CPU");
+    assert!(now.count() == 1 && now.contains(other));
+}
+
 /// Ends the engine's wait, come what may.
 struct Wake(Interrupter);
 

@@ -93,3 +93,36 @@ fn a_function_called_at_a_call() {
     assert_eq!(output.text(), "hello\n");
     assert_eq!(told, [Some(6)]);
 }
+
+/// A stop within a wait that the kernel goes on with is no end of the call.
+#[test]
+fn a_stop_is_no_event_of_a_call() {
+    let program = compile("timeouts.c", &["-O1", "-lrt"]);
+    let calls = [
+        ("nanosleep", number::SYS_clock_nanosleep),
+        ("poll", number::SYS_poll),
+    ];
+    for (name, call) in calls {
+        let mut process = program.launch(&[name]);
+        at_entry(&mut process, call);
+        let (pid, interrupter) = (process.pid(), process.interrupter());
+        process.resume_all().expect("goes on");
+        let ringer = std::thread::spawn(move || {
+            until("it sleeps", || {
+                verde_sys::procfs::status_field(pid, pid, "State")
+                    .is_some_and(|s| s.starts_with('S'))
+            });
+            interrupter.interrupt();
+        });
+        let mut told = Vec::new();
+        let end = run_out(&mut process, |_, stop| {
+            told.extend(stop.causes.iter().filter_map(|c| match c {
+                Cause::Syscall { number, value, .. } => Some((*number, *value)),
+                _ => None,
+            }));
+        });
+        ringer.join().expect("rung");
+        assert_eq!(end, End::Exited(0));
+        assert_eq!(told, [(call.cast_unsigned(), Some(0))], "{name}");
+    }
+}

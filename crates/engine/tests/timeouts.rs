@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use verde_engine::{Cause, End};
 
-const CALLS: [&str; 25] = [
+const CALLS: [&str; 26] = [
     "epoll_wait",
     "epoll_child",
     "epoll_pwait",
@@ -33,6 +33,7 @@ const CALLS: [&str; 25] = [
     "recvmsg",
     "accept",
     "connect",
+    "connect_inet",
     "send",
 ];
 
