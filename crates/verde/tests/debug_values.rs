@@ -207,21 +207,25 @@ fn methods_are_called() -> Fallible {
     Ok(())
 }
 
+const OBJECT: &str = r#"struct Shape {
+  int w;
+  int scaled(int k) { return w * k; }
+  static int count() { return 7; }
+};
+Shape s{4};
+int main() { return s.scaled(1) + Shape::count() - 11; }
+"#;
+
 /// Older debug information, and that of other compilers, says only of the
 /// parameter itself that it is the object.
 #[test]
 fn methods_without_a_named_object() -> Fallible {
     let lab = Lab::c("int main(void) { return 0; }", &[])?;
     let flags = ["-O0", "-gdwarf-2", "-gstrict-dwarf"];
-    lab.build("g++", "prog.cpp", METHODS, "prog", &flags)?;
-    let text = lab.text(&[
-        "break stop",
-        "run",
-        "up",
-        "print s.scaled(3)",
-        "print s.count()",
-    ])?;
-    assert!(text.ends_with("$1 = 36\n$2 = 7\n"), "{text}");
+    lab.build("g++", "prog.cpp", OBJECT, "prog", &flags)?;
+    let commands = ["break main", "run", "print s.scaled(3)", "print s.count()"];
+    let text = lab.text(&commands)?;
+    assert!(text.ends_with("$1 = 12\n$2 = 7\n"), "{text}");
     Ok(())
 }
 
