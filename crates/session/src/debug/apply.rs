@@ -2,9 +2,6 @@
 
 use super::Debugger;
 use super::failure::{NO_STACK, Result, failure};
-use std::cell::RefCell;
-use std::io::Write;
-use std::rc::Rc;
 
 /// What `apply` does besides the command.
 #[derive(Clone, Copy, Default)]
@@ -33,21 +30,6 @@ impl Flags {
     }
 }
 
-/// Keeps what is said.
-#[derive(Clone, Default)]
-struct Kept(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Debugger {
     pub(super) fn taas(&mut self, command: &str) -> Result<()> {
         self.thread_apply(&format!("all -s {command}"))
@@ -68,18 +50,14 @@ impl Debugger {
             };
         }
         // The heading comes with the first thing that is said.
-        let kept = Kept::default();
-        let out = std::mem::replace(&mut self.out, Box::new(kept.clone()));
-        let done = self.execute(command);
-        self.out = out;
-        let said = kept.0.take();
+        let (said, done) = self.captured(|d| d.execute(command));
         if done.is_err() || said.is_empty() {
             return Ok(());
         }
         if !flags.quiet {
             self.say(title)?;
         }
-        self.out.write_all(&said)?;
+        self.out.write_all(said.as_bytes())?;
         Ok(())
     }
 
