@@ -29,6 +29,8 @@ pub struct Window {
     before: Vec<(TrapId, Vec<u8>)>,
     /// What the kernel has written to, once it is known.
     written: Vec<TrapId>,
+    /// The call changes the memory map.
+    remaps: bool,
 }
 
 impl Window {
@@ -38,6 +40,7 @@ impl Window {
             pages: Vec::new(),
             before: Vec::new(),
             written,
+            remaps: false,
         }
     }
 
@@ -117,6 +120,7 @@ impl Process {
                 pages: reach.pages,
                 before,
                 written: Vec::new(),
+                remaps: reach.remaps,
             });
         }
         self.go(tid)?;
@@ -209,6 +213,9 @@ impl Process {
         };
         let pages = std::mem::take(&mut window.pages);
         let before = std::mem::take(&mut window.before);
+        if window.remaps && !pages.is_empty() {
+            self.look_again(&pages)?;
+        }
         self.close_pages(&pages)?;
         let written = before.into_iter().filter_map(|(id, before)| {
             let want = self.traps.get(id).and_then(|e| wanted(e.trap.on))?;

@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use verde_sys::memory::Memory;
 use verde_sys::ptrace::{self, Go};
-use verde_sys::remote::Remote;
+use verde_sys::remote::{Remote, RemoteError};
 use verde_sys::siginfo::SEGV_ACCERR;
 use verde_sys::{WaitStatus, number, procfs, wait};
 
@@ -30,6 +30,8 @@ pub(crate) struct Pages {
     pub(crate) map: FxHashMap<u64, Page>,
     /// Guarded before: a fault may be on its way.
     former: FxHashSet<u64>,
+    /// Traps whose memory the program has unmapped: their watches are over.
+    lost: Vec<TrapId>,
 }
 
 #[derive(Clone)]
@@ -72,9 +74,26 @@ impl Pages {
         self.map.is_empty()
     }
 
+    /// None is guarded any more, but faults on all of them may be on their way.
+    pub fn all_former(&self) -> Pages {
+        let known = self.former.iter().chain(self.map.keys());
+        Pages {
+            former: known.copied().collect(),
+            ..Pages::default()
+        }
+    }
+
     /// No page is or was guarded: faults are the program's own.
     pub fn never_used(&self) -> bool {
         self.map.is_empty() && self.former.is_empty()
+    }
+
+    /// The program has unmapped a page.
+    fn drop_page(&mut self, at: u64) {
+        if let Some(page) = self.map.remove(&at) {
+            self.former.insert(at);
+            self.lost.extend(page.users);
+        }
     }
 
     /// The traps that need guarded pages.
@@ -93,6 +112,16 @@ impl Pages {
 fn pages_of(at: Addr, len: u64) -> impl Iterator<Item = u64> {
     let last = at.0.saturating_add(len.max(1) - 1) / PAGE;
     (at.0 / PAGE..=last).map(|n| n * PAGE)
+}
+
+/// What a fault of a thread was.
+pub(crate) enum Fault {
+    /// None of ours.
+    ItsOwn,
+    /// The instruction is done.
+    Done,
+    /// The instruction is still to be made.
+    Again,
 }
 
 /// What a fault of a child was that has the memory on loan.
@@ -225,10 +254,15 @@ impl Process {
         Ok(())
     }
 
-    /// Gives every page its protection back.
-    pub(crate) fn open_all_pages(&mut self) -> Result<()> {
+    /// Gives every page its protection back, as far as that can be done: who
+    /// lets the program go must not stop half way.
+    pub(crate) fn open_all_pages(&mut self) {
         let pages: Vec<u64> = self.watches.pages.map.keys().copied().collect();
-        self.open_pages(&pages)
+        for page in pages {
+            if let Err(error) = self.open_pages(&[page]) {
+                tracing::debug!(%error, page = %Addr(page), "a page stays guarded");
+            }
+        }
     }
 
     /// The same in a forked child's copy.
@@ -260,25 +294,62 @@ impl Process {
         Ok(())
     }
 
+    /// A page that the program has unmapped meanwhile is guarded no more.
     fn set_protection(&mut self, page: u64, protection: i32) -> Result<()> {
         let args = [page, PAGE, protection as u64, 0, 0, 0];
-        self.remote_call("mprotect", number::SYS_mprotect, args)?;
+        match self.remote_call("mprotect", number::SYS_mprotect, args) {
+            Err(Error::Remote(RemoteError::Refused(e))) if e.errno == number::ENOMEM => {
+                self.watches.pages.drop_page(page);
+                Ok(())
+            }
+            other => other.map(|_| ()),
+        }
+    }
+
+    /// After a call that changes the memory map, with the pages open: what the
+    /// program has made of them.
+    pub(crate) fn look_again(&mut self, pages: &[u64]) -> Result<()> {
+        let maps = procfs::maps(self.pid)?;
+        for page in pages {
+            let mapping = maps.iter().find(|m| m.contains(Addr(*page)));
+            match (mapping, self.watches.pages.map.get_mut(page)) {
+                (Some(mapping), Some(entry)) => {
+                    entry.protection = mapping.protection();
+                    entry.shared = mapping.shared;
+                }
+                (None, Some(_)) => self.watches.pages.drop_page(*page),
+                (_, None) => {}
+            }
+        }
         Ok(())
     }
 
-    /// A SIGSEGV: `true` if it was ours and has been dealt with.
+    /// Ends the watches whose memory the program has unmapped.
+    pub(crate) fn end_lost_watches(&mut self, causes: &mut Causes) -> Result<()> {
+        for id in std::mem::take(&mut self.watches.pages.lost) {
+            if self.traps.get(id).is_some() {
+                self.end_watch(id, None, causes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A SIGSEGV: what it was, dealt with if it was ours.
     pub(crate) fn page_fault(
         &mut self,
         tid: Tid,
         info: &SigInfo,
         causes: &mut Causes,
-    ) -> Result<bool> {
+    ) -> Result<Fault> {
         if !self.watches.pages.guards(info) {
-            return self.is_stale_fault(tid, info);
+            return Ok(match self.is_stale_fault(tid, info)? {
+                true => Fault::Again,
+                false => Fault::ItsOwn,
+            });
         }
         let page = info.address().page().0;
         let Some(entry) = self.watches.pages.map.get(&page) else {
-            return Ok(false);
+            return Ok(Fault::ItsOwn);
         };
         let protection = entry.protection;
         let regs = *self.regs(tid)?;
@@ -286,7 +357,7 @@ impl Process {
         let touched = touched_by(instruction.as_ref(), &regs, info, protection);
         if !allowed(&touched, page, protection) {
             // The program would have faulted without us.
-            return Ok(false);
+            return Ok(Fault::ItsOwn);
         }
         let emulated = instruction.and_then(|i| self.emulate(&i, &regs, page));
         match emulated {
@@ -301,13 +372,13 @@ impl Process {
             }
             None => {
                 let Some(slots) = self.step_open(tid, page, &touched)? else {
-                    return Ok(true);
+                    return Ok(Fault::Again);
                 };
                 self.slots_hit(tid, slots, causes)?;
             }
         }
         self.report_touches(tid, &touched, causes)?;
-        Ok(true)
+        Ok(Fault::Done)
     }
 
     /// Does an instruction on a guarded page in place of the CPU. What loads and
