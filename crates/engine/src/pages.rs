@@ -96,6 +96,11 @@ impl Pages {
         }
     }
 
+    /// All that are guarded.
+    pub fn guarded(&self) -> Vec<u64> {
+        self.map.keys().copied().collect()
+    }
+
     /// The traps that need guarded pages.
     pub fn users(&self) -> Vec<TrapId> {
         self.map.values().flat_map(|p| p.users.clone()).collect()
@@ -257,7 +262,7 @@ impl Process {
     /// Gives every page its protection back, as far as that can be done: who
     /// lets the program go must not stop half way.
     pub(crate) fn open_all_pages(&mut self) {
-        let pages: Vec<u64> = self.watches.pages.map.keys().copied().collect();
+        let pages = self.watches.pages.guarded();
         for page in pages {
             if let Err(error) = self.open_pages(&[page]) {
                 tracing::debug!(%error, page = %Addr(page), "a page stays guarded");
@@ -270,7 +275,7 @@ impl Process {
         if self.watches.pages.is_empty() {
             return Ok(());
         }
-        let pages: Vec<u64> = self.watches.pages.map.keys().copied().collect();
+        let pages = self.watches.pages.guarded();
         self.protect_in(child, &pages, |entry| entry.protection)
     }
 

@@ -24,7 +24,15 @@ pub(crate) fn reach(call: i64, args: &[u64; 6], known: &Known, pages: &Pages) ->
     if [number::SYS_execve, number::SYS_execveat].contains(&call) {
         // It reads lists of strings, and then there is nothing left to watch.
         return Reach {
-            pages: pages.map.keys().copied().collect(),
+            pages: pages.guarded(),
+            ..Reach::default()
+        };
+    }
+    if call == number::SYS_rt_sigreturn {
+        // The frame is on any stack.
+        let closed = pages.map.iter().filter(|(_, page)| !page.is_readable());
+        return Reach {
+            pages: closed.map(|(at, _)| *at).collect(),
             ..Reach::default()
         };
     }

@@ -140,12 +140,20 @@ pub(crate) fn is_ignored(pid: Tid, tid: Tid, signal: i32) -> bool {
         number::SIGURG,
         number::SIGWINCH,
     ];
-    let has = |set: &str| {
-        let mask = procfs::status_field(pid, tid, set);
-        let mask = mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok());
-        mask.is_some_and(|m| m >> (signal - 1) & 1 != 0)
-    };
-    has("SigIgn") || (HARMLESS.contains(&signal) && !has("SigCgt"))
+    is_in(pid, tid, "SigIgn", signal)
+        || (HARMLESS.contains(&signal) && !is_handled(pid, tid, signal))
+}
+
+/// The program has a handler for it.
+pub(crate) fn is_handled(pid: Tid, tid: Tid, signal: i32) -> bool {
+    is_in(pid, tid, "SigCgt", signal)
+}
+
+/// A signal is in one of the sets that the kernel shows.
+fn is_in(pid: Tid, tid: Tid, set: &str, signal: i32) -> bool {
+    let mask = procfs::status_field(pid, tid, set);
+    let mask = mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok());
+    mask.is_some_and(|m| m >> (signal - 1) & 1 != 0)
 }
 
 /// A limit as the program has written it, which need not make sense.

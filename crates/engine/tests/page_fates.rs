@@ -119,3 +119,24 @@ fn stores_to_guarded_pages_are_single_steps() {
     }
     assert_eq!(hits, 1);
 }
+
+/// The kernel writes a handler's frame to a guarded page, and reads it there.
+#[test]
+fn signals_are_handled_on_guarded_stacks() {
+    let program = compile("page_fates.c", &["-O0"]);
+    for kind in ["stack", "alternate"] {
+        for reads in [false, true] {
+            let (mut process, _, id) = watched(&program, kind, reads);
+            let mut writes = 0;
+            let end = run_out(&mut process, |_, stop| {
+                let hits =
+                    |c: &&Cause| matches!(c, Cause::Watch { id: i, write: true, .. } if *i == id);
+                writes += stop.causes.iter().filter(hits).count();
+            });
+            assert_eq!(end, End::Exited(7), "{kind}, reads: {reads}");
+            if kind == "stack" {
+                assert_eq!(writes, 3, "reads: {reads}");
+            }
+        }
+    }
+}
