@@ -12,7 +12,7 @@ use crate::{Addr, Process, Result, Tid, TrapId};
 use std::time::{Duration, Instant};
 use verde_sys::procfs::Stat;
 use verde_sys::ptrace::{self, Go};
-use verde_sys::{WaitStatus, wait};
+use verde_sys::{WaitStatus, number, wait};
 
 /// How long other threads wait for a system call that touches a watched page.
 /// A call that blocks longer may wait for one of them.
@@ -79,14 +79,18 @@ impl Process {
             return Ok(false);
         }
         let args = arguments(&thread.regs);
-        let call = thread.regs.orig_rax.cast_signed();
+        let number = thread.regs.orig_rax;
+        // Its memory is that of the call it was, and is nowhere else.
+        let restarts = number.cast_signed() == number::SYS_restart_syscall;
+        let call = thread.goes_on.filter(|_| restarts).unwrap_or(number);
+        let call = call.cast_signed();
         let word = |at: u64| self.memory.read_u64(Addr(at)).ok();
         let known = places(call, &args, &word);
         let reach = reach(call, &args, &known, &self.watches.pages);
         if reach.pages.is_empty() {
             return Ok(false);
         }
-        if let (Known::Movable(places), false) = (&known, self.take_stays(tid)) {
+        if let (Known::Movable(places), false) = (&known, self.take_stays(tid) || restarts) {
             match self.lead_elsewhere(tid, places)? {
                 Way::Led => return Ok(false),
                 Way::Again => return Ok(true),

@@ -140,3 +140,17 @@ fn signals_are_handled_on_guarded_stacks() {
         }
     }
 }
+
+/// A wait with a limit goes on by another number after a stop; no page is open
+/// meanwhile, and the stores of the others are seen.
+#[test]
+fn waits_with_a_limit_on_guarded_pages() {
+    let program = compile("page_limits.c", &["-O1"]);
+    let mut process = program.launch(&[]);
+    let at = program.address(&process, "shared");
+    let id = process
+        .insert(Trap::new(On::Write { at, len: 64 }, Owner::User))
+        .expect("a watch");
+    let (writes, ends, end) = counted(process, id);
+    assert_eq!((writes, ends, end), (1000, 0, End::Exited(7)));
+}
