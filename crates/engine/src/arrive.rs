@@ -327,6 +327,8 @@ impl Process {
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.vforking = false;
                 }
+                // Its exec is reported later than this.
+                self.given_back(task);
                 None
             }
             Event::Exec => {

@@ -12,6 +12,7 @@ use crate::{Addr, Process, Result, Tid, TrapId};
 use std::time::{Duration, Instant};
 use verde_sys::procfs::Stat;
 use verde_sys::ptrace::{self, Go};
+use verde_sys::wait::SyscallStop;
 use verde_sys::{WaitStatus, number, wait};
 
 /// How long other threads wait for a system call that touches a watched page.
@@ -252,7 +253,54 @@ impl Process {
     /// The pages that are open for system calls.
     pub(crate) fn pages_in_use(&self) -> Vec<u64> {
         let windows = self.threads.values().filter_map(|t| t.window.as_ref());
-        windows.flat_map(|w| w.pages.iter().copied()).collect()
+        let threads = windows.flat_map(|w| w.pages.iter().copied());
+        let borrowers = self.borrowers.values().flat_map(|b| b.open.iter().copied());
+        threads.chain(borrowers).collect()
+    }
+
+    /// A child that has the memory on loan is at a system call's entry or exit.
+    /// What it needs is open for all meanwhile: a call that waits may wait for
+    /// one of them. Something else that happened to it.
+    pub(crate) fn borrower_call(&mut self, child: Tid) -> Result<Option<WaitStatus>> {
+        let Some(borrower) = self.borrowers.get_mut(&child) else {
+            return Ok(None);
+        };
+        let entry = matches!(
+            ptrace::syscall_stop(child)?,
+            Some(SyscallStop::Entry { .. })
+        );
+        if !entry {
+            let open = std::mem::take(&mut borrower.open);
+            self.close_in(child, &open)?;
+            return Ok(None);
+        }
+        if !borrower.open.is_empty() {
+            return Ok(None);
+        }
+        let mut regs = ptrace::regs(child)?;
+        let (call, args) = (regs.orig_rax, arguments(&regs));
+        let word = |at: u64| self.memory.read_u64(Addr(at)).ok();
+        let known = places(call.cast_signed(), &args, &word);
+        let reach = reach(call.cast_signed(), &args, &known, &self.watches.pages);
+        if reach.pages.is_empty() {
+            return Ok(None);
+        }
+        // Back before the call, as a thread of the program.
+        regs.orig_rax = u64::MAX;
+        ptrace::set_regs(child, &regs)?;
+        ptrace::resume(child, Go::Syscall, 0)?;
+        let status = wait::task(child)?;
+        if status != WaitStatus::Syscall {
+            return Ok(Some(status));
+        }
+        regs.rip = regs.rip.wrapping_sub(2);
+        regs.rax = call;
+        ptrace::set_regs(child, &regs)?;
+        self.open_in(child, &reach.pages)?;
+        if let Some(borrower) = self.borrowers.get_mut(&child) {
+            borrower.open = reach.pages;
+        }
+        Ok(None)
     }
 
     fn watched_bytes(&self, pages: &[u64]) -> Vec<(TrapId, Vec<u8>)> {

@@ -32,6 +32,8 @@ pub(crate) struct Pages {
     former: FxHashSet<u64>,
     /// Traps whose memory the program has unmapped: their watches are over.
     lost: Vec<TrapId>,
+    /// To be guarded again, as soon as a thread can do it.
+    pub(crate) left_open: Vec<u64>,
 }
 
 #[derive(Clone)]
@@ -276,7 +278,31 @@ impl Process {
             return Ok(());
         }
         let pages = self.watches.pages.guarded();
-        self.protect_in(child, &pages, |entry| entry.protection)
+        self.open_in(child, &pages)
+    }
+
+    /// Opens pages by way of another process that has the same memory.
+    pub(crate) fn open_in(&self, child: Tid, pages: &[u64]) -> Result<()> {
+        self.protect_in(child, pages, |entry| entry.protection)
+    }
+
+    /// Guards them again, but for those that a system call still needs open.
+    pub(crate) fn close_in(&self, child: Tid, pages: &[u64]) -> Result<()> {
+        let in_use = self.pages_in_use();
+        let close = pages.iter().copied().filter(|p| !in_use.contains(p));
+        let close: Vec<u64> = close.collect();
+        self.protect_in(child, &close, Page::guarded)
+    }
+
+    /// Guards what a child has left open when it gave the memory back, by way
+    /// of a thread that is about to go on.
+    pub(crate) fn close_left_open(&mut self, tid: Tid) -> Result<()> {
+        let able = |t: &Thread| t.idle() && !t.vforking && !t.at_entry && !t.exiting;
+        if self.watches.pages.left_open.is_empty() || !self.threads.get(&tid).is_some_and(able) {
+            return Ok(());
+        }
+        let pages = std::mem::take(&mut self.watches.pages.left_open);
+        self.close_pages(&pages)
     }
 
     /// Sets the protection of guarded pages by way of another process.
@@ -293,7 +319,13 @@ impl Process {
         for page in pages {
             if let Some(entry) = self.watches.pages.map.get(page) {
                 let args = [*page, PAGE, protection(entry) as u64, 0, 0, 0];
-                remote.call("mprotect", number::SYS_mprotect, args)?;
+                match remote.call("mprotect", number::SYS_mprotect, args) {
+                    // It is not in the child's memory, or no longer.
+                    Err(RemoteError::Refused(e)) if e.errno == number::ENOMEM => {}
+                    other => {
+                        other?;
+                    }
+                }
             }
         }
         Ok(())
@@ -427,13 +459,11 @@ impl Process {
         }
         let others = self.stop_threads(None)?;
         let open = opened_for(page, &touched);
-        self.protect_in(child, &open, |entry| entry.protection)?;
+        self.open_in(child, &open)?;
         ptrace::resume(child, Go::Step, 0)?;
         let status = wait::task(child)?;
-        let in_use = self.pages_in_use();
-        let close: Vec<u64> = open.into_iter().filter(|p| !in_use.contains(p)).collect();
         if !status.is_end() {
-            self.protect_in(child, &close, Page::guarded)?;
+            self.close_in(child, &open)?;
         }
         for other in others {
             self.go(other)?;

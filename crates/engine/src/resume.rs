@@ -41,6 +41,7 @@ impl Process {
 
     /// Resumes a thread, for one instruction if `step`.
     pub(crate) fn go_with(&mut self, tid: Tid, step: bool) -> Result<()> {
+        self.close_left_open(tid)?;
         let syscalls = self.stops_at_syscalls();
         if step {
             self.note_touches(tid);

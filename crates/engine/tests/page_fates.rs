@@ -154,3 +154,22 @@ fn waits_with_a_limit_on_guarded_pages() {
     let (writes, ends, end) = counted(process, id);
     assert_eq!((writes, ends, end), (1000, 0, End::Exited(7)));
 }
+
+/// Children that have the memory on loan get what their calls need, and the
+/// pages are guarded again when they are gone.
+#[test]
+fn children_with_their_arguments_on_guarded_pages() {
+    let program = compile("page_spawns.c", &["-O0"]);
+    let (mut process, output) = program.launch_with(&[], common::transparent());
+    let at = program.address(&process, "shared");
+    let on = On::Access { at, len: 64 };
+    let id = process.insert(Trap::new(on, Owner::User)).expect("a watch");
+    let mut writes = 0;
+    let end = run_out(&mut process, |_, stop| {
+        let hits = |c: &&Cause| matches!(c, Cause::Watch { id: i, write: true, .. } if *i == id);
+        writes += stop.causes.iter().filter(hits).count();
+    });
+    assert_eq!(end, End::Exited(7));
+    assert_eq!(output.text(), "spawned\nspawned\n");
+    assert_eq!(writes, 3, "one after each child, and one of the last");
+}
