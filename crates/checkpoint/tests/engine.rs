@@ -223,6 +223,31 @@ fn a_pending_stop_is_reported_again() {
     assert!(lab.finish().is_empty());
 }
 
+/// A fault on a guarded page is on its way in the saved process; nobody watches
+/// the page when it is restored.
+#[test]
+fn a_pending_fault_is_not_the_programs() {
+    let mut lab = Lab::new();
+    lab.run_to_hold();
+    let cells = lab.program.address(&lab.process, "cells");
+    let on = On::Write {
+        at: cells,
+        len: 4096,
+    };
+    let trap = Trap::new(on, Owner::User);
+    let id = lab.process.insert(trap).expect("a watch");
+    lab.process.resume_all().expect("resumed");
+    let pid = lab.process.pid();
+    common::until("it has faulted", || {
+        verde_sys::procfs::status_field(pid, pid, "State").is_some_and(|s| s.starts_with('t'))
+    });
+    let snapshot = lab.save();
+    lab.process.remove(id).expect("removed");
+    assert!(lab.finish().is_empty());
+    lab.restore(&snapshot);
+    assert!(lab.finish().is_empty());
+}
+
 #[test]
 fn the_program_cannot_see_its_checkpoints() {
     let program = compile("ck_waits.c", &["-O1"]);

@@ -83,6 +83,7 @@ impl Process {
         let queued = std::mem::take(&mut thread.step_queued);
         let stepped = std::mem::take(&mut thread.stepping) || queued;
         thread.regs = ptrace::regs(tid)?;
+        thread.goes_on = restart::goes_on(&thread.regs).or(thread.goes_on);
         let at = (thread.regs.rip, thread.regs.rax);
         thread.made_again = thread.made_again.filter(|call| *call == at);
         if !std::mem::replace(&mut thread.armed, true) {
@@ -326,6 +327,8 @@ impl Process {
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.vforking = false;
                 }
+                // Its exec is reported later than this.
+                self.given_back(task);
                 None
             }
             Event::Exec => {

@@ -24,10 +24,12 @@ pub enum Follow {
 }
 
 /// A child that shares the memory until it execs or ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Borrower {
     /// Become the child when it execs.
     follow: bool,
+    /// Guarded pages that are open for its system call.
+    pub(crate) open: Vec<u64>,
 }
 
 impl Process {
@@ -124,8 +126,9 @@ impl Process {
         if let Some(status) = self.first_stop(child)?
             && !status.is_end()
         {
-            self.borrowers.insert(child, Borrower { follow });
-            unless_gone(ptrace::resume(child, Go::Continue, 0))?;
+            let open = Vec::new();
+            self.borrowers.insert(child, Borrower { follow, open });
+            self.borrower_goes(child, 0)?;
         }
         Ok(())
     }
@@ -136,15 +139,19 @@ impl Process {
         let mut signal = 0;
         match status {
             WaitStatus::Exited(_) | WaitStatus::Killed { .. } => {
-                self.borrowers.remove(&child);
+                self.loan_ends(child);
                 return Ok(());
             }
             WaitStatus::Event(Event::Exec) => {
-                let borrower = self.borrowers.remove(&child);
-                return match borrower {
-                    Some(Borrower { follow: true }) => self.follow_exec(child),
-                    _ => unless_gone(ptrace::detach(child, 0)),
+                return match self.loan_ends(child) {
+                    true => self.follow_exec(child),
+                    false => unless_gone(ptrace::detach(child, 0)),
                 };
+            }
+            WaitStatus::Syscall => {
+                if let Some(status) = self.borrower_call(child)? {
+                    return self.borrower_arrived(child, status);
+                }
             }
             WaitStatus::Event(Event::Fork) => {
                 let grandchild = Tid(ptrace::event_message(child)? as i32);
@@ -170,7 +177,30 @@ impl Process {
             WaitStatus::GroupStop(_) => return unless_gone(ptrace::listen(child)),
             _ => {}
         }
-        unless_gone(ptrace::resume(child, Go::Continue, signal))
+        self.borrower_goes(child, signal)
+    }
+
+    /// Where pages are guarded its system calls need them open.
+    fn borrower_goes(&self, child: Tid, signal: i32) -> Result<()> {
+        let go = match self.watches.pages.is_empty() {
+            true => Go::Continue,
+            false => Go::Syscall,
+        };
+        unless_gone(ptrace::resume(child, go, signal))
+    }
+
+    /// A child has the memory no more; whether to follow it.
+    fn loan_ends(&mut self, child: Tid) -> bool {
+        self.given_back(child);
+        self.borrowers.remove(&child).is_some_and(|b| b.follow)
+    }
+
+    /// What is open for a child's call is no longer its to guard again.
+    pub(crate) fn given_back(&mut self, child: Tid) {
+        if let Some(borrower) = self.borrowers.get_mut(&child) {
+            let open = std::mem::take(&mut borrower.open);
+            self.watches.pages.left_open.extend(open);
+        }
     }
 
     fn borrower_trap(&mut self, child: Tid) -> Result<i32> {

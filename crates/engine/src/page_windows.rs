@@ -12,7 +12,8 @@ use crate::{Addr, Process, Result, Tid, TrapId};
 use std::time::{Duration, Instant};
 use verde_sys::procfs::Stat;
 use verde_sys::ptrace::{self, Go};
-use verde_sys::{WaitStatus, wait};
+use verde_sys::wait::SyscallStop;
+use verde_sys::{WaitStatus, number, wait};
 
 /// How long other threads wait for a system call that touches a watched page.
 /// A call that blocks longer may wait for one of them.
@@ -29,6 +30,8 @@ pub struct Window {
     before: Vec<(TrapId, Vec<u8>)>,
     /// What the kernel has written to, once it is known.
     written: Vec<TrapId>,
+    /// The call changes the memory map.
+    remaps: bool,
 }
 
 impl Window {
@@ -38,6 +41,7 @@ impl Window {
             pages: Vec::new(),
             before: Vec::new(),
             written,
+            remaps: false,
         }
     }
 
@@ -76,14 +80,18 @@ impl Process {
             return Ok(false);
         }
         let args = arguments(&thread.regs);
-        let call = thread.regs.orig_rax.cast_signed();
+        let number = thread.regs.orig_rax;
+        // Its memory is that of the call it was, and is nowhere else.
+        let restarts = number.cast_signed() == number::SYS_restart_syscall;
+        let call = thread.goes_on.filter(|_| restarts).unwrap_or(number);
+        let call = call.cast_signed();
         let word = |at: u64| self.memory.read_u64(Addr(at)).ok();
         let known = places(call, &args, &word);
         let reach = reach(call, &args, &known, &self.watches.pages);
         if reach.pages.is_empty() {
             return Ok(false);
         }
-        if let (Known::Movable(places), false) = (&known, self.take_stays(tid)) {
+        if let (Known::Movable(places), false) = (&known, self.take_stays(tid) || restarts) {
             match self.lead_elsewhere(tid, places)? {
                 Way::Led => return Ok(false),
                 Way::Again => return Ok(true),
@@ -117,6 +125,7 @@ impl Process {
                 pages: reach.pages,
                 before,
                 written: Vec::new(),
+                remaps: reach.remaps,
             });
         }
         self.go(tid)?;
@@ -209,6 +218,9 @@ impl Process {
         };
         let pages = std::mem::take(&mut window.pages);
         let before = std::mem::take(&mut window.before);
+        if window.remaps && !pages.is_empty() {
+            self.look_again(&pages)?;
+        }
         self.close_pages(&pages)?;
         let written = before.into_iter().filter_map(|(id, before)| {
             let want = self.traps.get(id).and_then(|e| wanted(e.trap.on))?;
@@ -241,7 +253,54 @@ impl Process {
     /// The pages that are open for system calls.
     pub(crate) fn pages_in_use(&self) -> Vec<u64> {
         let windows = self.threads.values().filter_map(|t| t.window.as_ref());
-        windows.flat_map(|w| w.pages.iter().copied()).collect()
+        let threads = windows.flat_map(|w| w.pages.iter().copied());
+        let borrowers = self.borrowers.values().flat_map(|b| b.open.iter().copied());
+        threads.chain(borrowers).collect()
+    }
+
+    /// A child that has the memory on loan is at a system call's entry or exit.
+    /// What it needs is open for all meanwhile: a call that waits may wait for
+    /// one of them. Something else that happened to it.
+    pub(crate) fn borrower_call(&mut self, child: Tid) -> Result<Option<WaitStatus>> {
+        let Some(borrower) = self.borrowers.get_mut(&child) else {
+            return Ok(None);
+        };
+        let entry = matches!(
+            ptrace::syscall_stop(child)?,
+            Some(SyscallStop::Entry { .. })
+        );
+        if !entry {
+            let open = std::mem::take(&mut borrower.open);
+            self.close_in(child, &open)?;
+            return Ok(None);
+        }
+        if !borrower.open.is_empty() {
+            return Ok(None);
+        }
+        let mut regs = ptrace::regs(child)?;
+        let (call, args) = (regs.orig_rax, arguments(&regs));
+        let word = |at: u64| self.memory.read_u64(Addr(at)).ok();
+        let known = places(call.cast_signed(), &args, &word);
+        let reach = reach(call.cast_signed(), &args, &known, &self.watches.pages);
+        if reach.pages.is_empty() {
+            return Ok(None);
+        }
+        // Back before the call, as a thread of the program.
+        regs.orig_rax = u64::MAX;
+        ptrace::set_regs(child, &regs)?;
+        ptrace::resume(child, Go::Syscall, 0)?;
+        let status = wait::task(child)?;
+        if status != WaitStatus::Syscall {
+            return Ok(Some(status));
+        }
+        regs.rip = regs.rip.wrapping_sub(2);
+        regs.rax = call;
+        ptrace::set_regs(child, &regs)?;
+        self.open_in(child, &reach.pages)?;
+        if let Some(borrower) = self.borrowers.get_mut(&child) {
+            borrower.open = reach.pages;
+        }
+        Ok(None)
     }
 
     fn watched_bytes(&self, pages: &[u64]) -> Vec<(TrapId, Vec<u8>)> {

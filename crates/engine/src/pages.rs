@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use verde_sys::memory::Memory;
 use verde_sys::ptrace::{self, Go};
-use verde_sys::remote::Remote;
+use verde_sys::remote::{Remote, RemoteError};
 use verde_sys::siginfo::SEGV_ACCERR;
 use verde_sys::{WaitStatus, number, procfs, wait};
 
@@ -30,6 +30,10 @@ pub(crate) struct Pages {
     pub(crate) map: FxHashMap<u64, Page>,
     /// Guarded before: a fault may be on its way.
     former: FxHashSet<u64>,
+    /// Traps whose memory the program has unmapped: their watches are over.
+    lost: Vec<TrapId>,
+    /// To be guarded again, as soon as a thread can do it.
+    pub(crate) left_open: Vec<u64>,
 }
 
 #[derive(Clone)]
@@ -72,9 +76,31 @@ impl Pages {
         self.map.is_empty()
     }
 
+    /// None is guarded any more, but faults on all of them may be on their way.
+    pub fn all_former(&self) -> Pages {
+        let known = self.former.iter().chain(self.map.keys());
+        Pages {
+            former: known.copied().collect(),
+            ..Pages::default()
+        }
+    }
+
     /// No page is or was guarded: faults are the program's own.
     pub fn never_used(&self) -> bool {
         self.map.is_empty() && self.former.is_empty()
+    }
+
+    /// The program has unmapped a page.
+    fn drop_page(&mut self, at: u64) {
+        if let Some(page) = self.map.remove(&at) {
+            self.former.insert(at);
+            self.lost.extend(page.users);
+        }
+    }
+
+    /// All that are guarded.
+    pub fn guarded(&self) -> Vec<u64> {
+        self.map.keys().copied().collect()
     }
 
     /// The traps that need guarded pages.
@@ -93,6 +119,16 @@ impl Pages {
 fn pages_of(at: Addr, len: u64) -> impl Iterator<Item = u64> {
     let last = at.0.saturating_add(len.max(1) - 1) / PAGE;
     (at.0 / PAGE..=last).map(|n| n * PAGE)
+}
+
+/// What a fault of a thread was.
+pub(crate) enum Fault {
+    /// None of ours.
+    ItsOwn,
+    /// The instruction is done.
+    Done,
+    /// The instruction is still to be made.
+    Again,
 }
 
 /// What a fault of a child was that has the memory on loan.
@@ -225,10 +261,15 @@ impl Process {
         Ok(())
     }
 
-    /// Gives every page its protection back.
-    pub(crate) fn open_all_pages(&mut self) -> Result<()> {
-        let pages: Vec<u64> = self.watches.pages.map.keys().copied().collect();
-        self.open_pages(&pages)
+    /// Gives every page its protection back, as far as that can be done: who
+    /// lets the program go must not stop half way.
+    pub(crate) fn open_all_pages(&mut self) {
+        let pages = self.watches.pages.guarded();
+        for page in pages {
+            if let Err(error) = self.open_pages(&[page]) {
+                tracing::debug!(%error, page = %Addr(page), "a page stays guarded");
+            }
+        }
     }
 
     /// The same in a forked child's copy.
@@ -236,8 +277,32 @@ impl Process {
         if self.watches.pages.is_empty() {
             return Ok(());
         }
-        let pages: Vec<u64> = self.watches.pages.map.keys().copied().collect();
-        self.protect_in(child, &pages, |entry| entry.protection)
+        let pages = self.watches.pages.guarded();
+        self.open_in(child, &pages)
+    }
+
+    /// Opens pages by way of another process that has the same memory.
+    pub(crate) fn open_in(&self, child: Tid, pages: &[u64]) -> Result<()> {
+        self.protect_in(child, pages, |entry| entry.protection)
+    }
+
+    /// Guards them again, but for those that a system call still needs open.
+    pub(crate) fn close_in(&self, child: Tid, pages: &[u64]) -> Result<()> {
+        let in_use = self.pages_in_use();
+        let close = pages.iter().copied().filter(|p| !in_use.contains(p));
+        let close: Vec<u64> = close.collect();
+        self.protect_in(child, &close, Page::guarded)
+    }
+
+    /// Guards what a child has left open when it gave the memory back, by way
+    /// of a thread that is about to go on.
+    pub(crate) fn close_left_open(&mut self, tid: Tid) -> Result<()> {
+        let able = |t: &Thread| t.idle() && !t.vforking && !t.at_entry && !t.exiting;
+        if self.watches.pages.left_open.is_empty() || !self.threads.get(&tid).is_some_and(able) {
+            return Ok(());
+        }
+        let pages = std::mem::take(&mut self.watches.pages.left_open);
+        self.close_pages(&pages)
     }
 
     /// Sets the protection of guarded pages by way of another process.
@@ -254,31 +319,74 @@ impl Process {
         for page in pages {
             if let Some(entry) = self.watches.pages.map.get(page) {
                 let args = [*page, PAGE, protection(entry) as u64, 0, 0, 0];
-                remote.call("mprotect", number::SYS_mprotect, args)?;
+                match remote.call("mprotect", number::SYS_mprotect, args) {
+                    // It is not in the child's memory, or no longer.
+                    Err(RemoteError::Refused(e)) if e.errno == number::ENOMEM => {}
+                    other => {
+                        other?;
+                    }
+                }
             }
         }
         Ok(())
     }
 
+    /// A page that the program has unmapped meanwhile is guarded no more.
     fn set_protection(&mut self, page: u64, protection: i32) -> Result<()> {
         let args = [page, PAGE, protection as u64, 0, 0, 0];
-        self.remote_call("mprotect", number::SYS_mprotect, args)?;
+        match self.remote_call("mprotect", number::SYS_mprotect, args) {
+            Err(Error::Remote(RemoteError::Refused(e))) if e.errno == number::ENOMEM => {
+                self.watches.pages.drop_page(page);
+                Ok(())
+            }
+            other => other.map(|_| ()),
+        }
+    }
+
+    /// After a call that changes the memory map, with the pages open: what the
+    /// program has made of them.
+    pub(crate) fn look_again(&mut self, pages: &[u64]) -> Result<()> {
+        let maps = procfs::maps(self.pid)?;
+        for page in pages {
+            let mapping = maps.iter().find(|m| m.contains(Addr(*page)));
+            match (mapping, self.watches.pages.map.get_mut(page)) {
+                (Some(mapping), Some(entry)) => {
+                    entry.protection = mapping.protection();
+                    entry.shared = mapping.shared;
+                }
+                (None, Some(_)) => self.watches.pages.drop_page(*page),
+                (_, None) => {}
+            }
+        }
         Ok(())
     }
 
-    /// A SIGSEGV: `true` if it was ours and has been dealt with.
+    /// Ends the watches whose memory the program has unmapped.
+    pub(crate) fn end_lost_watches(&mut self, causes: &mut Causes) -> Result<()> {
+        for id in std::mem::take(&mut self.watches.pages.lost) {
+            if self.traps.get(id).is_some() {
+                self.end_watch(id, None, causes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A SIGSEGV: what it was, dealt with if it was ours.
     pub(crate) fn page_fault(
         &mut self,
         tid: Tid,
         info: &SigInfo,
         causes: &mut Causes,
-    ) -> Result<bool> {
+    ) -> Result<Fault> {
         if !self.watches.pages.guards(info) {
-            return self.is_stale_fault(tid, info);
+            return Ok(match self.is_stale_fault(tid, info)? {
+                true => Fault::Again,
+                false => Fault::ItsOwn,
+            });
         }
         let page = info.address().page().0;
         let Some(entry) = self.watches.pages.map.get(&page) else {
-            return Ok(false);
+            return Ok(Fault::ItsOwn);
         };
         let protection = entry.protection;
         let regs = *self.regs(tid)?;
@@ -286,7 +394,7 @@ impl Process {
         let touched = touched_by(instruction.as_ref(), &regs, info, protection);
         if !allowed(&touched, page, protection) {
             // The program would have faulted without us.
-            return Ok(false);
+            return Ok(Fault::ItsOwn);
         }
         let emulated = instruction.and_then(|i| self.emulate(&i, &regs, page));
         match emulated {
@@ -301,13 +409,13 @@ impl Process {
             }
             None => {
                 let Some(slots) = self.step_open(tid, page, &touched)? else {
-                    return Ok(true);
+                    return Ok(Fault::Again);
                 };
                 self.slots_hit(tid, slots, causes)?;
             }
         }
         self.report_touches(tid, &touched, causes)?;
-        Ok(true)
+        Ok(Fault::Done)
     }
 
     /// Does an instruction on a guarded page in place of the CPU. What loads and
@@ -351,13 +459,11 @@ impl Process {
         }
         let others = self.stop_threads(None)?;
         let open = opened_for(page, &touched);
-        self.protect_in(child, &open, |entry| entry.protection)?;
+        self.open_in(child, &open)?;
         ptrace::resume(child, Go::Step, 0)?;
         let status = wait::task(child)?;
-        let in_use = self.pages_in_use();
-        let close: Vec<u64> = open.into_iter().filter(|p| !in_use.contains(p)).collect();
         if !status.is_end() {
-            self.protect_in(child, &close, Page::guarded)?;
+            self.close_in(child, &open)?;
         }
         for other in others {
             self.go(other)?;

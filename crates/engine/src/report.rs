@@ -1,6 +1,7 @@
 //! From what happened to a thread to what the caller hears.
 
 use crate::calls::Causes;
+use crate::pages::Fault;
 use crate::thread::Happening;
 use crate::{Cause, ForkKind, On, Process, Result, Stop, Tid};
 use verde_sys::wait::SyscallStop;
@@ -13,11 +14,11 @@ impl Process {
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(None);
         };
-        let Some(happening) = thread.happening.take() else {
+        let Some(mut happening) = thread.happening.take() else {
             return Ok(None);
         };
         let mut causes = Causes::new();
-        match self.find_causes(tid, &happening, &mut causes) {
+        match self.find_causes(tid, &mut happening, &mut causes) {
             Ok(()) => {}
             // Its end will be reported by a status of its own.
             Err(error) if error.is_gone() || !self.is_stopped(tid) => {
@@ -26,6 +27,7 @@ impl Process {
             }
             Err(error) => return Err(error),
         }
+        self.end_lost_watches(&mut causes)?;
         // A followed child is another thread of another process.
         let tid = if self.threads.contains_key(&tid) {
             tid
@@ -40,7 +42,7 @@ impl Process {
         Ok(Some(Stop { tid, causes }))
     }
 
-    fn find_causes(&mut self, tid: Tid, what: &Happening, causes: &mut Causes) -> Result<()> {
+    fn find_causes(&mut self, tid: Tid, what: &mut Happening, causes: &mut Causes) -> Result<()> {
         match *what {
             Happening::Int3(at) => {
                 self.code_hit(tid, at, causes)?;
@@ -61,8 +63,16 @@ impl Process {
                 Ok(())
             }
             Happening::Signal(info) => {
-                if !self.watches.pages.never_used() && self.page_fault(tid, &info, causes)? {
-                    return Ok(());
+                if !self.watches.pages.never_used() {
+                    match self.page_fault(tid, &info, causes)? {
+                        Fault::ItsOwn => {}
+                        Fault::Again => return Ok(()),
+                        Fault::Done => {
+                            // For whoever steps, that was the step.
+                            *what = Happening::Step(0);
+                            return Ok(());
+                        }
+                    }
                 }
                 self.signal_arrived(tid, info, causes);
                 // It may cut a call short, and the kernel has said so.

@@ -114,13 +114,22 @@ pub(crate) fn is_cut_short(regs: &Regs) -> bool {
     cut_short(regs).is_some()
 }
 
+/// Goes on by another number, since what is left of its limit is not in its arguments.
+const ERESTART_RESTARTBLOCK: i64 = 516;
+
+/// The call that was cut short here and goes on as `restart_syscall`.
+pub(crate) fn goes_on(regs: &Regs) -> Option<u64> {
+    let by_block = regs.rax.cast_signed() == -ERESTART_RESTARTBLOCK;
+    let call = regs.orig_rax.cast_signed();
+    (by_block && call >= 0 && call != number::SYS_restart_syscall).then_some(regs.orig_rax)
+}
+
 /// A call that was cut short and that the kernel makes again when the thread goes on, unless a
 /// handler runs.
 pub(crate) fn is_restarted(regs: &Regs) -> bool {
     const ERESTARTSYS: i64 = 512;
     const ERESTARTNOINTR: i64 = 513;
     const ERESTARTNOHAND: i64 = 514;
-    const ERESTART_RESTARTBLOCK: i64 = 516;
     regs.orig_rax.cast_signed() >= 0
         && [
             ERESTARTSYS,
@@ -140,12 +149,20 @@ pub(crate) fn is_ignored(pid: Tid, tid: Tid, signal: i32) -> bool {
         number::SIGURG,
         number::SIGWINCH,
     ];
-    let has = |set: &str| {
-        let mask = procfs::status_field(pid, tid, set);
-        let mask = mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok());
-        mask.is_some_and(|m| m >> (signal - 1) & 1 != 0)
-    };
-    has("SigIgn") || (HARMLESS.contains(&signal) && !has("SigCgt"))
+    is_in(pid, tid, "SigIgn", signal)
+        || (HARMLESS.contains(&signal) && !is_handled(pid, tid, signal))
+}
+
+/// The program has a handler for it.
+pub(crate) fn is_handled(pid: Tid, tid: Tid, signal: i32) -> bool {
+    is_in(pid, tid, "SigCgt", signal)
+}
+
+/// A signal is in one of the sets that the kernel shows.
+fn is_in(pid: Tid, tid: Tid, set: &str, signal: i32) -> bool {
+    let mask = procfs::status_field(pid, tid, set);
+    let mask = mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok());
+    mask.is_some_and(|m| m >> (signal - 1) & 1 != 0)
 }
 
 /// A limit as the program has written it, which need not make sense.

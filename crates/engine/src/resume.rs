@@ -6,7 +6,7 @@ use crate::restart;
 use crate::thread::{Happening, State};
 use crate::{Addr, Process, Result, Tid};
 use verde_sys::ptrace::{self, Go};
-use verde_sys::{WaitStatus, number, wait};
+use verde_sys::{SigInfo, WaitStatus, number, wait};
 
 impl Process {
     /// Lets a stopped thread go on, delivering its pending signal. A thread
@@ -41,6 +41,7 @@ impl Process {
 
     /// Resumes a thread, for one instruction if `step`.
     pub(crate) fn go_with(&mut self, tid: Tid, step: bool) -> Result<()> {
+        self.close_left_open(tid)?;
         let syscalls = self.stops_at_syscalls();
         if step {
             self.note_touches(tid);
@@ -112,6 +113,12 @@ impl Process {
         } else if thread.trapped && signal == 0 {
             self.hold_or_part(tid);
         }
+        if signal != 0
+            && !self.watches.pages.is_empty()
+            && restart::is_handled(self.pid, tid, signal)
+        {
+            return self.enter_handler(tid, info, signal, step);
+        }
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
@@ -123,6 +130,56 @@ impl Process {
 
     pub(crate) fn stops_at_syscalls(&self) -> bool {
         !self.syscall_traps.is_empty() || !self.watches.pages.is_empty()
+    }
+
+    /// Delivers a signal to its handler with all pages open and everybody else
+    /// stopped: the kernel puts the handler's frame on whatever stack there is,
+    /// and kills a program whose stack it may not write to.
+    fn enter_handler(
+        &mut self,
+        tid: Tid,
+        info: Option<SigInfo>,
+        signal: i32,
+        step: bool,
+    ) -> Result<()> {
+        let others = self.stop_threads(Some(tid))?;
+        let guarded = self.watches.pages.guarded();
+        self.open_pages(&guarded)?;
+        let status = match self.threads.get_mut(&tid) {
+            // A step ends at the handler's first instruction.
+            Some(thread) => match hand_over(thread, info, signal, true, false) {
+                Ok(()) => Some(wait::task(tid)?),
+                Err(e) if e.is_gone() => None,
+                Err(e) => return Err(e.into()),
+            },
+            None => None,
+        };
+        // The kernel tells of a handler's beginning by the signal's number; a
+        // step that ran the program's own instruction is news like any other.
+        let entered = status == Some(WaitStatus::Signal(number::SIGTRAP))
+            && ptrace::siginfo(tid)?.code() == number::SIGTRAP;
+        match self.threads.get_mut(&tid) {
+            Some(thread) if entered => {
+                thread.state = State::Stopped;
+                thread.stepping = false;
+                thread.regs = ptrace::regs(tid)?;
+            }
+            _ => {
+                if let Some(status) = status {
+                    self.arrived(tid, status)?;
+                }
+            }
+        }
+        if self.end.is_none() {
+            self.close_pages(&guarded)?;
+        }
+        if entered {
+            self.go_with(tid, step)?;
+        }
+        for other in others {
+            self.go(other)?;
+        }
+        Ok(())
     }
 
     /// Runs one instruction where it is, with the int3 out and everybody else

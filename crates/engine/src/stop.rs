@@ -105,12 +105,12 @@ pub enum Cause {
         /// Address of the watched range.
         at: Addr,
     },
-    /// The frame of a watched local is gone, and the watch with it.
+    /// What was watched is gone, and the watch with it.
     WatchEnded {
         /// The trap that was removed.
         id: TrapId,
-        /// Its frame.
-        frame: FrameRef,
+        /// The frame of a local; `None`: the program has unmapped its memory.
+        frame: Option<FrameRef>,
     },
     /// A step is complete.
     StepDone,

@@ -378,8 +378,8 @@ impl Process {
         let guarded: Vec<TrapId> = self.watches.pages.users();
         // The memory has the guards of then.
         self.watches.pages = then.pages.clone();
-        self.open_all_pages()?;
-        self.watches.pages = Pages::default();
+        self.open_all_pages();
+        self.watches.pages = then.pages.all_former();
         let watches: Vec<(TrapId, Trap)> = self
             .traps
             .iter()

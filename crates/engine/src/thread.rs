@@ -96,6 +96,8 @@ pub struct Thread {
     pub at_entry: bool,
     /// The system call it is about to enter has been reported.
     pub entry_told: bool,
+    /// The call that the kernel goes on with by `restart_syscall`.
+    pub goes_on: Option<u64>,
     /// A call that it makes again: where, and which.
     pub made_again: Option<(u64, u64)>,
     /// A wait with a limit that it makes again.
@@ -155,6 +157,7 @@ impl Thread {
             syscall: None,
             at_entry: false,
             entry_told: false,
+            goes_on: None,
             made_again: None,
             limited: None,
             group_stop: false,

@@ -340,7 +340,8 @@ impl Process {
                 }
             }
         }
-        self.open_all_pages()
+        self.open_all_pages();
+        Ok(())
     }
 
     pub(crate) fn tear_down_watch(&mut self, id: TrapId) -> Result<()> {

@@ -183,7 +183,7 @@ impl Process {
                 .is_ok_and(|ret| ret != frame.return_to.0);
             if popped || replaced {
                 // The frame was left by a longjmp or an exception.
-                return self.end_watch(id, frame, causes);
+                return self.end_watch(id, Some(frame), causes);
             }
         }
         self.traps.hit(id);
@@ -195,7 +195,13 @@ impl Process {
         Ok(())
     }
 
-    fn end_watch(&mut self, id: TrapId, frame: FrameRef, causes: &mut Causes) -> Result<()> {
+    /// Of a frame that is gone; without one, its memory is.
+    pub(crate) fn end_watch(
+        &mut self,
+        id: TrapId,
+        frame: Option<FrameRef>,
+        causes: &mut Causes,
+    ) -> Result<()> {
         causes.push(Cause::WatchEnded { id, frame });
         match self.traps.discard(id) {
             Some(_) => self.tear_down_watch(id),
@@ -212,7 +218,7 @@ impl Process {
             .filter_map(|(id, e)| Some((id, e.trap.frame?)))
             .collect();
         for (id, frame) in ended {
-            self.end_watch(id, frame, causes)?;
+            self.end_watch(id, Some(frame), causes)?;
         }
         Ok(())
     }
@@ -234,7 +240,7 @@ impl Process {
             let watches = self.watches.ends.get(&end).cloned().unwrap_or_default();
             let frame = self.traps.get(end).and_then(|e| e.trap.frame);
             for id in watches {
-                if let Some(frame) = frame {
+                if frame.is_some() {
                     self.end_watch(id, frame, causes)?;
                 }
             }

@@ -126,15 +126,18 @@ impl Debugger {
                 }
                 Ok((!lines.is_empty()).then_some(Reason::Point(lines)))
             }
-            Cause::WatchEnded { id, .. } => {
+            Cause::WatchEnded { id, frame } => {
                 let numbers = self.points.of_trap(id);
                 let mut lines = Vec::new();
                 for number in numbers {
                     self.points.list.retain(|p| p.number != number);
-                    lines.push(format!(
-                        "\nWatchpoint {number} deleted because the program has left the block in\n\
-                         which its expression is valid."
-                    ));
+                    let why = match frame {
+                        Some(_) => {
+                            "the program has left the block in\nwhich its expression is valid."
+                        }
+                        None => "the program has unmapped its memory.",
+                    };
+                    lines.push(format!("\nWatchpoint {number} deleted because {why}"));
                 }
                 Ok((!lines.is_empty()).then_some(Reason::Point(lines)))
             }
