@@ -90,7 +90,8 @@ function update(): void {
   const pill = byId("state");
   pill.dataset["state"] = store.connected ? state : "lost";
   const reason = program?.reason.filter((line) => line !== "[Execution stopped.]").at(-1);
-  setText(pill, !store.connected ? "lost" : state === "idle" ? "not started" : state);
+  const known = state === "idle" ? "not started" : state;
+  setText(pill, !store.connected ? "lost" : program ? known : "…");
   pill.title = store.connected ? "" : `the session is over or cannot be reached; it was ${state}`;
   byId("program").classList.toggle("stale", !store.connected || state === "running");
   setText(byId("reason"), !store.connected || state === "running" || !reason ? "" : reason.replace(/^\[verde\] /, ""));

@@ -74,6 +74,8 @@ export async function look(url, options = {}) {
   page.on("console", (m) => m.type() === "error" && complaints.push(m.text()));
   await page.goto(url);
   await page.locator("#link", { hasText: "live" }).waitFor();
+  // The first frame is there: keys mean something.
+  await page.locator("#state", { hasNotText: "…" }).waitFor();
   return Object.assign(page, { complaints });
 }
 
