@@ -338,6 +338,7 @@ impl Process {
             Event::Exit => {
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.exiting = true;
+                    thread.killed = message as i32 & 0x7f != 0;
                 }
                 Some(Happening::Exit(message as i32))
             }

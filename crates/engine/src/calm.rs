@@ -45,6 +45,9 @@ impl Process {
             ));
         }
         let leader = self.threads.get(&self.pid);
+        if self.threads.values().any(|t| t.killed) {
+            return Err(Error::Gone);
+        }
         if leader.is_none_or(|t| t.exiting || t.state == State::Exiting) {
             return Err(Error::NotNow("the program's first thread has ended"));
         }

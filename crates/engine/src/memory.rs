@@ -165,6 +165,7 @@ impl Process {
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.state = State::Exiting;
                     thread.exiting = true;
+                    thread.killed = true;
                 }
             }
             _ => {}

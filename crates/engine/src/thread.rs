@@ -88,6 +88,8 @@ pub struct Thread {
     pub is_starting: bool,
     /// At its exit event: the next resume is the last.
     pub exiting: bool,
+    /// Its end is that of the process: a signal ends all threads.
+    pub killed: bool,
     /// Waiting for a vfork child; does not answer interrupts.
     pub vforking: bool,
     /// Within a system call, by its number (only while calls are traced).
@@ -153,6 +155,7 @@ impl Thread {
             is_newborn: false,
             is_starting: false,
             exiting: false,
+            killed: false,
             vforking: false,
             syscall: None,
             at_entry: false,
