@@ -1,6 +1,7 @@
 //! Copies of a process that never run: frozen ones, and holders of memory.
 
 use crate::leader::Leader;
+use crate::unfinished::{self, Unfinished};
 use crate::{Error, Result};
 use verde_engine::Tid;
 use verde_sys::number as n;
@@ -23,7 +24,7 @@ pub(crate) struct Copy {
 
 /// Makes a stopped process fork; the child is stopped, traced and has run
 /// nothing. Its parent is the debugger, so the program cannot wait for it.
-pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Tid> {
+pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Unfinished> {
     let scratch = leader.scratch;
     let mut flags = n::CLONE_PARENT;
     if leader.namespaced {
@@ -54,10 +55,18 @@ pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Tid> {
             None => Tid(child as i32),
         },
         Err(Error::Remote(RemoteError::Refused(error))) => return Err(Error::Refused(error)),
-        Err(error) => return Err(error),
+        Err(error) => {
+            unfinished::end_untold(leader.remote.tid());
+            return Err(error);
+        }
     };
-    match wait::task(child)? {
+    let child = Unfinished::new(child);
+    match wait::task(child.pid())? {
         WaitStatus::Interrupt => Ok(child),
+        status if status.is_end() => {
+            child.keep();
+            Err(Error::Ended)
+        }
         _ => Err(Error::Ended),
     }
 }
@@ -73,14 +82,15 @@ pub(crate) struct Frozen {
 impl Frozen {
     /// Takes over a process from [`fork`]. `program`: the process it is a
     /// copy of; `filtered`: with a seccomp filter, which stays off.
-    pub fn new(pid: Tid, program: Tid, filtered: bool) -> Result<Frozen> {
-        let handle = PidFd::open(pid)?;
+    pub fn new(copy: Unfinished, program: Tid, filtered: bool) -> Result<Frozen> {
+        let handle = PidFd::open(copy.pid())?;
+        let pid = copy.keep();
         let frozen = Frozen { pid, handle };
         ptrace::only_kill(pid, filtered)?;
         if task::group(program)? == program {
             // As a member of the group it would keep the number in use that
-            // its successor needs. Not possible for a session of its own,
-            // whose successor then gets another id.
+            // its successor needs. Not possible if that leads a session, too,
+            // which the copy has to leave by itself.
             let left = task::group(Tid(0)).and_then(|ours| task::set_group(pid, Some(ours)));
             if let Err(error) = left {
                 tracing::debug!(%pid, %error, "a frozen process keeps its group");

@@ -301,3 +301,15 @@ fn a_directory_inside_another_is_in_its_layer() {
     assert_eq!(layers.dirs().count(), 1);
     assert_eq!(layers.write_back().expect("nothing written"), None);
 }
+
+#[test]
+fn the_layers_keep_the_number_of_their_namespace() {
+    let number = |pid| fs::read_link(format!("/proc/{pid}/ns/mnt")).expect("a namespace");
+    let mut lab = Lab::new(true);
+    let first = number(lab.process.pid());
+    lab.process.kill().expect("killed");
+    // The next one would get it, and its processes be taken for the program's.
+    let next = Lab::new(true);
+    assert_ne!(number(next.process.pid()), first);
+    assert_eq!(lab.layers.write_back().expect("written"), None);
+}
