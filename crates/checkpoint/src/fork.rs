@@ -25,6 +25,26 @@ pub(crate) struct Copy {
 /// Makes a stopped process fork; the child is stopped, traced and has run
 /// nothing. Its parent is the debugger, so the program cannot wait for it.
 pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Unfinished> {
+    let child = match clone(leader, copy) {
+        Ok(child) => Unfinished::new(child),
+        Err(Error::Remote(RemoteError::Refused(error))) => return Err(Error::Refused(error)),
+        Err(error) => {
+            unfinished::end_untold(leader.remote.tid());
+            return Err(error);
+        }
+    };
+    match wait::task(child.pid())? {
+        WaitStatus::Interrupt => Ok(child),
+        status if status.is_end() => {
+            child.keep();
+            Err(Error::Ended)
+        }
+        _ => Err(Error::Ended),
+    }
+}
+
+/// Makes the call; the id by which we know the child.
+fn clone(leader: &mut Leader, copy: Copy) -> Result<Tid> {
     let scratch = leader.scratch;
     let mut flags = n::CLONE_PARENT;
     if leader.namespaced {
@@ -49,26 +69,9 @@ pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Unfinished> {
     args.flags = flags as u32 as u64;
     let bytes: Vec<u8> = args.words().iter().flat_map(|w| w.to_ne_bytes()).collect();
     let args = [leader.place(0, &bytes)?, CloneArgs::SIZE];
-    let child = match leader.call("clone3", n::SYS_clone3, &args) {
-        Ok(child) => match leader.remote.take_children().pop() {
-            Some(known) => known,
-            None => Tid(child as i32),
-        },
-        Err(Error::Remote(RemoteError::Refused(error))) => return Err(Error::Refused(error)),
-        Err(error) => {
-            unfinished::end_untold(leader.remote.tid());
-            return Err(error);
-        }
-    };
-    let child = Unfinished::new(child);
-    match wait::task(child.pid())? {
-        WaitStatus::Interrupt => Ok(child),
-        status if status.is_end() => {
-            child.keep();
-            Err(Error::Ended)
-        }
-        _ => Err(Error::Ended),
-    }
+    let child = leader.call("clone3", n::SYS_clone3, &args)?;
+    let known = leader.remote.take_children().pop();
+    Ok(known.unwrap_or(Tid(child as i32)))
 }
 
 /// A process that will never run. Dropping it kills it; whoever waits next
@@ -112,5 +115,42 @@ impl Drop for Frozen {
         if let Err(error) = quiet.and(self.handle.kill()) {
             tracing::debug!(pid = %self.pid, %error, "a frozen process was gone already");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Program;
+    use std::path::Path;
+    use verde_engine::{Launch, Options, Process};
+
+    #[test]
+    fn a_copy_that_nobody_was_told_of_is_ended() {
+        let launch = Launch {
+            program: "/bin/true".into(),
+            ..Launch::default()
+        };
+        let mut process = Process::launch(&launch, Options::default()).expect("launched");
+        let mut world = process.stop_all().expect("stopped");
+        world.calm().expect("calm");
+        let scratch = world.scratch(4096).expect("memory");
+        let instruction = world.syscall_instruction().expect("an instruction");
+        let pid = world.pid();
+        let program = Program {
+            pid,
+            namespaced: false,
+            own_group: false,
+            own_session: false,
+            adopts_orphans: false,
+            filtered: false,
+        };
+        let mut leader = Leader::borrow(pid, instruction, scratch, &program).expect("borrowed");
+        let told = fork(&mut leader, Copy::default()).expect("a copy");
+        let untold = clone(&mut leader, Copy::default()).expect("a copy");
+        unfinished::end_untold(pid);
+        assert!(!Path::new(&format!("/proc/{untold}")).exists());
+        assert!(ptrace::regs(told.pid()).is_ok());
+        assert!(ptrace::regs(pid).is_ok());
     }
 }
