@@ -29,6 +29,9 @@ pub enum Error {
     /// Something that no checkpoint can hold.
     #[error("no checkpoint of a program with {0}: it cannot be restored")]
     Unsupported(&'static str),
+    /// The process is in the middle of something.
+    #[error("no checkpoint now: {0}")]
+    NotNow(&'static str),
     /// The kernel refused to copy the process.
     #[error("{0}; the program is unharmed")]
     Refused(SysError),

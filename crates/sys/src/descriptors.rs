@@ -33,6 +33,16 @@ pub fn of_process(pid: Tid) -> Result<Vec<Descriptor>> {
     Ok(list)
 }
 
+/// What the open descriptors of a process lead to.
+pub fn targets(pid: Tid) -> Result<Vec<String>> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd"))
+        .map_err(|e| SysError::from_io("list /proc/pid/fd", &e))?;
+    let links = entries
+        .flatten()
+        .filter_map(|e| fs::read_link(e.path()).ok());
+    Ok(links.map(|l| l.to_string_lossy().into_owned()).collect())
+}
+
 /// One of them.
 pub fn one(pid: Tid, number: RawFd) -> Result<Descriptor> {
     let target = fs::read_link(format!("/proc/{pid}/fd/{number}"));

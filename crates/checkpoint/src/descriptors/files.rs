@@ -37,11 +37,12 @@ fn stat(pid: Tid, number: RawFd) -> Option<fs::Metadata> {
     fs::metadata(place(pid, number)).ok()
 }
 
-/// The files that this process itself reads and writes as its standard ones.
-/// The program may have the same; moving their offsets would garble our own
-/// input and output.
-fn our_own() -> Vec<(u64, u64)> {
-    let files = (0..3).filter_map(|n| fs::metadata(format!("/proc/self/fd/{n}")).ok());
+/// The files that this process itself writes as its standard ones, and reads
+/// if `input`. The program may have the same; moving their offsets would garble
+/// our own input and output.
+fn our_own(input: bool) -> Vec<(u64, u64)> {
+    let first = if input { 0 } else { 1 };
+    let files = (first..3).filter_map(|n| fs::metadata(format!("/proc/self/fd/{n}")).ok());
     files.map(|m| (m.dev(), m.ino())).collect()
 }
 
@@ -63,8 +64,8 @@ impl File {
 }
 
 impl Files {
-    pub fn save(pid: Tid, list: &[Descriptor]) -> Files {
-        let ours = our_own();
+    pub fn save(pid: Tid, list: &[Descriptor], keep_input: bool) -> Files {
+        let ours = our_own(keep_input);
         let paths = list.iter().filter(|d| d.target.starts_with('/'));
         let mut left = MOST_CONTENTS;
         let files = paths.filter_map(|d| {

@@ -157,10 +157,10 @@ impl Debugger {
         (1..).find(|n| !taken(n)).unwrap_or(u32::MAX)
     }
 
-    /// Whether there can be checkpoints of the process at all.
+    /// Whether there can be a checkpoint of the process, which is stopped.
     pub(super) fn can_be_saved(&self) -> bool {
         let live = self.live.as_ref();
-        live.is_some_and(|l| Snapshot::check(&l.process).is_ok())
+        live.is_some_and(|l| Snapshot::refusal(&l.process).is_none())
     }
 
     pub(super) fn has_checkpoint(&self, number: u32) -> bool {
@@ -208,6 +208,7 @@ impl Debugger {
         let monitors = monitors.map_err(|e| NotSaved::Otherwise(Failure(e)))?;
         let options = Options {
             layers: self.files.clone(),
+            keep_input: self.reads_input,
         };
         let Some(live) = &mut self.live else {
             return Err(NotSaved::Otherwise(Failure(NOT_RUN.into())));
