@@ -15,10 +15,12 @@ use verde_sys::memory::Memory;
 use verde_sys::number as n;
 use verde_sys::payload::{SaveEntry, ThreadEntry};
 use verde_sys::remote::RemoteError;
-use verde_sys::{procfs, task};
+use verde_sys::{limits, procfs, task};
 
 pub(crate) fn take(process: &mut Process, options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
     Snapshot::check(process)?;
+    // Each holds one.
+    limits::more_descriptors();
     let start = Instant::now();
     let mut world = process.stop_all()?;
     match take_stopped(&mut world, options, start) {
