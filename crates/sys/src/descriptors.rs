@@ -55,6 +55,19 @@ pub fn one(pid: Tid, number: RawFd) -> Result<Descriptor> {
     })
 }
 
+/// Whether a descriptor of a process is a message queue (`mq_open`), which looks like a file.
+pub fn is_queue(pid: Tid, number: RawFd) -> bool {
+    const MQUEUE_MAGIC: i64 = 0x1980_0202;
+    let Ok(path) = std::ffi::CString::new(format!("/proc/{pid}/fd/{number}")) else {
+        return false;
+    };
+    // SAFETY: the path is a string, and the call fills the structure.
+    unsafe {
+        let mut about: libc::statfs = std::mem::zeroed();
+        libc::statfs(path.as_ptr(), &mut about) == 0 && about.f_type == MQUEUE_MAGIC
+    }
+}
+
 /// How long a socket waits for data, or for room to send; `None`: without end.
 pub fn socket_limit(socket: &OwnedFd, receives: bool) -> Result<Option<Duration>> {
     let option = match receives {

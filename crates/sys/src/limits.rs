@@ -25,9 +25,7 @@ pub fn more_descriptors() {
         let before = limit.rlim_cur;
         limit.rlim_cur = limit.rlim_max.min(ENOUGH).max(before);
         // SAFETY: the structure is read during the call.
-        if limit.rlim_cur > before
-            && unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) } == 0
-        {
+        if limit.rlim_cur > before && unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) } == 0 {
             DESCRIPTORS.store(before, Ordering::Relaxed);
         }
     });

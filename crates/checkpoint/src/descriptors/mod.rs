@@ -14,7 +14,7 @@ use crate::snapshot::Items;
 use crate::{Error, Options, Result, Warning};
 use counters::{Counters, Terminals, Timers};
 use epoll::Epolls;
-use files::Files;
+use files::{Files, Found};
 use locks::Locks;
 use pairs::Pairs;
 use pipes::Pipes;
@@ -82,8 +82,12 @@ impl Descriptors {
         if list.iter().any(|d| d.target == "anon_inode:inotify") {
             warnings.push(Warning::Inotify);
         }
+        let Found { files, queues } = Files::save(pid, &list, options.keep_input);
+        if !queues.is_empty() {
+            warnings.push(Warning::Queues(queues));
+        }
         Ok(Descriptors {
-            files: Files::save(pid, &list, options.keep_input),
+            files,
             pipes: Pipes::save(pid, &list, &handle, alone)?,
             pairs,
             counters: Counters::save(&list),

@@ -520,7 +520,10 @@ state bad non-accepting
     );
     let output = shell.args(["-c", &script]).output().expect("a shell");
     let text = String::from_utf8_lossy(&output.stdout);
-    in_order(&text, &["[Execution stopped.]", "Back before event 190", "$1 = 189"]);
+    in_order(
+        &text,
+        &["[Execution stopped.]", "Back before event 190", "$1 = 189"],
+    );
     assert!(!text.contains("error:"), "{text}");
 }
 
