@@ -109,10 +109,13 @@ impl Process {
             restart::take_back(thread);
         }
         let happening = match status {
-            WaitStatus::Signal(number::SIGTRAP) => {
-                let info = ptrace::siginfo(tid)?;
-                self.which_trap(tid, info, stepped)?
-            }
+            WaitStatus::Signal(number::SIGTRAP) => match self.plain_hit(tid) {
+                Some(at) if !stepped => self.int3_at(tid, at),
+                _ => {
+                    let info = ptrace::siginfo(tid)?;
+                    self.which_trap(tid, info, stepped)?
+                }
+            },
             WaitStatus::Signal(signal) => {
                 let info = ptrace::siginfo(tid)?;
                 if restart::is_cut_short(&thread.regs) && self.is_ignored(tid, signal) {
@@ -214,6 +217,20 @@ impl Process {
         }
     }
 
+    /// Where an int3 of ours can be the only reason of a SIGTRAP, so that nobody has to ask
+    /// for it: the pc is behind the int3 and within the instruction that it stands for.
+    fn plain_hit(&self, tid: Tid) -> Option<Addr> {
+        let at = Addr(self.threads.get(&tid)?.regs.rip.wrapping_sub(1));
+        let site = self.sites.get(at)?;
+        (site.planted && site.len > 1).then_some(at)
+    }
+
+    /// The thread has run into an int3 of ours.
+    fn int3_at(&mut self, tid: Tid, at: Addr) -> Option<Happening> {
+        self.threads.get_mut(&tid)?.set_pc(at);
+        Some(Happening::Int3(at))
+    }
+
     /// Which of its many meanings a SIGTRAP has, by elimination.
     fn which_trap(&mut self, tid: Tid, info: SigInfo, stepped: bool) -> Result<Option<Happening>> {
         if let Some(data) = info.perf_data() {
@@ -243,7 +260,7 @@ impl Process {
             return Ok((hits != 0).then_some(Happening::Hardware(hits)));
         }
         if info.code() == SI_KERNEL {
-            let Some(thread) = self.threads.get_mut(&tid) else {
+            let Some(thread) = self.threads.get(&tid) else {
                 return Ok(None);
             };
             let at = Addr(thread.regs.rip.wrapping_sub(1));
@@ -255,8 +272,7 @@ impl Process {
                     self.memory.read(at, &mut byte).is_ok() && byte[0] != INT3
                 };
                 if ours {
-                    thread.set_pc(at);
-                    return Ok(Some(Happening::Int3(at)));
+                    return Ok(self.int3_at(tid, at));
                 }
             }
         }
