@@ -1,5 +1,5 @@
 /* ck_outside KIND: has something that no checkpoint brings back: socket,
-   child, lock, ring (io_uring), rights (a descriptor in a message), inotify,
+   child, lock, ring (io_uring), requests (io_setup), faults (userfaultfd), rights (a descriptor in a message), inotify,
    terminal (data in a terminal of its own); or is in a narrow place: filter (seccomp, for
    clone3), memory (no more of it), processes (no more of them). */
 #define _GNU_SOURCE
@@ -90,6 +90,11 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(argv[1], "ring"))
         ring = syscall(SYS_io_uring_setup, 8, settings);
+    unsigned long context = 0;
+    if (!strcmp(argv[1], "requests"))
+        ring = syscall(SYS_io_setup, 8, &context);
+    if (!strcmp(argv[1], "faults"))
+        ring = syscall(SYS_userfaultfd, 0);
     struct rlimit none = {1, 1};
     if (!strcmp(argv[1], "memory"))
         setrlimit(RLIMIT_AS, &none);

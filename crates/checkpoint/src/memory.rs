@@ -4,17 +4,16 @@
 use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
-use crate::{Result, Warning};
+use crate::{Error, Result, Warning};
 use verde_engine::{Addr, Tid};
 use verde_sys::memory::Memory;
 use verde_sys::number as n;
+use verde_sys::pagemap::PageMap;
 use verde_sys::procfs::{self, Mapping};
 
 /// Shared memory kept with a snapshot, at most.
 const MOST_SHARED: u64 = 64 << 20;
-/// Cleared memory is looked for in mappings of at most this size, ...
-const MOST_CLEARED: u64 = 4 << 20;
-/// ... in so many pages.
+/// Where the kernel cannot tell, cleared memory is looked for in so many pages.
 const LOOKED_AT: u64 = 16;
 const PAGE: u64 = 4096;
 
@@ -32,6 +31,7 @@ const CLEARED: (u64, u64) = (n::MADV_KEEPONFORK as u64, n::MADV_WIPEONFORK as u6
 
 /// The mappings of a stopped process.
 pub(crate) struct Maps {
+    pid: Tid,
     /// As the kernel writes them.
     text: String,
     list: Vec<Mapping>,
@@ -41,7 +41,7 @@ impl Maps {
     pub fn of(pid: Tid) -> Result<Maps> {
         let text = procfs::maps_text(pid)?;
         let list = procfs::parse_maps(&text);
-        Ok(Maps { text, list })
+        Ok(Maps { pid, text, list })
     }
 }
 
@@ -53,14 +53,17 @@ pub(crate) fn fork_all(leader: &mut Leader, pid: Tid, maps: &Maps) -> Result<(Fr
     if ranges.is_empty() {
         return Ok((plain, ranges));
     }
-    drop(plain);
     let mut forkable = Vec::new();
     for range in ranges {
-        // Memory of devices stays excluded.
+        // Memory of devices stays excluded, and what the kernel may drop at any time cleared.
         if advise(leader, &range, range.advice.0).is_ok() {
             forkable.push(range);
         }
     }
+    if forkable.is_empty() {
+        return Ok((plain, forkable));
+    }
+    drop(plain);
     let copy =
         fork(leader, Copy::default()).and_then(|copy| Frozen::new(copy, pid, leader.filtered));
     for range in &forkable {
@@ -91,12 +94,25 @@ fn uncopied(leader: &Leader, maps: &Maps, copy: Tid) -> Result<Vec<Range>> {
         ranges.extend(maps.list.iter().filter(missing).map(|m| range(m, EXCLUDED)));
     }
     let memory = Memory::open(copy)?;
+    let pages = (PageMap::open(maps.pid)?, PageMap::open(copy)?);
     for map in maps.list.iter().filter(|m| can_be_cleared(m)) {
-        if is_cleared(map, &leader.memory, &memory) {
+        let cleared = match lacks_pages(map, &pages.0, &pages.1) {
+            Ok(lacks) => lacks,
+            Err(_) => is_cleared(map, &leader.memory, &memory),
+        };
+        if cleared {
             ranges.push(range(map, CLEARED));
         }
     }
     Ok(ranges)
+}
+
+/// The first page with something in it is not in the copy.
+fn lacks_pages(map: &Mapping, original: &PageMap, copy: &PageMap) -> verde_sys::Result<bool> {
+    Ok(match original.first_used(map.start, map.end)? {
+        Some(page) => copy.first_used(page, page + PAGE)?.is_none(),
+        None => false,
+    })
 }
 
 fn range(map: &Mapping, advice: (u64, u64)) -> Range {
@@ -110,7 +126,7 @@ fn range(map: &Mapping, advice: (u64, u64)) -> Range {
 /// Only private memory without a file can be cleared by a fork.
 fn can_be_cleared(map: &Mapping) -> bool {
     let anonymous = map.name.is_empty() || map.name.starts_with("[anon:");
-    anonymous && map.read && map.write && !map.shared && map.end - map.start <= MOST_CLEARED
+    anonymous && !map.shared
 }
 
 /// The first page with contents is empty in the copy.
@@ -130,14 +146,24 @@ fn is_cleared(map: &Mapping, original: &Memory, copy: &Memory) -> bool {
 }
 
 /// Contents of memory shared with other processes, and so with the copies.
-pub(crate) struct Shared(Vec<(Addr, Vec<u8>)>);
+pub(crate) struct Shared(Vec<Piece>);
+
+struct Piece {
+    at: Addr,
+    name: String,
+    bytes: Vec<u8>,
+}
 
 impl Shared {
-    pub fn save(maps: &Maps, memory: &Memory, warnings: &mut Vec<Warning>) -> Shared {
+    pub fn save(maps: &Maps, memory: &Memory, warnings: &mut Vec<Warning>) -> Result<Shared> {
         let mut list = Vec::new();
         let mut left = MOST_SHARED;
         let mut omitted = 0;
         for map in &maps.list {
+            if map.name.starts_with("/[aio]") {
+                // The kernel's side of it is not copied.
+                return Err(Error::Unsupported("asynchronous I/O (io_setup)"));
+            }
             let device = map.name.starts_with("/dev/")
                 && !map.name.starts_with("/dev/shm/")
                 && !map.name.starts_with("/dev/zero");
@@ -154,25 +180,42 @@ impl Shared {
             // A mapping may be longer than its file.
             let got = memory.read_some(map.start, &mut bytes);
             bytes.truncate(got);
-            list.push((map.start, bytes));
+            list.push(Piece {
+                at: map.start,
+                name: map.name.clone(),
+                bytes,
+            });
         }
         if omitted > 0 {
             warnings.push(Warning::SharedMemory(omitted));
         }
-        Shared(list)
+        Ok(Shared(list))
     }
 
-    pub fn restore(&self, memory: &Memory, without: &Items) -> Result<()> {
+    pub fn restore(
+        &self,
+        memory: &Memory,
+        without: &Items,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
         if without.contains(Item::Shared) {
             return Ok(());
         }
-        for (at, bytes) in &self.0 {
+        let mut cut = Vec::new();
+        for Piece { at, name, bytes } in &self.0 {
             let mut now = vec![0; bytes.len()];
             let got = memory.read_some(*at, &mut now);
-            // Files are not touched without need.
-            if got < bytes.len() || now != *bytes {
-                memory.write(*at, bytes)?;
+            // Beyond the end of a file that was cut since there is no memory.
+            if got < bytes.len() {
+                cut.push(name.clone());
             }
+            // Files are not touched without need.
+            if now[..got] != bytes[..got] {
+                memory.write(*at, &bytes[..got])?;
+            }
+        }
+        if !cut.is_empty() {
+            warnings.push(Warning::CutFiles(cut));
         }
         Ok(())
     }

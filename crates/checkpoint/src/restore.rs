@@ -97,14 +97,18 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     let scratch = world.scratch(ThreadEntry::SIZE).ok()?;
     let pid = world.pid();
     let instruction = world.syscall_instruction().ok()?;
-    // Its filter might object, and it is only for speed.
-    if filter::is_filtered(pid, &world.threads()).unwrap_or(true) {
+    // Its filter might object, or its session keep the id in use; it is only for speed.
+    if filter::is_filtered(pid, &world.threads()).unwrap_or(true)
+        || task::session(pid).is_ok_and(|leader| leader == pid)
+    {
         return None;
     }
     let program = Program {
         pid,
         namespaced: world.has_namespace(),
         own_group: false,
+        own_session: false,
+        adopts_orphans: false,
         filtered: false,
     };
     let mut leader = Leader::borrow(pid, instruction, scratch, &program).ok()?;
@@ -189,11 +193,11 @@ fn revive(
         copy.id = None;
         result = fork(&mut frozen, copy);
     }
-    let pid = result?;
-    let unfinished = Unfinished::new(pid);
+    let unfinished = result?;
+    let pid = unfinished.pid();
     // Its threads inherit that, too.
     ptrace::suspend_seccomp(pid, IfTracerDies::Kill, program.filtered)?;
-    if snapshot.program.own_group {
+    if program.own_group && !program.own_session {
         task::set_group(pid, None)?;
     }
     Ok(unfinished)
@@ -338,6 +342,13 @@ impl Revived<'_> {
         let program = &self.snapshot.program;
         let borrow = || Leader::borrow(self.pid, instruction, scratch, program);
         let mut leader = None;
+        if program.own_session {
+            Leader::get_or_borrow(&mut leader, borrow)?.call("setsid", n::SYS_setsid, &[])?;
+        }
+        if program.adopts_orphans && !self.without.contains(Item::Attributes) {
+            let args = [n::PR_SET_CHILD_SUBREAPER as u64, 1];
+            Leader::get_or_borrow(&mut leader, borrow)?.call("prctl", n::SYS_prctl, &args)?;
+        }
         if let Some(files) = &beyond.files {
             files.restore(self.pid, &mut leader, borrow, self.without, warnings)?;
         }
@@ -355,7 +366,9 @@ impl Revived<'_> {
         }
         drop(leader);
         let borrow_thread = |tid: Tid| Leader::borrow(tid, instruction, scratch, program);
-        beyond.shared.restore(&self.memory, self.without)?;
+        beyond
+            .shared
+            .restore(&self.memory, self.without, warnings)?;
         beyond
             .pending
             .restore(self.pid, now, borrow_thread, self.without)

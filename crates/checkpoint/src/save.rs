@@ -12,6 +12,7 @@ use crate::{Error, Result, Warning, filter, threads};
 use std::time::Instant;
 use verde_engine::{Process, StopGuard, Tid};
 use verde_sys::memory::Memory;
+use verde_sys::number as n;
 use verde_sys::payload::{SaveEntry, ThreadEntry};
 use verde_sys::remote::RemoteError;
 use verde_sys::{procfs, task};
@@ -50,6 +51,7 @@ fn take_stopped(
     let Saved {
         threads,
         intervals,
+        adopts_orphans,
         remote,
         mut together,
     } = threads::save(world, scratch, instruction)?;
@@ -62,7 +64,7 @@ fn take_stopped(
     };
     let timers = Timers::save(pid, &mut leader, intervals)?;
     let maps = Maps::of(pid)?;
-    let shared = Shared::save(&maps, &leader.memory, &mut warnings);
+    let shared = Shared::save(&maps, &leader.memory, &mut warnings)?;
     let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
     let descriptors = Descriptors::save(pid, children.is_empty(), &mut warnings)?;
     if !children.is_empty() {
@@ -78,9 +80,19 @@ fn take_stopped(
         pid,
         namespaced: world.has_namespace(),
         own_group: task::group(pid)? == pid,
+        own_session: task::session(pid)? == pid,
+        adopts_orphans,
         filtered,
     };
-    descriptors.release(|| Leader::borrow(frozen.pid, instruction, scratch, &program))?;
+    let borrow = || Leader::borrow(frozen.pid, instruction, scratch, &program);
+    let mut copy = None;
+    if program.own_session {
+        // As a member of the session it would keep the number in use that its successor needs.
+        let copy = Leader::get_or_borrow(&mut copy, borrow)?;
+        copy.call("setsid", n::SYS_setsid, &[])?;
+    }
+    descriptors.release(&mut copy, borrow)?;
+    drop(copy);
     let snapshot = Snapshot {
         frozen,
         program,

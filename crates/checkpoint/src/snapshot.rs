@@ -48,7 +48,9 @@ pub enum Item {
     Signals,
     Ranges,
     Files,
+    Locks,
     Shared,
+    Attributes,
 }
 
 /// Items to leave out.
@@ -90,6 +92,10 @@ pub(crate) struct Program {
     pub namespaced: bool,
     /// It led a process group of its own.
     pub own_group: bool,
+    /// It led a session of its own.
+    pub own_session: bool,
+    /// Orphans among its descendants became its children.
+    pub adopts_orphans: bool,
     /// It has a seccomp filter.
     pub filtered: bool,
 }

@@ -301,3 +301,16 @@ fn a_directory_inside_another_is_in_its_layer() {
     assert_eq!(layers.dirs().count(), 1);
     assert_eq!(layers.write_back().expect("nothing written"), None);
 }
+
+#[test]
+fn the_layers_keep_the_number_of_their_namespace() {
+    let mut lab = Lab::new(true);
+    let place = format!("/proc/{}/ns/mnt", lab.process.pid());
+    let namespace = fs::read_link(place).expect("a namespace");
+    lab.process.kill().expect("killed");
+    // Otherwise another one could get it, and its processes be taken for the program's.
+    let open = fs::read_dir("/proc/self/fd").expect("descriptors").flatten();
+    let mut targets = open.filter_map(|e| fs::read_link(e.path()).ok());
+    assert!(targets.any(|t| t == namespace));
+    assert_eq!(lab.layers.write_back().expect("written"), None);
+}

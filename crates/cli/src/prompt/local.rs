@@ -47,6 +47,13 @@ pub(super) fn attach(
     monitors: &MonitorSetup,
     web: Web,
 ) -> Result<Box<dyn Commands>, Failure> {
+    if monitors.automation.often.is_some() {
+        return Err(Failure(
+            "--auto-checkpoint and --auto-zoom need a program that is started here: a process \
+             that was attached to cannot be restored, for its parent would see it die"
+                .to_owned(),
+        ));
+    }
     // Before anything that needs a thread: the process splits.
     let remote = debug::attach(pid, |debugger| prepare(monitors, web, debugger))?;
     let interrupt = remote.interrupt()?;

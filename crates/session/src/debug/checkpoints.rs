@@ -5,6 +5,7 @@ use super::failure::{Failure, NOT_RUN, Result, failure};
 use super::irv::Then;
 use super::live::Live;
 use super::points::{Kind, Point};
+use super::timeline::{Moment, Timeline};
 use std::time::Duration;
 use verde_checkpoint::{Error, Options, Restored, Snapshot, Warning};
 use verde_engine::{End, Tid, TrapSet};
@@ -19,6 +20,7 @@ pub(super) struct Checkpoints {
     undo: Option<Checkpoint>,
     /// What was last run, after its end: a restore goes on with it.
     ended: Option<Live>,
+    pub timeline: Timeline,
     /// What was warned of where nobody has asked: once is enough.
     warned: Vec<Warning>,
     /// Why checkpoints that nobody has asked for were not taken, likewise.
@@ -36,6 +38,7 @@ pub(super) struct Checkpoint {
     settings: Option<TerminalSettings>,
     /// The monitors, saved with the program.
     pub monitors: Option<Then>,
+    pub moment: Moment,
 }
 
 /// Why there is no checkpoint.
@@ -53,11 +56,10 @@ impl Checkpoints {
         }
     }
 
-    /// The youngest that fits, by the events that its monitors had seen.
-    pub fn youngest(&self, fits: impl Fn(&Checkpoint) -> bool) -> Option<u32> {
+    /// The youngest that fits.
+    pub fn youngest(&self, fits: impl Fn(&Checkpoint) -> bool) -> Option<&(u32, Checkpoint)> {
         let fitting = self.list.iter().filter(|(_, c)| fits(c));
-        let event = |c: &Checkpoint| c.monitors.as_ref().map(Then::event);
-        fitting.max_by_key(|(_, c)| event(c)).map(|(n, _)| *n)
+        fitting.max_by_key(|(_, c)| c.moment)
     }
 
     /// The user's, by rising number.
@@ -114,7 +116,7 @@ impl Checkpoints {
         if live.process.ended() == Some(End::Detached) {
             // It lives on elsewhere and needs its ids.
             *self = Checkpoints::default();
-        } else if others || !self.list.is_empty() {
+        } else if others || !self.list.is_empty() || self.undo.is_some() {
             self.ended = Some(live);
         }
     }
@@ -222,6 +224,7 @@ impl Debugger {
             numbers: live.numbers.clone(),
             settings: self.terminal.program_settings(),
             monitors,
+            moment: self.checkpoints.timeline.moment(),
         };
         Ok((checkpoint, warnings))
     }
@@ -331,12 +334,15 @@ impl Debugger {
                     && let Some(restored) = put_back
                 {
                     // It is another process with the same contents.
+                    self.checkpoints.timeline.restored(undo.moment);
                     self.take_over(undo, restored)?;
                 }
                 return Err(error.into());
             }
         };
         self.terminal.go_back(checkpoint.settings.as_ref());
+        self.checkpoints.timeline.restored(checkpoint.moment);
+        self.automatic.went_back(checkpoint);
         let before = std::mem::replace(&mut self.checkpoints.undo, undo);
         self.forget_checkpoint(before);
         self.take_over(checkpoint, &restored)?;
@@ -465,10 +471,12 @@ impl Debugger {
             let gone = at.map(|at| list.remove(at).1);
             self.forget_checkpoint(gone);
         }
-        if self.checkpoints.list.is_empty() && self.automatic.is_empty() {
-            self.checkpoints.ended = None;
-        }
         if self.live.is_none() {
+            if self.checkpoints.list.is_empty() && self.automatic.is_empty() {
+                self.checkpoints.ended = None;
+                let undo = self.checkpoints.undo.take();
+                self.forget_checkpoint(undo);
+            }
             self.program_left_files();
         }
         Ok(())

@@ -57,6 +57,7 @@ mod stops;
 mod style;
 mod terminal;
 mod threads;
+mod timeline;
 mod tls;
 mod waits;
 mod watch_scope;
