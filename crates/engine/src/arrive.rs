@@ -264,8 +264,28 @@ impl Process {
                 }
             }
         }
+        if let Some(at) = self.hidden_int3(tid, &info) {
+            if let Some(thread) = self.threads.get_mut(&tid) {
+                thread.behind = Some(info);
+                thread.set_pc(at);
+            }
+            return Ok(Some(Happening::Int3(at)));
+        }
         // Sent by somebody, or an int3 of the program's own.
         Ok(Some(Happening::Signal(info)))
+    }
+
+    /// A SIGTRAP that somebody sent and the program blocked is all that the
+    /// kernel shows of an int3: it keeps one of several signals. It has opened
+    /// the signal and taken its handler away.
+    fn hidden_int3(&self, tid: Tid, info: &SigInfo) -> Option<Addr> {
+        let thread = self.threads.get(&tid)?;
+        let at = Addr(thread.regs.rip.wrapping_sub(1));
+        let by_default = || {
+            !restart::is_handled(self.pid, tid, number::SIGTRAP)
+                && !restart::is_ignored(self.pid, tid, number::SIGTRAP)
+        };
+        (info.code() <= 0 && self.is_in_place(at) && by_default()).then_some(at)
     }
 
     /// Shows a thread found in a slot where the program thinks it is. `true`:

@@ -2,6 +2,7 @@
 
 use crate::arrive::unless_gone;
 use crate::plant::take_out;
+use crate::resume::keep_blocked;
 use crate::slots::REGION;
 use crate::thread::{Happening, State};
 use crate::{End, Error, Process, Result, Tid};
@@ -121,6 +122,13 @@ impl Process {
             Some(Happening::Signal(info)) if self.watches.pages.guards(&info) => None,
             Some(Happening::Signal(info)) => Some(info),
             _ => thread.signal.take(),
+        };
+        let info = match (info, thread.behind.take()) {
+            (None, Some(info)) => {
+                keep_blocked(tid, &info)?;
+                Some(info)
+            }
+            (info, _) => info,
         };
         if thread.regs_changed {
             unless_gone(ptrace::set_regs(tid, &thread.regs))?;
