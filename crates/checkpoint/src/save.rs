@@ -75,7 +75,6 @@ fn take_stopped(
     drop(leader);
     drop(open);
     together.with_frozen(frozen.pid);
-    drop(together);
     let program = Program {
         pid,
         namespaced: world.has_namespace(),
@@ -93,6 +92,7 @@ fn take_stopped(
     }
     descriptors.release(&mut copy, borrow)?;
     drop(copy);
+    drop(together);
     let snapshot = Snapshot {
         frozen,
         program,

@@ -52,10 +52,11 @@ impl Process {
     }
 
     /// Whether the code is what it should be: a probe where one is planted, the program's own
-    /// byte where it was taken out. The first place that is not.
+    /// byte where it was taken out. The first place that is not, but for code that the program
+    /// makes itself.
     pub fn wrong_code(&self) -> Option<Addr> {
         let mut byte = [0; 1];
-        for (at, site) in self.sites.iter() {
+        for (at, site) in self.sites.iter().filter(|(_, site)| !site.volatile) {
             if self.memory.read(at, &mut byte).is_err() {
                 continue;
             }

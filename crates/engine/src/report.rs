@@ -75,6 +75,11 @@ impl Process {
                     }
                 }
                 self.signal_arrived(tid, info, causes);
+                if self.threads.get(&tid).is_some_and(|t| t.signal.is_none()) {
+                    // Without a debugger it would have ended the program, or
+                    // the call that it has cut short; now it has not come.
+                    self.make_again(tid)?;
+                }
                 // It may cut a call short, and the kernel has said so.
                 self.close_for_syscall(tid, causes)
             }

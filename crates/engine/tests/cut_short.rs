@@ -4,7 +4,7 @@ mod common;
 
 use common::{compile, next, run_out, until};
 use std::fs;
-use verde_engine::{Cause, End, On, Owner, Process, Stop, Tid, Trap};
+use verde_engine::{Cause, End, On, Owner, Process, Stop, Tid, Trap, Treatment};
 use verde_sys::{WaitStatus, number, signals, wait};
 
 fn waits_for_events(pid: Tid) -> bool {
@@ -50,6 +50,37 @@ fn an_ignored_signal_does_not() {
     interrupted(&mut process);
     signals::send(process.pid(), number::SIGUSR1).expect("sent");
     assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
+}
+
+/// Nor one that the debugger keeps from its program.
+#[test]
+fn a_signal_kept_from_the_program_does_not() {
+    let program = compile("cut_short.c", &["-O1"]);
+    for pass in [false, true] {
+        let mut process = program.launch(&["0", "-1"]);
+        let treatment = Treatment {
+            stop: true,
+            print: true,
+            pass,
+        };
+        process.options.signals.set(number::SIGINT, treatment);
+        process.resume_all().expect("goes on");
+        let pid = process.pid();
+        let sender = std::thread::spawn(move || {
+            until("it waits", || waits_for_events(pid));
+            signals::send(pid, number::SIGINT).expect("sent");
+        });
+        let stop = next(&mut process);
+        sender.join().expect("sent");
+        let told = |c: &Cause| matches!(c, Cause::Signal { .. });
+        assert!(stop.causes.iter().any(told), "{stop:?}");
+        if pass {
+            process.cancel_signal(stop.tid).expect("cancelled");
+        }
+        interrupted(&mut process);
+        signals::send(process.pid(), number::SIGUSR1).expect("sent");
+        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
+    }
 }
 
 fn at_entry(process: &mut Process, call: i64) -> Tid {

@@ -380,6 +380,27 @@ fn a_breakpoint_in_a_called_function_is_told() -> Fallible {
 }
 
 #[test]
+fn a_called_function_ends_the_program() -> Fallible {
+    let lab = Lab::c(
+        "#include <pthread.h>\n#include <unistd.h>\nstatic void *work(void *p) {\n    \
+         for (;;) pause();\n    return p;\n}\nvoid here(void) {}\n\
+         int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, work, 0);\n    \
+         here();\n    return 0;\n}\n",
+        &["-O0", "-pthread"],
+    )?;
+    let commands = ["break here", "run", "print (void)_exit(3)", "bt"];
+    let output = lab.verde(&commands, &[])?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("exited with code 03]"), "{text}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    in_order(
+        &errors,
+        &["The program ended while in a function", "No stack."],
+    );
+    Ok(())
+}
+
+#[test]
 fn a_pointer_leads_nowhere_before_the_program_runs() -> Fallible {
     let lab = Lab::c(
         "int *p;\nint main(void) {\n    return p != 0;\n}\n",
