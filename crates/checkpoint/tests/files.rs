@@ -309,7 +309,9 @@ fn the_layers_keep_the_number_of_their_namespace() {
     let namespace = fs::read_link(place).expect("a namespace");
     lab.process.kill().expect("killed");
     // Otherwise another one could get it, and its processes be taken for the program's.
-    let open = fs::read_dir("/proc/self/fd").expect("descriptors").flatten();
+    let open = fs::read_dir("/proc/self/fd")
+        .expect("descriptors")
+        .flatten();
     let mut targets = open.filter_map(|e| fs::read_link(e.path()).ok());
     assert!(targets.any(|t| t == namespace));
     assert_eq!(lab.layers.write_back().expect("written"), None);

@@ -110,13 +110,10 @@ impl Process {
             restart::take_back(thread);
         }
         let happening = match status {
-            WaitStatus::Signal(number::SIGTRAP) => match self.plain_hit(tid) {
-                Some(at) if !stepped => self.int3_at(tid, at),
-                _ => {
-                    let info = ptrace::siginfo(tid)?;
-                    self.which_trap(tid, info, stepped)?
-                }
-            },
+            WaitStatus::Signal(number::SIGTRAP) => {
+                let info = ptrace::siginfo(tid)?;
+                self.which_trap(tid, info, stepped)?
+            }
             WaitStatus::Signal(signal) => {
                 let info = ptrace::siginfo(tid)?;
                 if restart::is_cut_short(&thread.regs) && self.is_ignored(tid, signal) {
@@ -221,14 +218,6 @@ impl Process {
         Ok(())
     }
 
-    /// Where an int3 of ours can be the only reason of a SIGTRAP, so that nobody has to ask
-    /// for it: the pc is behind the int3 and within the instruction that it stands for.
-    fn plain_hit(&self, tid: Tid) -> Option<Addr> {
-        let at = Addr(self.threads.get(&tid)?.regs.rip.wrapping_sub(1));
-        let site = self.sites.get(at)?;
-        (site.planted && site.len > 1).then_some(at)
-    }
-
     /// The thread has run into an int3 of ours.
     fn int3_at(&mut self, tid: Tid, at: Addr) -> Option<Happening> {
         self.threads.get_mut(&tid)?.set_pc(at);
@@ -283,9 +272,8 @@ impl Process {
         if let Some(at) = self.hidden_int3(tid, &info) {
             if let Some(thread) = self.threads.get_mut(&tid) {
                 thread.behind = Some(info);
-                thread.set_pc(at);
             }
-            return Ok(Some(Happening::Int3(at)));
+            return Ok(self.int3_at(tid, at));
         }
         // Sent by somebody, or an int3 of the program's own.
         Ok(Some(Happening::Signal(info)))
