@@ -148,6 +148,13 @@ fn is_cleared(map: &Mapping, original: &Memory, copy: &Memory) -> bool {
 /// Contents of memory shared with other processes, and so with the copies.
 pub(crate) struct Shared(Vec<Piece>);
 
+/// Memory that works with the process that made it, and with no copy of it.
+pub(crate) fn bound(map: &Mapping) -> Option<&'static str> {
+    // The kernel's side of it is not copied.
+    let requests = map.name.starts_with("/[aio]");
+    requests.then_some("asynchronous I/O (io_setup)")
+}
+
 struct Piece {
     at: Addr,
     name: String,
@@ -160,9 +167,8 @@ impl Shared {
         let mut left = MOST_SHARED;
         let mut omitted = 0;
         for map in &maps.list {
-            if map.name.starts_with("/[aio]") {
-                // The kernel's side of it is not copied.
-                return Err(Error::Unsupported("asynchronous I/O (io_setup)"));
+            if let Some(what) = bound(map) {
+                return Err(Error::Unsupported(what));
             }
             let device = map.name.starts_with("/dev/")
                 && !map.name.starts_with("/dev/shm/")

@@ -18,6 +18,9 @@ use verde_sys::procfs;
 pub struct Options {
     /// Directories whose files are saved, too.
     pub layers: Option<Rc<Layers>>,
+    /// The debugger reads its standard input, which the program may have, too:
+    /// its offset stays.
+    pub keep_input: bool,
 }
 
 /// One thing that a checkpoint holds, to leave out in tests: each must be
@@ -109,6 +112,12 @@ impl Snapshot {
             (_, true) => Err(Error::Followed),
             _ => Ok(()),
         }
+    }
+
+    /// Why there can be no checkpoint of a process as it is now, as far as that can be seen
+    /// beforehand. Its threads are stopped.
+    pub fn refusal(process: &Process) -> Option<Error> {
+        crate::save::look(process).err()
     }
 
     /// Saves a process. Threads that run are stopped for it and go on after.

@@ -16,6 +16,8 @@ pub enum Warning {
     Sockets(Vec<RawFd>),
     /// Sockets through which descriptors were on their way.
     TravellingDescriptors(Vec<RawFd>),
+    /// Message queues.
+    Queues(Vec<RawFd>),
     /// Watches for changes of files.
     Inotify,
     /// Terminals of the program with unread data.
@@ -61,6 +63,12 @@ impl fmt::Display for Warning {
                 f,
                 "descriptors on their way through a socket (SCM_RIGHTS) are not part of the \
                  checkpoint: after a restart the data come without them (descriptors {})",
+                join(list)
+            ),
+            Warning::Queues(list) => write!(
+                f,
+                "message queues are not part of the checkpoint: what is in them stays so \
+                 (descriptors {})",
                 join(list)
             ),
             Warning::Inotify => f.write_str(

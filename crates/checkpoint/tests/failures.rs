@@ -78,6 +78,11 @@ fn what_does_not_come_back_is_one_warning_each() {
     assert!(matches!(warned("child").as_slice(), [Warning::Children(list)] if list.len() == 1));
     assert_eq!(warned("lock"), [Warning::RecordLocks]);
     assert_eq!(warned("inotify"), [Warning::Inotify]);
+    // Not every kernel has them.
+    if let Some(saved) = outside("queue") {
+        let warnings = saved.expect("saved");
+        assert!(matches!(warnings.as_slice(), [Warning::Queues(list)] if list.len() == 1));
+    }
     assert!(matches!(
         warned("rights").as_slice(),
         [Warning::TravellingDescriptors(list)] if list.len() == 1

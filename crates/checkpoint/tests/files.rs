@@ -128,6 +128,7 @@ impl Lab {
     fn save(&mut self) -> Snapshot {
         let options = Options {
             layers: Some(self.layers.clone()),
+            ..Options::default()
         };
         let (snapshot, warnings) = Snapshot::take(&mut self.process, &options).expect("saved");
         assert_eq!(warnings, []);
@@ -257,6 +258,7 @@ fn a_kill_during_a_checkpoint_is_a_clear_error() {
         let pid = lab.process.pid();
         let options = Options {
             layers: Some(lab.layers.clone()),
+            ..Options::default()
         };
         let killer = std::thread::spawn(move || {
             // At different moments; which, does not matter.

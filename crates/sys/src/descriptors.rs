@@ -33,6 +33,16 @@ pub fn of_process(pid: Tid) -> Result<Vec<Descriptor>> {
     Ok(list)
 }
 
+/// What the open descriptors of a process lead to.
+pub fn targets(pid: Tid) -> Result<Vec<String>> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd"))
+        .map_err(|e| SysError::from_io("list /proc/pid/fd", &e))?;
+    let links = entries
+        .flatten()
+        .filter_map(|e| fs::read_link(e.path()).ok());
+    Ok(links.map(|l| l.to_string_lossy().into_owned()).collect())
+}
+
 /// One of them.
 pub fn one(pid: Tid, number: RawFd) -> Result<Descriptor> {
     let target = fs::read_link(format!("/proc/{pid}/fd/{number}"));
@@ -43,6 +53,19 @@ pub fn one(pid: Tid, number: RawFd) -> Result<Descriptor> {
         target: target.to_string_lossy().into_owned(),
         info: info.map_err(|e| SysError::from_io("read /proc/pid/fdinfo", &e))?,
     })
+}
+
+/// Whether a descriptor of a process is a message queue (`mq_open`), which looks like a file.
+pub fn is_queue(pid: Tid, number: RawFd) -> bool {
+    const MQUEUE_MAGIC: i64 = 0x1980_0202;
+    let Ok(path) = std::ffi::CString::new(format!("/proc/{pid}/fd/{number}")) else {
+        return false;
+    };
+    // SAFETY: the path is a string, and the call fills the structure.
+    unsafe {
+        let mut about: libc::statfs = std::mem::zeroed();
+        libc::statfs(path.as_ptr(), &mut about) == 0 && about.f_type == MQUEUE_MAGIC
+    }
 }
 
 /// How long a socket waits for data, or for room to send; `None`: without end.

@@ -11,10 +11,10 @@ mod pipes;
 
 use crate::leader::Leader;
 use crate::snapshot::Items;
-use crate::{Error, Result, Warning};
+use crate::{Error, Options, Result, Warning};
 use counters::{Counters, Terminals, Timers};
 use epoll::Epolls;
-use files::Files;
+use files::{Files, Found};
 use locks::Locks;
 use pairs::Pairs;
 use pipes::Pipes;
@@ -31,6 +31,14 @@ const BOUND: [(&str, &str); 3] = [
     ("anon_inode:kvm-vm", "a virtual machine (KVM)"),
 ];
 
+/// Which of those is among what descriptors lead to.
+pub(crate) fn bound<'a>(mut targets: impl Iterator<Item = &'a str>) -> Option<&'static str> {
+    targets.find_map(|target| {
+        let found = BOUND.iter().find(|(name, _)| *name == target);
+        found.map(|(_, what)| *what)
+    })
+}
+
 /// What was behind the descriptors of a process.
 pub(crate) struct Descriptors {
     files: Files,
@@ -46,13 +54,15 @@ pub(crate) struct Descriptors {
 impl Descriptors {
     /// Reads it from a stopped process. What will not come back is a warning.
     /// `alone`: the process has no children.
-    pub fn save(pid: Tid, alone: bool, warnings: &mut Vec<Warning>) -> Result<Descriptors> {
+    pub fn save(
+        pid: Tid,
+        alone: bool,
+        options: &Options,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Descriptors> {
         let list = descriptors::of_process(pid)?;
-        let kind = |name: &str| list.iter().any(|d| d.target == name);
-        for (name, what) in BOUND {
-            if kind(name) {
-                return Err(Error::Unsupported(what));
-            }
+        if let Some(what) = bound(list.iter().map(|d| d.target.as_str())) {
+            return Err(Error::Unsupported(what));
         }
         if list.iter().any(holds_record_lock) {
             warnings.push(Warning::RecordLocks);
@@ -69,11 +79,15 @@ impl Descriptors {
         if !unread.is_empty() {
             warnings.push(Warning::Terminals(unread));
         }
-        if kind("anon_inode:inotify") {
+        if list.iter().any(|d| d.target == "anon_inode:inotify") {
             warnings.push(Warning::Inotify);
         }
+        let Found { files, queues } = Files::save(pid, &list, options.keep_input);
+        if !queues.is_empty() {
+            warnings.push(Warning::Queues(queues));
+        }
         Ok(Descriptors {
-            files: Files::save(pid, &list),
+            files,
             pipes: Pipes::save(pid, &list, &handle, alone)?,
             pairs,
             counters: Counters::save(&list),

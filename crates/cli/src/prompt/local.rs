@@ -28,6 +28,7 @@ pub(super) trait Commands {
 pub(super) fn open(
     program: PathBuf,
     args: Vec<OsString>,
+    batch: bool,
     monitors: &MonitorSetup,
     web: Web,
 ) -> Result<Box<dyn Commands>, Failure> {
@@ -37,6 +38,9 @@ pub(super) fn open(
     let interrupts = debugger.interrupts();
     on_interrupt(move || interrupts.give_up_call())?;
     debugger.share_terminal();
+    if !batch {
+        debugger.read_input();
+    }
     prepare(monitors, web, &mut debugger)?;
     Ok(Box::new(debugger))
 }

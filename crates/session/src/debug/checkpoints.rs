@@ -42,8 +42,8 @@ pub(super) struct Checkpoint {
 }
 
 /// Why there is no checkpoint.
-enum NotSaved {
-    /// The kernel has no room for a copy of the process.
+pub(super) enum NotSaved {
+    /// There is no room for a copy of the process.
     Refused(verde_checkpoint::Error),
     Otherwise(Failure),
 }
@@ -128,6 +128,15 @@ impl From<verde_checkpoint::Error> for Failure {
     }
 }
 
+impl From<NotSaved> for Failure {
+    fn from(not: NotSaved) -> Failure {
+        match not {
+            NotSaved::Refused(error) => error.into(),
+            NotSaved::Otherwise(failure) => failure,
+        }
+    }
+}
+
 pub(super) fn milliseconds(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }
@@ -157,10 +166,10 @@ impl Debugger {
         (1..).find(|n| !taken(n)).unwrap_or(u32::MAX)
     }
 
-    /// Whether there can be checkpoints of the process at all.
+    /// Whether there can be a checkpoint of the process, which is stopped.
     pub(super) fn can_be_saved(&self) -> bool {
         let live = self.live.as_ref();
-        live.is_some_and(|l| Snapshot::check(&l.process).is_ok())
+        live.is_some_and(|l| Snapshot::refusal(&l.process).is_none())
     }
 
     pub(super) fn has_checkpoint(&self, number: u32) -> bool {
@@ -193,13 +202,12 @@ impl Debugger {
     }
 
     pub(super) fn save(&mut self) -> Result<(Checkpoint, Vec<Warning>)> {
-        self.save_with_reason().map_err(|not| match not {
-            NotSaved::Refused(error) => error.into(),
-            NotSaved::Otherwise(failure) => failure,
-        })
+        self.save_with_reason().map_err(Failure::from)
     }
 
-    fn save_with_reason(&mut self) -> std::result::Result<(Checkpoint, Vec<Warning>), NotSaved> {
+    pub(super) fn save_with_reason(
+        &mut self,
+    ) -> std::result::Result<(Checkpoint, Vec<Warning>), NotSaved> {
         let place = self.place();
         if self.live.is_none() {
             return Err(NotSaved::Otherwise(Failure(NOT_RUN.into())));
@@ -208,13 +216,14 @@ impl Debugger {
         let monitors = monitors.map_err(|e| NotSaved::Otherwise(Failure(e)))?;
         let options = Options {
             layers: self.files.clone(),
+            keep_input: self.reads_input,
         };
         let Some(live) = &mut self.live else {
             return Err(NotSaved::Otherwise(Failure(NOT_RUN.into())));
         };
         let taken = Snapshot::take(&mut live.process, &options);
         let (snapshot, warnings) = taken.map_err(|error| match error {
-            verde_checkpoint::Error::Refused(_) => NotSaved::Refused(error),
+            lack if lack.is_lack() => NotSaved::Refused(lack),
             other => NotSaved::Otherwise(other.into()),
         })?;
         let checkpoint = Checkpoint {

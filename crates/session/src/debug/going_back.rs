@@ -1,7 +1,7 @@
 //! Checkpoints that are taken by themselves, and going back by them.
 
 use super::Debugger;
-use super::checkpoints::{Checkpoint, milliseconds, size};
+use super::checkpoints::{Checkpoint, NotSaved, milliseconds, size};
 use super::failure::{Result, failure};
 use super::irv::Then;
 use std::time::{Duration, Instant};
@@ -175,33 +175,48 @@ impl Debugger {
             return Ok(None);
         };
         live.process.stop_all()?.keep();
-        let (checkpoint, warnings) = self.save()?;
+        let (checkpoint, warnings) = match self.save_with_reason() {
+            // With some of the older ones less there is room, if not at once.
+            Err(NotSaved::Refused(_)) if self.drop_some() => match self.save_with_reason() {
+                Err(NotSaved::Refused(_)) => return Ok(Some(Vec::new())),
+                done => done?,
+            },
+            done => done?,
+        };
         self.automatic.add(checkpoint);
         self.automatic.last = Some((Instant::now(), n));
         self.thin_out();
         Ok(Some(self.checkpoints.new_warnings(warnings)))
     }
 
-    /// Keeps within the budget: of the older half every second one goes.
+    /// Keeps within the budget.
     fn thin_out(&mut self) {
         while self.automatic.most > self.automation.budget {
             self.automatic.most = self.automatic.cost();
-            if self.automatic.most <= self.automation.budget || self.automatic.list.len() <= LEAST {
+            if self.automatic.most <= self.automation.budget || !self.drop_some() {
                 return;
             }
-            let older = self.automatic.list.len().div_ceil(2);
-            let mut gone = Vec::new();
-            let all = std::mem::take(&mut self.automatic.list);
-            for (index, checkpoint) in all.into_iter().enumerate() {
-                match index < older && index % 2 == 0 {
-                    true => gone.push(checkpoint),
-                    false => self.automatic.list.push(checkpoint),
-                }
-            }
-            for checkpoint in gone {
-                self.forget_checkpoint(Some(checkpoint));
+        }
+    }
+
+    /// Of the older half every second one goes. `false`: there are too few.
+    fn drop_some(&mut self) -> bool {
+        if self.automatic.list.len() <= LEAST {
+            return false;
+        }
+        let older = self.automatic.list.len().div_ceil(2);
+        let mut gone = Vec::new();
+        let all = std::mem::take(&mut self.automatic.list);
+        for (index, checkpoint) in all.into_iter().enumerate() {
+            match index < older && index % 2 == 0 {
+                true => gone.push(checkpoint),
+                false => self.automatic.list.push(checkpoint),
             }
         }
+        for checkpoint in gone {
+            self.forget_checkpoint(Some(checkpoint));
+        }
+        true
     }
 
     /// `verde back [N]`: before the N-th last change of state of the slice that moved last.

@@ -111,6 +111,8 @@ pub struct Debugger {
     hot: hot_scope::HotScopes,
     style: style::Style,
     terminal: terminal::Shared,
+    /// Commands come from standard input.
+    reads_input: bool,
     automation: Automation,
     automatic: going_back::Automatic,
     /// The monitors, once there are some.
@@ -161,6 +163,7 @@ impl Debugger {
             hot: hot_scope::HotScopes::default(),
             style: style::Style::default(),
             terminal: terminal::Shared::default(),
+            reads_input: false,
             automation: Automation::default(),
             automatic: going_back::Automatic::default(),
             irv: None,
