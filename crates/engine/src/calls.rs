@@ -5,7 +5,8 @@ use crate::shadow::{Extent, Fate, Frame};
 use crate::sites::{Exit, Site};
 use crate::{Addr, CallId, Cause, On, Process, Result, Tid, Trap, TrapId};
 use smallvec::SmallVec;
-use verde_sys::{Regs, procfs};
+use verde_sys::Regs;
+use verde_sys::memory::Memory;
 
 pub(crate) type Causes = SmallVec<[Cause; 4]>;
 
@@ -84,9 +85,11 @@ impl Process {
             return Ok(());
         };
         let (sp, pc, regs) = (thread.regs.rsp, thread.regs.rip, thread.regs);
-        let (memory, pid) = (&self.memory, self.pid);
+        let (memory, is_first) = (&self.memory, tid == self.pid);
         let mut ended = Ended::new();
-        thread.shadow.select(sp, || extent(pid, tid, &regs, sp));
+        thread
+            .shadow
+            .select(sp, || extent(memory, is_first, &regs, sp));
         thread.shadow.settle(
             sp,
             pc,
@@ -235,7 +238,6 @@ impl Process {
         function: Addr,
         return_slots: &[Addr],
     ) -> Result<Adoption> {
-        let pid = self.pid;
         let mut out = Adoption::default();
         for slot in return_slots {
             let ret = self.memory.read_u64(*slot)?;
@@ -243,9 +245,12 @@ impl Process {
                 out.calls.push(None);
                 continue;
             }
-            let thread = self.stopped_mut(tid)?;
-            let regs = thread.regs;
-            let extent = || extent(pid, tid, &regs, slot.0);
+            self.stopped(tid)?;
+            let Some(thread) = self.threads.get_mut(&tid) else {
+                continue;
+            };
+            let (memory, is_first, regs) = (&self.memory, tid == self.pid, thread.regs);
+            let extent = || extent(memory, is_first, &regs, slot.0);
             thread.shadow.select(slot.0, extent);
             let call = CallId(self.calls + 1);
             let frame = Frame {
@@ -320,8 +325,8 @@ fn applies(trap: &Trap, tid: Tid, regs: &Regs) -> bool {
 
 /// The stack that holds `sp`, by the memory map. That of the first thread has a
 /// name there; the others have their control block on theirs.
-fn extent(pid: Tid, tid: Tid, regs: &Regs, sp: u64) -> Extent {
-    let maps = procfs::maps(pid).unwrap_or_default();
+fn extent(memory: &Memory, is_first: bool, regs: &Regs, sp: u64) -> Extent {
+    let maps = memory.maps().unwrap_or_default();
     let Some(i) = maps.iter().position(|m| m.contains(Addr(sp))) else {
         let page = sp & !0xfff;
         return Extent {
@@ -336,7 +341,7 @@ fn extent(pid: Tid, tid: Tid, regs: &Regs, sp: u64) -> Extent {
     if own {
         // It grows: all that is free below is its.
         low = i.checked_sub(1).map_or(0, |j| maps[j].end.0);
-    } else if tid != pid && map.contains(Addr(regs.fs_base)) {
+    } else if !is_first && map.contains(Addr(regs.fs_base)) {
         // What is above the block is another mapping that the kernel shows as one.
         own = sp < regs.fs_base;
         match own {

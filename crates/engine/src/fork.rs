@@ -11,6 +11,7 @@ use crate::thread::{Happening, State, Thread};
 use crate::{Addr, Process, Regs, Result, Tid, loans};
 use verde_sys::memory::Memory;
 use verde_sys::ptrace::{self, Go};
+use verde_sys::remote::Remote;
 use verde_sys::{Event, WaitStatus, number, procfs, wait};
 
 /// Which side of a fork the debugger stays with.
@@ -113,7 +114,7 @@ impl Process {
     }
 
     fn clean(&self, child: Tid) -> Result<()> {
-        let memory = Memory::open(child)?;
+        let memory = self.memory_of_copy(child)?;
         for (at, byte) in self.sites.planted() {
             take_out(&memory, at, byte)?;
         }
@@ -121,6 +122,25 @@ impl Process {
         // A fork made by an instruction in a slot.
         self.lead_out_of_slot(child)?;
         unless_gone(ptrace::detach(child, 0))
+    }
+
+    /// Opens the memory of a child that may have been told to forbid that.
+    fn memory_of_copy(&self, child: Tid) -> Result<Memory> {
+        const PR_SET_DUMPABLE: u64 = 4;
+        match (Memory::open(child), self.syscall_instruction) {
+            (Err(e), Some(instruction)) if e.errno == number::EACCES => {
+                let mut remote = Remote::begin(child, instruction)?;
+                let mut allow = |yes| {
+                    let args = [PR_SET_DUMPABLE, yes, 0, 0, 0, 0];
+                    remote.call("prctl", number::SYS_prctl, args)
+                };
+                allow(1)?;
+                let memory = Memory::open(child);
+                allow(0)?;
+                Ok(memory?)
+            }
+            (memory, _) => Ok(memory?),
+        }
     }
 
     /// Goes on with a forked child: it has the same sites and slots in its
@@ -142,7 +162,7 @@ impl Process {
         self.pass_on_watches(|tid| (tid == parent).then_some(child));
         self.pid = child;
         self.followed = true;
-        self.memory = Memory::open(child)?;
+        self.memory = self.memory_of_copy(child)?;
         self.end = None;
         let mut thread = Thread::new(child, State::Stopped);
         thread.in_kernel = true;

@@ -5,7 +5,7 @@ use crate::{
     Addr, CallId, Cause, Error, FrameRef, On, Owner, Process, Regs, Result, Stop, Tid, Trap,
     TrapId, XState,
 };
-use verde_sys::{procfs, ptrace, wait};
+use verde_sys::{ptrace, wait};
 
 /// Below the stack pointer a function may keep data of its own.
 const RED_ZONE: u64 = 128;
@@ -59,7 +59,7 @@ impl Process {
         self.leave_kernel(tid)?;
         // The function may make calls of its own.
         self.call_anew(tid)?;
-        let entry = procfs::auxv(self.pid)?.entry().ok_or(Error::Gone)?;
+        let entry = self.modules.entry.ok_or(Error::Gone)?;
         let thread = self.stopped_mut(tid)?;
         let saved = thread.regs;
         let passed = thread.passed.take();

@@ -73,12 +73,12 @@ impl Process {
 
     /// The memory map.
     pub fn maps(&self) -> Result<Vec<procfs::Mapping>> {
-        Ok(procfs::maps(self.pid)?)
+        Ok(self.memory.maps()?)
     }
 
     /// A `syscall` instruction anywhere in the program's code.
     pub(crate) fn find_syscall_instruction(&self) -> Option<Addr> {
-        let maps = procfs::maps(self.pid).ok()?;
+        let maps = self.memory.maps().ok()?;
         let code = || maps.iter().filter(|m| m.execute && m.name != "[vsyscall]");
         // The vDSO has one and is small; else any library will do.
         let vdso = code().filter(|m| m.name == "[vdso]");

@@ -51,6 +51,9 @@ impl Eq for Module {}
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Modules {
     list: Vec<Module>,
+    /// The program's first instruction.
+    pub(crate) entry: Option<Addr>,
+    executable: Option<PathBuf>,
     /// Where the loader's `r_debug` is.
     debug: Option<Addr>,
     /// The trap on the loader's function.
@@ -74,7 +77,9 @@ impl Process {
     /// Finds the modules and plants the loader's trap.
     pub(crate) fn watch_loader(&mut self) -> Result<()> {
         let auxv = procfs::auxv(self.pid)?;
-        let maps = procfs::maps(self.pid)?;
+        self.modules.entry = auxv.entry();
+        self.modules.executable = procfs::executable(self.pid).ok();
+        let maps = self.memory.maps()?;
         self.modules.list = initial(self, &auxv, &maps);
         if let Some(base) = auxv.loader() {
             let (debug, notify) = self.loader_symbols(base, &maps);
@@ -174,7 +179,7 @@ impl Process {
             return Ok(());
         }
         let before = self.modules.list.clone();
-        let maps = procfs::maps(self.pid)?;
+        let maps = self.memory.maps()?;
         if !self.read_link_map(&maps) {
             return Ok(());
         }
@@ -261,7 +266,7 @@ impl Process {
         let module = maps.iter().position(|m| m.contains(dynamic)).map(|i| {
             let (start, end) = run_of(maps, i);
             let path = PathBuf::from(&maps[i].name);
-            let main = procfs::executable(self.pid).is_ok_and(|exe| exe == path);
+            let main = self.modules.executable.as_ref() == Some(&path);
             let kind = match maps[i].name.as_str() {
                 "[vdso]" => ModuleKind::Vdso,
                 _ if main => ModuleKind::Main,

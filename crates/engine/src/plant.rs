@@ -7,7 +7,6 @@ use crate::{Addr, Error, Process, Result, Trap};
 use smallvec::SmallVec;
 use verde_sys::memory::Memory;
 use verde_sys::number as n;
-use verde_sys::procfs;
 
 impl Process {
     /// Makes sure that `at` has an int3, with one more reason.
@@ -104,7 +103,7 @@ impl Process {
         if let Some(slot) = self.slots.free_near(at) {
             return Ok(slot);
         }
-        let maps = procfs::maps(self.pid)?;
+        let maps = self.memory.maps()?;
         let base = slots::find_hole(&maps, at, REGION).ok_or(Error::NoRoom(at))?;
         // The program never writes there; the engine writes through the
         // memory file, which asks no permission.

@@ -347,13 +347,17 @@ fn mistakes_in_these_commands_are_one_line() -> Fallible {
 
 #[test]
 fn the_flag_stop_is_no_signal() -> Fallible {
-    let text = lab()?.script("handle SIGUSR1 stop nopass\ninfo signals SIGSTOP\n", &[])?;
+    let script = "handle SIGUSR1 stop nopass\ninfo signals SIGSTOP\n\
+                  info signals SIG32\ninfo signals SIG34\n";
+    let text = lab()?.script(script, &[])?;
     let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("SIG")).collect();
     assert_eq!(
         rows,
         [
             "SIGUSR1       Yes\tYes\tNo\t\tUser defined signal 1",
             "SIGSTOP       Yes\tYes\tYes\t\tStopped (signal)",
+            "SIG32         No\tNo\tYes\t\tReal-time event 32",
+            "SIG34         Yes\tYes\tYes\t\tReal-time event 34",
         ]
     );
     Ok(())
