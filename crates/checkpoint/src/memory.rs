@@ -29,11 +29,27 @@ pub(crate) struct Range {
 const EXCLUDED: (u64, u64) = (n::MADV_DOFORK as u64, n::MADV_DONTFORK as u64);
 const CLEARED: (u64, u64) = (n::MADV_KEEPONFORK as u64, n::MADV_WIPEONFORK as u64);
 
+/// The mappings of a stopped process.
+pub(crate) struct Maps {
+    pid: Tid,
+    /// As the kernel writes them.
+    text: String,
+    list: Vec<Mapping>,
+}
+
+impl Maps {
+    pub fn of(pid: Tid) -> Result<Maps> {
+        let text = procfs::maps_text(pid)?;
+        let list = procfs::parse_maps(&text);
+        Ok(Maps { pid, text, list })
+    }
+}
+
 /// Forks a process with all its memory. The copy is complete; the ranges tell
 /// what its own copies must have changed.
-pub(crate) fn fork_all(leader: &mut Leader, pid: Tid) -> Result<(Frozen, Vec<Range>)> {
+pub(crate) fn fork_all(leader: &mut Leader, pid: Tid, maps: &Maps) -> Result<(Frozen, Vec<Range>)> {
     let plain = Frozen::new(fork(leader, Copy::default())?, pid, leader.filtered)?;
-    let ranges = uncopied(leader, pid, plain.pid)?;
+    let ranges = uncopied(leader, maps, plain.pid)?;
     if ranges.is_empty() {
         return Ok((plain, ranges));
     }
@@ -69,19 +85,17 @@ fn advise(leader: &mut Leader, range: &Range, advice: u64) -> Result<()> {
 }
 
 /// What the copy lacks.
-fn uncopied(leader: &Leader, pid: Tid, copy: Tid) -> Result<Vec<Range>> {
-    let here = procfs::maps_text(pid)?;
+fn uncopied(leader: &Leader, maps: &Maps, copy: Tid) -> Result<Vec<Range>> {
     let there = procfs::maps_text(copy)?;
-    let maps = procfs::parse_maps(&here);
     let mut ranges = Vec::new();
-    if here != there {
+    if maps.text != there {
         let copied = procfs::parse_maps(&there);
         let missing = |m: &&Mapping| !copied.iter().any(|c| c.start <= m.start && m.end <= c.end);
-        ranges.extend(maps.iter().filter(missing).map(|m| range(m, EXCLUDED)));
+        ranges.extend(maps.list.iter().filter(missing).map(|m| range(m, EXCLUDED)));
     }
     let memory = Memory::open(copy)?;
-    let pages = (PageMap::open(pid)?, PageMap::open(copy)?);
-    for map in maps.iter().filter(|m| can_be_cleared(m)) {
+    let pages = (PageMap::open(maps.pid)?, PageMap::open(copy)?);
+    for map in maps.list.iter().filter(|m| can_be_cleared(m)) {
         let cleared = match lacks_pages(map, &pages.0, &pages.1) {
             Ok(lacks) => lacks,
             Err(_) => is_cleared(map, &leader.memory, &memory),
@@ -148,12 +162,12 @@ struct Piece {
 }
 
 impl Shared {
-    pub fn save(pid: Tid, memory: &Memory, warnings: &mut Vec<Warning>) -> Result<Shared> {
+    pub fn save(maps: &Maps, memory: &Memory, warnings: &mut Vec<Warning>) -> Result<Shared> {
         let mut list = Vec::new();
         let mut left = MOST_SHARED;
         let mut omitted = 0;
-        for map in procfs::maps(pid)? {
-            if let Some(what) = bound(&map) {
+        for map in &maps.list {
+            if let Some(what) = bound(map) {
                 return Err(Error::Unsupported(what));
             }
             let device = map.name.starts_with("/dev/")
@@ -174,7 +188,7 @@ impl Shared {
             bytes.truncate(got);
             list.push(Piece {
                 at: map.start,
-                name: map.name,
+                name: map.name.clone(),
                 bytes,
             });
         }

@@ -6,11 +6,11 @@ use crate::leader::Leader;
 use crate::memory;
 use crate::snapshot::{Item, Items, Program, Snapshot};
 use crate::threads::ThreadState;
+use crate::together::Together;
 use crate::unfinished::Unfinished;
 use crate::{Error, Result, Warning};
 use std::time::{Duration, Instant};
 use verde_engine::{Addr, Owner, Process, Succession, Tid, Trap};
-use verde_sys::affinity::CpuSet;
 use verde_sys::memory::Memory;
 use verde_sys::number as n;
 use verde_sys::payload::{self, CloneArgs, ThreadEntry};
@@ -56,8 +56,12 @@ pub(crate) fn restore(
         None if large => hold(process),
         _ => None,
     };
+    let mut together = Together::new();
+    if process.ended().is_none() {
+        together.with_doomed(process.pid());
+    }
     process.make_place()?;
-    let together = Together::with(snapshot.frozen.pid);
+    together.with_frozen(snapshot.frozen.pid);
     let result = replace(snapshot, process, without);
     drop(together);
     drop(holder);
@@ -85,33 +89,6 @@ pub(crate) fn restore(
 
 /// So much memory is torn down while a holder for it would be made.
 const SMALL: u64 = 8 << 20;
-
-/// Keeps this thread and a frozen process, and so the tasks it creates, on one
-/// CPU: every one of them runs for a moment while we wait, and a wake-up across
-/// CPUs costs many times what one on the same does.
-struct Together {
-    before: Option<CpuSet>,
-}
-
-const SELF: Tid = Tid(0);
-
-impl Together {
-    fn with(frozen: Tid) -> Together {
-        let before = CpuSet::current().ok();
-        let here = CpuSet::here();
-        // It is only for speed.
-        let _ = here.apply(SELF).and_then(|()| here.apply(frozen));
-        Together { before }
-    }
-}
-
-impl Drop for Together {
-    fn drop(&mut self) {
-        if let Some(Err(error)) = self.before.map(|set| set.apply(SELF)) {
-            tracing::warn!(%error, "affinity not restored");
-        }
-    }
-}
 
 /// A process that shares the memory of the present one, to outlive it.
 fn hold(process: &mut Process) -> Option<Frozen> {

@@ -3,7 +3,7 @@
 use crate::descriptors::Descriptors;
 use crate::filter::Suspended;
 use crate::leader::Leader;
-use crate::memory::{self, Shared};
+use crate::memory::{self, Maps, Shared};
 use crate::signals::Pending;
 use crate::snapshot::{Beyond, Options, Program, Snapshot};
 use crate::threads::Saved;
@@ -75,6 +75,7 @@ fn take_stopped(
         intervals,
         adopts_orphans,
         remote,
+        mut together,
     } = threads::save(world, scratch, instruction)?;
     let mut leader = Leader {
         remote,
@@ -84,16 +85,18 @@ fn take_stopped(
         filtered,
     };
     let timers = Timers::save(pid, &mut leader, intervals)?;
-    let shared = Shared::save(pid, &leader.memory, &mut warnings)?;
+    let maps = Maps::of(pid)?;
+    let shared = Shared::save(&maps, &leader.memory, &mut warnings)?;
     let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
     let descriptors = Descriptors::save(pid, children.is_empty(), options, &mut warnings)?;
     if !children.is_empty() {
         warnings.push(Warning::Children(children));
     }
     let files = options.layers.as_ref().map(|l| l.save(pid)).transpose()?;
-    let (frozen, ranges) = memory::fork_all(&mut leader, pid)?;
+    let (frozen, ranges) = memory::fork_all(&mut leader, pid, &maps)?;
     drop(leader);
     drop(open);
+    together.with_frozen(frozen.pid);
     let program = Program {
         pid,
         namespaced: world.has_namespace(),
@@ -111,6 +114,7 @@ fn take_stopped(
     }
     descriptors.release(&mut copy, borrow)?;
     drop(copy);
+    drop(together);
     let snapshot = Snapshot {
         frozen,
         program,

@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::snapshot::{Item, Items};
 use crate::timers::Intervals;
+use crate::together::Together;
 use verde_engine::{Addr, Process, Regs, Scratch, Tid, XState};
 use verde_sys::affinity::CpuSet;
 use verde_sys::number as n;
@@ -42,6 +43,8 @@ pub(crate) struct Saved {
     pub adopts_orphans: bool,
     /// The first thread, borrowed.
     pub remote: Remote,
+    /// For as long as it makes calls for us.
+    pub together: Together,
 }
 
 /// Reads the table of a stopped, calm process, and its interval timers on the
@@ -75,6 +78,9 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
             attributes: Attributes::default(),
         });
     }
+    // Its place among the CPUs is in the table.
+    let mut together = Together::new();
+    together.with_thread(pid);
     let room = scratch.data + tids.len() as u64 * SaveEntry::SIZE;
     // In all threads at once.
     for (i, tid) in tids.iter().enumerate() {
@@ -113,6 +119,7 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
         intervals,
         adopts_orphans,
         remote: remotes.swap_remove(0),
+        together,
     })
 }
 
