@@ -21,15 +21,13 @@ pub(crate) struct Reach {
 
 /// The guarded pages that a call with these arguments touches.
 pub(crate) fn reach(call: i64, args: &[u64; 6], known: &Known, pages: &Pages) -> Reach {
-    if [number::SYS_execve, number::SYS_execveat].contains(&call) {
-        // It reads lists of strings, and then there is nothing left to watch.
-        return Reach {
-            pages: pages.guarded(),
-            ..Reach::default()
-        };
-    }
-    if call == number::SYS_rt_sigreturn {
-        // The frame is on any stack.
+    const READERS: [i64; 3] = [
+        number::SYS_execve,
+        number::SYS_execveat,
+        number::SYS_rt_sigreturn,
+    ];
+    if READERS.contains(&call) {
+        // Lists of strings anywhere; a frame on any stack.
         let closed = pages.map.iter().filter(|(_, page)| !page.is_readable());
         return Reach {
             pages: closed.map(|(at, _)| *at).collect(),
