@@ -218,6 +218,12 @@ impl Process {
         Ok(())
     }
 
+    /// The thread has run into an int3 of ours.
+    fn int3_at(&mut self, tid: Tid, at: Addr) -> Option<Happening> {
+        self.threads.get_mut(&tid)?.set_pc(at);
+        Some(Happening::Int3(at))
+    }
+
     /// Which of its many meanings a SIGTRAP has, by elimination.
     fn which_trap(&mut self, tid: Tid, info: SigInfo, stepped: bool) -> Result<Option<Happening>> {
         if let Some(data) = info.perf_data() {
@@ -247,7 +253,7 @@ impl Process {
             return Ok((hits != 0).then_some(Happening::Hardware(hits)));
         }
         if info.code() == SI_KERNEL {
-            let Some(thread) = self.threads.get_mut(&tid) else {
+            let Some(thread) = self.threads.get(&tid) else {
                 return Ok(None);
             };
             let at = Addr(thread.regs.rip.wrapping_sub(1));
@@ -259,17 +265,15 @@ impl Process {
                     self.memory.read(at, &mut byte).is_ok() && byte[0] != INT3
                 };
                 if ours {
-                    thread.set_pc(at);
-                    return Ok(Some(Happening::Int3(at)));
+                    return Ok(self.int3_at(tid, at));
                 }
             }
         }
         if let Some(at) = self.hidden_int3(tid, &info) {
             if let Some(thread) = self.threads.get_mut(&tid) {
                 thread.behind = Some(info);
-                thread.set_pc(at);
             }
-            return Ok(Some(Happening::Int3(at)));
+            return Ok(self.int3_at(tid, at));
         }
         // Sent by somebody, or an int3 of the program's own.
         Ok(Some(Happening::Signal(info)))

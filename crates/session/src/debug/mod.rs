@@ -57,6 +57,7 @@ mod stops;
 mod style;
 mod terminal;
 mod threads;
+mod timeline;
 mod tls;
 mod waits;
 mod watch_scope;
@@ -110,6 +111,8 @@ pub struct Debugger {
     hot: hot_scope::HotScopes,
     style: style::Style,
     terminal: terminal::Shared,
+    /// Commands come from standard input.
+    reads_input: bool,
     automation: Automation,
     automatic: going_back::Automatic,
     /// The monitors, once there are some.
@@ -160,6 +163,7 @@ impl Debugger {
             hot: hot_scope::HotScopes::default(),
             style: style::Style::default(),
             terminal: terminal::Shared::default(),
+            reads_input: false,
             automation: Automation::default(),
             automatic: going_back::Automatic::default(),
             irv: None,

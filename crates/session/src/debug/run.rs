@@ -66,6 +66,7 @@ impl Debugger {
             layers.entered_by(process.pid())?;
         }
         self.files = layers;
+        self.begin_timeline();
         self.images.refresh(&process);
         self.interrupts.of(process.interrupter());
         self.live = Some(Live::new(process));
