@@ -8,6 +8,9 @@ use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 use verde_sys::number;
 
+/// The calls that replace the program.
+pub(crate) const EXECS: [i64; 2] = [number::SYS_execve, number::SYS_execveat];
+
 /// What a call needs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reach {
@@ -21,12 +24,7 @@ pub(crate) struct Reach {
 
 /// The guarded pages that a call with these arguments touches.
 pub(crate) fn reach(call: i64, args: &[u64; 6], known: &Known, pages: &Pages) -> Reach {
-    const READERS: [i64; 3] = [
-        number::SYS_execve,
-        number::SYS_execveat,
-        number::SYS_rt_sigreturn,
-    ];
-    if READERS.contains(&call) {
+    if EXECS.contains(&call) || call == number::SYS_rt_sigreturn {
         // Lists of strings anywhere; a frame on any stack.
         let closed = pages.map.iter().filter(|(_, page)| !page.is_readable());
         return Reach {
