@@ -352,7 +352,7 @@ impl Process {
     }
 
     /// The program was killed: children that it made at the last moment live on.
-    fn see_children_off(&mut self) {
+    pub(crate) fn see_children_off(&mut self) {
         let deadline = Instant::now() + LAST_BIRTHS;
         loop {
             match wait::any(false) {

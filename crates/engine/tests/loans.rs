@@ -126,6 +126,20 @@ fn a_child_of_a_killed_program() {
     until("the child has run", || output.text() == "it lives\n");
 }
 
+/// The debugger kills the program, and has heard of the child or has not.
+#[test]
+fn a_child_of_a_program_that_the_debugger_kills() {
+    let program = compile("makers.c", &["-O1"]);
+    for heard in [false, true] {
+        let (mut process, output) = just_made(&program);
+        if heard {
+            process.stop_all().expect("stopped").keep();
+        }
+        process.kill().expect("killed");
+        until("the child has run", || output.text() == "it lives\n");
+    }
+}
+
 /// The program ends before it was decided what becomes of the child.
 #[test]
 fn a_child_of_a_program_that_ends() {
