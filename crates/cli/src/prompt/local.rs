@@ -15,6 +15,8 @@ pub(super) trait Commands {
     fn execute(&mut self, line: &str) -> Result<Reply, Failure>;
     fn source(&mut self, path: &Path) -> Result<Reply, Failure>;
     fn prompt(&self) -> String;
+    /// What to ask before a line that somebody typed is run.
+    fn question(&self, line: &str) -> Option<String>;
     fn completion(&self) -> Completion;
     /// The debugger, if it is here and others watch and command it, too.
     fn watched(&mut self) -> Option<&mut Debugger> {
@@ -100,6 +102,10 @@ impl Commands for Debugger {
         Debugger::prompt(self).to_owned()
     }
 
+    fn question(&self, line: &str) -> Option<String> {
+        Debugger::question(self, line)
+    }
+
     fn completion(&self) -> Completion {
         let completer = self.completer();
         Box::new(move |line| completer.complete(line))
@@ -137,6 +143,10 @@ impl Commands for Attached {
 
     fn prompt(&self) -> String {
         self.with(String::new(), |remote| remote.prompt().to_owned())
+    }
+
+    fn question(&self, line: &str) -> Option<String> {
+        self.with(None, |remote| remote.question(line))
     }
 
     fn completion(&self) -> Completion {

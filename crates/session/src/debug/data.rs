@@ -107,7 +107,7 @@ impl Debugger {
         if args.is_empty() {
             return failure("The type of what?  ptype TYPE or EXPRESSION");
         }
-        let ty = self.type_asked_for(args)?;
+        let (ty, _) = self.type_asked_for(args)?;
         self.say(&format!("type = {}", ptype(&ty)))
     }
 
@@ -115,15 +115,17 @@ impl Debugger {
         if args.is_empty() {
             return failure("The type of what?  whatis EXPRESSION");
         }
-        let ty = self.type_asked_for(args)?;
-        self.say(&format!("type = {}", whatis(&ty)))
+        let (ty, is_type) = self.type_asked_for(args)?;
+        // Asked of a typedef itself, what it names.
+        let is_typedef = matches!(ty.kind(), Kind::Typedef(_));
+        let named = ty.target().filter(|_| is_type && is_typedef);
+        self.say(&format!("type = {}", whatis(&named.unwrap_or(ty))))
     }
 
-    fn type_asked_for(&mut self, text: &str) -> Result<Type> {
-        match type_named(text, &self.here()) {
-            Ok((ty, _)) => Ok(ty),
-            Err(e) => Err(self.explain(e)),
-        }
+    /// The type, and whether it was named itself.
+    fn type_asked_for(&mut self, text: &str) -> Result<(Type, bool)> {
+        let found = type_named(text, &self.here());
+        found.map_err(|e| self.explain(e))
     }
 
     pub(super) fn examine(&mut self, args: &str) -> Result<()> {

@@ -37,11 +37,15 @@ mod interrupts;
 mod irv;
 mod jumps;
 mod leaving;
+mod lists;
 mod live;
 mod location;
 mod names;
+mod numbers;
+mod places;
 mod points;
 mod printf;
+mod questions;
 mod rebuilt;
 mod registers;
 mod remote;
@@ -59,6 +63,7 @@ mod terminal;
 mod threads;
 mod timeline;
 mod tls;
+mod user_commands;
 mod waits;
 mod watch_scope;
 mod watches;
@@ -107,6 +112,8 @@ pub struct Debugger {
     signals: SignalPolicy,
     settings: settings::Settings,
     attached: attached::Attached,
+    lists: lists::Lists,
+    user: user_commands::UserCommands,
     interrupts: Interrupts,
     hot: hot_scope::HotScopes,
     style: style::Style,
@@ -159,6 +166,8 @@ impl Debugger {
             signals: SignalPolicy::interactive(),
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
+            lists: lists::Lists::default(),
+            user: user_commands::UserCommands::default(),
             interrupts: Interrupts::default(),
             hot: hot_scope::HotScopes::default(),
             style: style::Style::default(),

@@ -67,6 +67,9 @@ impl Debugger {
         }
         self.files = layers;
         self.begin_timeline();
+        for point in &mut self.points.list {
+            point.hits = 0;
+        }
         self.images.refresh(&process);
         self.interrupts.of(process.interrupter());
         self.live = Some(Live::new(process));

@@ -4,7 +4,7 @@ use super::Debugger;
 use super::catches::Exception;
 use super::failure::{NOT_RUN, Result, failure};
 use super::irv::{Asked, Outside};
-use super::points::{Access, Kind};
+use super::points::{Access, After, Kind, Site};
 use std::borrow::Cow;
 use std::io::Write;
 use verde_engine::{Cause, End, Error, FrameRef, Tid};
@@ -221,18 +221,29 @@ impl Debugger {
                 let done = point.exception.map_or("", Exception::done);
                 format!("\nCatchpoint {number} (exception {done}), ")
             }
-            Kind::Code { .. } if point.temporary => format!("\nTemporary breakpoint {number}, "),
-            Kind::Code { .. } => format!("\nBreakpoint {number}, "),
+            Kind::Code { sites, .. } => {
+                let title = match point.after {
+                    After::Delete => "Temporary breakpoint",
+                    After::Keep | After::Disable => "Breakpoint",
+                };
+                let place = place_hit(sites, cause).map(|place| format!(".{place}"));
+                format!("\n{title} {number}{}, ", place.unwrap_or_default())
+            }
         };
         let location = match &point.kind {
             Kind::Code { spec, .. } => Some(spec.clone()),
             Kind::Watch(_) | Kind::Catch(_) => None,
         };
         self.attached.hit(point);
-        let temporary = point.temporary;
+        let after = point.after;
         self.points.location = location;
-        if temporary {
-            self.remove_point(number)?;
+        match after {
+            After::Keep => {}
+            After::Disable => {
+                self.disarm(number)?;
+                self.points.get_mut(number)?.enabled = false;
+            }
+            After::Delete => self.remove_point(number)?,
         }
         Ok(Some(format!("{complaint}{text}")))
     }
@@ -377,6 +388,15 @@ impl Debugger {
         self.out.flush()?;
         Ok(())
     }
+}
+
+/// Which of several places a breakpoint was hit at, from 1.
+fn place_hit(sites: &[Site], cause: &Cause) -> Option<usize> {
+    let Cause::Trap { id } = cause else {
+        return None;
+    };
+    let at = sites.iter().position(|site| site.trap == Some(*id))?;
+    (sites.len() > 1).then_some(at + 1)
 }
 
 /// A stop with something to say, if there is anything.
