@@ -49,6 +49,7 @@ mod questions;
 mod rebuilt;
 mod registers;
 mod remote;
+mod results;
 mod run;
 mod scripts;
 mod settings;
@@ -76,6 +77,7 @@ pub use irv::{
     Choices, Ending, Interruption, Irv, Known, Limits, LoadFailure, Order, Output, PageOpener,
     RunOutcome, TraceFile, Turn, Warnings, lint_against,
 };
+pub use lists::LIST_PROMPT;
 pub use remote::{Remote, RemoteInterrupt, attach};
 
 use here::{Here, Memo};
