@@ -141,8 +141,35 @@ fn find(word: &str) -> Result<&'static Command> {
     }
 }
 
+/// What gdb's users look for at the prompt and find elsewhere.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (
+        &["attach"],
+        "A process is attached to from the shell: verde attach PID.",
+    ),
+    (
+        &["file", "exec-file", "symbol-file"],
+        "The program is named at the start: verde debug PROGRAM.",
+    ),
+    (
+        &["core", "core-file"],
+        "Core files cannot be read: run the program again, it stops where it crashes.",
+    ),
+    (
+        &["target"],
+        "Programs of other machines cannot be debugged: run Verde there.",
+    ),
+    (
+        &["layout", "tui"],
+        "There are no windows: stops show the source around them, list shows more.",
+    ),
+];
+
 /// What to say of a word that is no command; people mistype.
 fn undefined(word: &str) -> String {
+    if let Some((_, what)) = ELSEWHERE.iter().find(|e| e.0.contains(&word)) {
+        return (*what).to_owned();
+    }
     let names = COMMANDS.iter().map(|c| c.names[0]);
     let near = nearest(word, names.chain(["source", "quit"]));
     match near {

@@ -142,6 +142,12 @@ impl Debugger {
             return failure::failure(format!("{}: {}", program.display(), reason(&e)));
         }
         let images = Images::open(&program)?;
+        if images.program().kind() == verde_symbols::FileKind::Core {
+            return failure::failure(format!(
+                "{}: a core file, not a program: run the program again, it stops where it crashes",
+                program.display()
+            ));
+        }
         Ok(Debugger {
             program,
             name,
