@@ -30,6 +30,7 @@ pub(super) trait Commands {
 pub(super) fn open(
     program: PathBuf,
     args: Vec<OsString>,
+    batch: bool,
     monitors: &MonitorSetup,
     web: Web,
 ) -> Result<Box<dyn Commands>, Failure> {
@@ -39,6 +40,9 @@ pub(super) fn open(
     let interrupts = debugger.interrupts();
     on_interrupt(move || interrupts.give_up_call())?;
     debugger.share_terminal();
+    if !batch {
+        debugger.read_input();
+    }
     prepare(monitors, web, &mut debugger)?;
     Ok(Box::new(debugger))
 }
@@ -49,6 +53,13 @@ pub(super) fn attach(
     monitors: &MonitorSetup,
     web: Web,
 ) -> Result<Box<dyn Commands>, Failure> {
+    if monitors.automation.often.is_some() {
+        return Err(Failure(
+            "--auto-checkpoint and --auto-zoom need a program that is started here: a process \
+             that was attached to cannot be restored, for its parent would see it die"
+                .to_owned(),
+        ));
+    }
     // Before anything that needs a thread: the process splits.
     let remote = debug::attach(pid, |debugger| prepare(monitors, web, debugger))?;
     let interrupt = remote.interrupt()?;

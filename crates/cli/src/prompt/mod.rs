@@ -61,7 +61,7 @@ struct Prompt {
 pub fn debug(command: DebugCommand) -> Exit {
     let opened = match command.target {
         Target::Program(program, args) => {
-            local::open(program, args, &command.monitors, command.web)
+            local::open(program, args, command.batch, &command.monitors, command.web)
         }
         Target::Process(pid) => local::attach(pid, &command.monitors, command.web),
     };

@@ -2,6 +2,7 @@
 
 use super::Debugger;
 use super::failure::{Result, failure};
+use super::live::Live;
 use verde_expr::{Examine, Format, PrintOptions, examine, print_value, ptype, type_named, whatis};
 use verde_symbols::{Kind, Type};
 
@@ -45,6 +46,12 @@ impl Debugger {
     fn show_value(&mut self, args: &str, silent_void: bool) -> Result<()> {
         self.memo.take_passed();
         let shown = self.print_one(args, silent_void);
+        let ended = |l: &Live| l.process.ended().is_some();
+        if shown.is_err() && self.live.as_ref().is_some_and(ended) {
+            let reason = self.wait()?;
+            self.announce(reason, None)?;
+            return failure("The program ended while in a function that was called from here.");
+        }
         self.say_passed()?;
         shown
     }

@@ -62,6 +62,7 @@ mod stops;
 mod style;
 mod terminal;
 mod threads;
+mod timeline;
 mod tls;
 mod user_commands;
 mod waits;
@@ -119,6 +120,8 @@ pub struct Debugger {
     hot: hot_scope::HotScopes,
     style: style::Style,
     terminal: terminal::Shared,
+    /// Commands come from standard input.
+    reads_input: bool,
     automation: Automation,
     automatic: going_back::Automatic,
     /// The monitors, once there are some.
@@ -177,6 +180,7 @@ impl Debugger {
             hot: hot_scope::HotScopes::default(),
             style: style::Style::default(),
             terminal: terminal::Shared::default(),
+            reads_input: false,
             automation: Automation::default(),
             automatic: going_back::Automatic::default(),
             irv: None,

@@ -66,6 +66,7 @@ impl Debugger {
             layers.entered_by(process.pid())?;
         }
         self.files = layers;
+        self.begin_timeline();
         for point in &mut self.points.list {
             point.hits = 0;
         }

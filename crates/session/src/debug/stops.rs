@@ -5,6 +5,7 @@ use super::catches::Exception;
 use super::failure::{NOT_RUN, Result, failure};
 use super::irv::{Asked, Outside};
 use super::points::{Access, After, Kind, Site};
+use std::borrow::Cow;
 use std::io::Write;
 use verde_engine::{Cause, End, Error, FrameRef, Tid};
 use verde_expr::{Data, Value, print_value};
@@ -422,8 +423,8 @@ fn merge(first: Option<Reason>, second: Reason) -> Reason {
 }
 
 /// A signal in words.
-pub(super) fn description(signal: i32) -> &'static str {
-    match verde_sys::signals::name(signal).as_str() {
+pub(super) fn description(signal: i32) -> Cow<'static, str> {
+    let text = match verde_sys::signals::name(signal).as_str() {
         "SIGHUP" => "Hangup",
         "SIGINT" => "Interrupt",
         "SIGQUIT" => "Quit",
@@ -448,6 +449,14 @@ pub(super) fn description(signal: i32) -> &'static str {
         "SIGXCPU" => "CPU time limit exceeded",
         "SIGXFSZ" => "File size limit exceeded",
         "SIGSYS" => "Bad system call",
+        "SIGURG" => "Urgent I/O condition",
+        "SIGIO" => "I/O possible",
+        "SIGVTALRM" => "Virtual timer expired",
+        "SIGPROF" => "Profiling timer expired",
+        "SIGWINCH" => "Window size changed",
+        "SIGPWR" => "Power fail/restart",
+        _ if signal >= 32 => return format!("Real-time event {signal}").into(),
         _ => "Signal",
-    }
+    };
+    text.into()
 }
