@@ -585,10 +585,11 @@ impl Evaluator<'_> {
             function,
             ..Call::default()
         };
-        if in_memory {
-            let at = self.scope.allocate(node.ty.size().unwrap_or(8))?;
-            call.integers.push(at);
-        }
+        let result = match in_memory {
+            true => Some(self.scope.allocate(node.ty.size().unwrap_or(8))?),
+            false => None,
+        };
+        call.integers.extend(result);
         let places = argument_places(&types, language, in_memory);
         for (value, place) in values.iter().zip(places) {
             let place =
@@ -600,6 +601,10 @@ impl Evaluator<'_> {
             return Ok(Value::of(Type::void(), Vec::new()));
         }
         let memory = self.memory();
+        // Optimised Rust does not return the address again.
+        if let Some(at) = result {
+            return Ok(Value::at(node.ty.clone(), at, &memory));
+        }
         let mut value = returned_value(&node.ty, language, &registers, &memory)
             .ok_or_else(|| EvalError::BadType("cannot read this result".into()))?;
         value.lvalue = value.lvalue.filter(|l| matches!(l, Lvalue::Memory(_)));

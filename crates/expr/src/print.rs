@@ -147,6 +147,8 @@ pub(crate) struct Printer<'a> {
     pub options: &'a PrintOptions,
     /// Records being printed: one that contains itself is a corrupt file's.
     outer: RefCell<Vec<DieId>>,
+    /// Virtual bases that were printed, by their addresses: an object has each once.
+    shared: RefCell<Vec<(DieId, u64)>>,
     /// Values that may still be printed: containers of containers grow without bound.
     left: Cell<usize>,
 }
@@ -160,6 +162,7 @@ impl<'a> Printer<'a> {
             scope,
             options,
             outer: RefCell::default(),
+            shared: RefCell::default(),
             left: Cell::new(MAX_VALUES),
         }
     }
@@ -601,7 +604,15 @@ impl Printer<'_> {
     /// A virtual base lies where the object's virtual table says.
     fn virtual_base(&self, value: &Value, member: &Member) -> Option<Value> {
         let offset = containers::virtual_base_offset(value, member, &self.memory())?;
-        Some(value.part(member.ty.clone(), offset, &self.memory()))
+        let base = value.part(member.ty.clone(), offset, &self.memory());
+        if let (Some(class), Some(at)) = (member.ty.strip().die(), base.address()) {
+            let mut shared = self.shared.borrow_mut();
+            if shared.contains(&(class, at)) {
+                return None;
+            }
+            shared.push((class, at));
+        }
+        Some(base)
     }
 
     fn static_field(&self, member: &Member, depth: usize) -> String {

@@ -52,11 +52,21 @@ pub struct EntryArgument {
     listed: bool,
     /// Where the calling convention puts it; `None` where the compiler made its own convention.
     place: Option<AbiPlace>,
+    /// Where the convention would put it, and the end of the prologue, from which on its list
+    /// speaks: true where both agree.
+    likely: Option<(AbiPlace, FileAddr)>,
 }
 
 impl EntryArgument {
     /// Where it is in a thread that stands at the function's first instruction.
     pub fn locate(&self, env: &Env, entry: FileAddr) -> Result<Place, LocationError> {
+        if let Some((place, body)) = &self.likely {
+            let described = self.variable.place(env, Some(*body))?;
+            return match place.locate(env)? == described {
+                true => Ok(described),
+                false => Err(LocationError::OptimizedOut),
+            };
+        }
         if !self.listed {
             let place = self.place.as_ref().ok_or(LocationError::OptimizedOut)?;
             return place.locate(env);
@@ -187,15 +197,19 @@ impl Module {
             .map(|v| state.argument(&v.ty, function.language))
             .collect();
         let own_convention = self.has_own_convention(function, &parameters);
+        let body = self.breakpoint_address(function);
         let choose = |(variable, abi): (Variable, Option<AbiPlace>)| {
-            let place = match variable.constant_bytes() {
-                Some(bytes) => Some(AbiPlace::Constant(bytes)),
-                None => abi.filter(|_| !own_convention),
-            };
+            let constant = variable.constant_bytes().map(AbiPlace::Constant);
+            let listed = variable.listed_at(function.entry);
+            let is_known = listed || constant.is_some() || !own_convention;
+            // Unoptimised code lists what is passed by address, but not before the prologue's end.
+            let from_body = !is_known && body > function.entry && variable.begins_at(body);
+            let likely = abi.clone().filter(|_| from_body).map(|place| (place, body));
             EntryArgument {
-                listed: variable.listed_at(function.entry),
+                listed,
                 variable,
-                place,
+                place: constant.or_else(|| abi.filter(|_| !own_convention)),
+                likely,
             }
         };
         parameters.into_iter().zip(assigned).map(choose).collect()

@@ -226,7 +226,9 @@ pub(crate) fn rust_parts(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
             return Some(leaves);
         }
     }
-    if size > 16 {
+    // What has more parts is one integer if a register holds it.
+    let is_wide_integer = scalar && leaves.len() == 1 && leaves[0].2 == size && size <= 16;
+    if size > 8 && !is_wide_integer {
         return None;
     }
     Some(eightbytes(

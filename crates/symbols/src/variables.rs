@@ -119,6 +119,20 @@ impl Variable {
         false
     }
 
+    /// Whether the list of its places begins at an address.
+    pub(crate) fn begins_at(&self, pc: FileAddr) -> bool {
+        let list = self.location.filter(|l| l.exprloc_value().is_none());
+        let lists = list.map(|l| self.unit.dwarf.attr_locations(&self.unit.unit, l));
+        let Some(Ok(Some(mut list))) = lists else {
+            return false;
+        };
+        let mut first = None;
+        while let Ok(Some(entry)) = list.next() {
+            first = Some(first.unwrap_or(entry.range.begin).min(entry.range.begin));
+        }
+        first == Some(pc.0)
+    }
+
     /// Whether an expression needs neither the frame nor registers, as that of an argument which
     /// is the same in all calls.
     fn holds_everywhere(&self, expression: gimli::Expression<R>) -> bool {

@@ -226,3 +226,41 @@ fn displays_are_switched() -> Fallible {
     assert_eq!(said, wanted);
     Ok(())
 }
+
+/// A place of a library that is not loaded yet, if the user wants to wait for it.
+#[test]
+fn breakpoints_wait_for_their_library() -> Fallible {
+    let source = "#include <dlfcn.h>\nint main(void) {\n  void *l = dlopen(\"./lib.so\", RTLD_NOW);\n\
+                  \x20 int (*f)(int) = l ? dlsym(l, \"late\") : 0;\n  return f ? f(4) : 9;\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let library = "int late(int n) {\n  n += 1;\n  return n;\n}\n";
+    lab.build("gcc", "lib.c", library, "lib.so", &["-shared", "-fPIC"])?;
+    let dir = lab.path(".");
+    let cd = format!("cd {}", dir.display());
+    let commands = [
+        cd.as_str(),
+        "set breakpoint pending on",
+        "break late if n == 4",
+        "tbreak lib.c:3",
+        "run",
+        "print n",
+        "continue",
+        "continue",
+    ];
+    let text = lab.text(&commands)?;
+    in_order(
+        &text,
+        &[
+            "Function \"late\" not defined",
+            "Breakpoint 1 (late) pending",
+            "No source file named lib.c.\nTemporary breakpoint 2 (lib.c:3) pending",
+            "Breakpoint 1, late (n=4) at lib.c:2\n",
+            "$1 = 4\n",
+            "Temporary breakpoint 2, late (n=5) at lib.c:3\n",
+            "exited with code 05]",
+        ],
+    );
+    let output = lab.verde(&["break late"], &[])?;
+    assert!(!output.status.success());
+    Ok(())
+}

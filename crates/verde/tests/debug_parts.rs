@@ -98,6 +98,9 @@ namespace ns {
 struct Base { int b = 1; virtual ~Base() = default; };
 template <typename T> struct Derived : virtual Base { T d = 2; };
 struct Plain { int p = 3; };
+struct Left : virtual Base { int l = 4; };
+struct Right : virtual Base { int r = 5; };
+struct Diamond : Left, Right { int m = 6; };
 }
 static void stop() {}
 int main() {
@@ -117,6 +120,7 @@ int main() {
   ns::Base only;
   ns::Base *same = &only;
   ns::Plain *plain = nullptr;
+  ns::Diamond diamond, diamonds[2];
   stop();
   return 0;
 }
@@ -150,11 +154,42 @@ fn wrappers_of_cpp_and_objects_are_shown_as_gdb_does() -> Fallible {
         "print same",
         "print *same",
         "print plain",
+        "print diamond",
+        "print diamonds",
         "set print object off",
         "print base",
     ];
     lab.same_as_gdb(&show)?;
     let text = lab.text(&show)?;
     in_order(&text, &["std::any containing int", "(ns::Derived<int> *)"]);
+    Ok(())
+}
+
+/// What is not here is said in one line, and the next command runs.
+#[test]
+fn what_gdb_has_and_verde_has_not_is_said() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }", &[])?;
+    let output = lab.verde(&["core x", "attach 1", "x/ws 0", "print 6 * 7"], &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let lines: Vec<&str> = errors.lines().collect();
+    assert_eq!(lines.len(), 3, "{errors}");
+    in_order(
+        &errors,
+        &[
+            "Core files cannot be read",
+            "verde attach PID",
+            "at address 0x0\n",
+        ],
+    );
+    assert!(String::from_utf8_lossy(&output.stdout).contains("$1 = 42"));
+    let mut core = vec![0; 64];
+    core[..18].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x04\0");
+    core[18..24].copy_from_slice(b"\x3e\0\x01\0\0\0");
+    core[52..58].copy_from_slice(b"\x40\0\x38\0\0\0");
+    std::fs::write(lab.path("prog"), core)?;
+    let output = lab.verde(&["run"], &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("a core file, not a program"), "{errors}");
+    assert_eq!(errors.lines().count(), 1);
     Ok(())
 }

@@ -459,6 +459,12 @@ fn ending_the_program_is_asked_about() -> Fallible {
     shell.expect("Delete all breakpoints")?;
     shell.send("y\n")?;
     shell.expect("(verde) ")?;
+    // ^D ends a list, which is no end of the session.
+    shell.send("define answer\nprint 40 + 2\n\u{4}")?;
+    shell.expect("(verde) ")?;
+    shell.send("answer\n")?;
+    shell.expect("$1 = 42")?;
+    shell.expect("(verde) ")?;
     // The end of the input asks, and is an answer.
     shell.send("\u{4}")?;
     shell.expect("will be killed.")?;

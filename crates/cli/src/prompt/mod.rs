@@ -13,7 +13,7 @@ use reader::Reader;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use verde_session::debug::{Failure, Reply};
+use verde_session::debug::{Failure, LIST_PROMPT, Reply};
 
 /// What `verde debug` was asked for.
 pub struct DebugCommand {
@@ -169,6 +169,10 @@ impl Prompt {
                     None => continue,
                 },
                 Some(line) => line.to_owned(),
+                // ^D ends the innermost thing that is open.
+                None if reader.is_terminal() && self.debugger.prompt() == LIST_PROMPT => {
+                    "end".to_owned()
+                }
                 None => "quit".to_owned(),
             };
             let question = self.debugger.question(&line);
@@ -176,7 +180,7 @@ impl Prompt {
                 complain("Not confirmed.");
                 continue;
             }
-            if typed.is_none() {
+            if typed.is_none() && line == "quit" {
                 break;
             }
             if let Flow::Quit = self.line(&line) {

@@ -135,6 +135,11 @@ impl Reader {
         }
     }
 
+    /// Whether somebody types.
+    pub fn is_terminal(&self) -> bool {
+        matches!(self, Reader::Terminal(_))
+    }
+
     /// Whether the user agrees with what is asked. Only who can edit lines is asked: on a dumb
     /// terminal it is a program that types.
     pub fn agrees(&mut self, question: &str) -> bool {

@@ -36,7 +36,13 @@ impl Debugger {
             "" => self.here_as_location()?,
             place => place.to_owned(),
         };
-        let sites = self.sites(&spec)?;
+        let sites = match self.sites(&spec) {
+            Err(e) if self.settings.pending && !spec.starts_with('*') => {
+                self.say(&e.to_string())?;
+                Vec::new()
+            }
+            sites => sites?,
+        };
         let condition = match condition {
             Some(text) => Some(Condition {
                 text: text.to_owned(),

@@ -68,7 +68,7 @@ fn intel_text_of(instruction: &Instruction) -> String {
 }
 
 impl Debugger {
-    fn decode(&mut self, at: u64) -> Option<Instruction> {
+    pub(super) fn decode(&mut self, at: u64) -> Option<Instruction> {
         let here = self.here();
         let mut bytes = [0; LONGEST];
         // The last instructions of a mapping have fewer bytes behind them.

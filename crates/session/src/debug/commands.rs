@@ -95,9 +95,9 @@ const COMMANDS: &[Command] = commands! {
     ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop";
     ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
     ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";
-    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS; set env NAME=VALUE; set cwd DIRECTORY; set print pretty on, off; set print elements N; set listsize N; set disassembly-flavor att, intel; set scheduler-locking off, on, step: which threads go on with the selected one; set follow-fork-mode parent, child";
+    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS; set env NAME=VALUE; set cwd DIRECTORY; set print pretty on, off; set print object on, off; set print elements N; set confirm on, off; set breakpoint pending on, off: places of libraries that are loaded later; set listsize N; set disassembly-flavor att, intel; set scheduler-locking off, on, step: which threads go on with the selected one; set follow-fork-mode parent, child";
     ["unset"], Debugger::unset, No, "unset env [NAME]: take a variable out of the program's environment";
-    ["show"], Debugger::show, No, "show args, env [NAME], cwd, print, listsize, disassembly-flavor, scheduler-locking, follow-fork-mode";
+    ["show"], Debugger::show, No, "show args, env [NAME], cwd, print, confirm, user [NAME], listsize, disassembly-flavor, scheduler-locking, follow-fork-mode";
     ["checkpoint"], Debugger::checkpoint, No, "checkpoint: save the program as it is now, for restart";
     ["restart"], Debugger::restart, No, "restart NUMBER: make the program what it was at a checkpoint; restart undo: back again";
     ["kill", "k"], Debugger::kill, No, "kill: end the program";
@@ -141,8 +141,35 @@ fn find(word: &str) -> Result<&'static Command> {
     }
 }
 
+/// What gdb's users look for at the prompt and find elsewhere.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (
+        &["attach"],
+        "A process is attached to from the shell: verde attach PID.",
+    ),
+    (
+        &["file", "exec-file", "symbol-file"],
+        "The program is named at the start: verde debug PROGRAM.",
+    ),
+    (
+        &["core", "core-file"],
+        "Core files cannot be read: run the program again, it stops where it crashes.",
+    ),
+    (
+        &["target"],
+        "Programs of other machines cannot be debugged: run Verde there.",
+    ),
+    (
+        &["layout", "tui"],
+        "There are no windows: stops show the source around them, list shows more.",
+    ),
+];
+
 /// What to say of a word that is no command; people mistype.
 fn undefined(word: &str) -> String {
+    if let Some((_, what)) = ELSEWHERE.iter().find(|e| e.0.contains(&word)) {
+        return (*what).to_owned();
+    }
     let names = COMMANDS.iter().map(|c| c.names[0]);
     let near = nearest(word, names.chain(["source", "quit"]));
     match near {

@@ -150,7 +150,7 @@ impl Debugger {
         for line in lines {
             // A value that cannot be read ends the command.
             if let Some(at) = line.find("Cannot access memory") {
-                return failure(&line[at..]);
+                return failure(line[at..].trim_end_matches('>'));
             }
             self.say(&line)?;
         }

@@ -9,6 +9,9 @@ use super::user_commands::Substitutes;
 /// Lists within lists.
 const DEEPEST: usize = 64;
 
+/// What is shown before a line of a list is read.
+pub const LIST_PROMPT: &str = ">";
+
 /// What a list of lines is for.
 pub(super) enum Owner {
     Points(Vec<u32>),
@@ -91,7 +94,7 @@ impl Debugger {
     /// What to show before a line is read.
     pub fn prompt(&self) -> &'static str {
         match self.lists.reading {
-            Some(_) => ">",
+            Some(_) => LIST_PROMPT,
             None => "(verde) ",
         }
     }

@@ -49,6 +49,7 @@ mod questions;
 mod rebuilt;
 mod registers;
 mod remote;
+mod results;
 mod run;
 mod scripts;
 mod settings;
@@ -77,6 +78,7 @@ pub use irv::{
     Choices, Ending, Interruption, Irv, Known, Limits, LoadFailure, Order, Output, PageOpener,
     RunOutcome, TraceFile, Turn, Warnings, lint_against,
 };
+pub use lists::LIST_PROMPT;
 pub use remote::{Remote, RemoteInterrupt, attach};
 
 use here::{Here, Memo};
@@ -143,6 +145,12 @@ impl Debugger {
             return failure::failure(format!("{}: {}", program.display(), reason(&e)));
         }
         let images = Images::open(&program)?;
+        if images.program().kind() == verde_symbols::FileKind::Core {
+            return failure::failure(format!(
+                "{}: a core file, not a program: run the program again, it stops where it crashes",
+                program.display()
+            ));
+        }
         Ok(Debugger {
             program,
             name,

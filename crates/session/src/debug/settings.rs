@@ -54,6 +54,8 @@ pub(super) struct Settings {
     pub fs_snapshot: Option<Vec<PathBuf>>,
     /// Lines that end the program are asked about.
     pub confirm: bool,
+    /// Breakpoints may wait for a library that has their place.
+    pub pending: bool,
 }
 
 impl Default for Settings {
@@ -71,6 +73,7 @@ impl Default for Settings {
             locking: Locking::default(),
             fs_snapshot: None,
             confirm: true,
+            pending: false,
         }
     }
 }
@@ -217,7 +220,9 @@ impl Debugger {
                 self.settings.confirm = on_or_off(what, rest)?;
                 Ok(())
             }
+            "breakpoint" => self.set_pending(rest),
             // What gdb's users have in their scripts, and what is so anyway.
+            "debuginfod" | "history" | "style" | "verbose" => Ok(()),
             "pagination" => on_or_off(what, rest).map(drop),
             "width" | "height" => match rest {
                 "" => failure("Argument required (integer to set it to, or \"unlimited\".)."),
@@ -261,6 +266,17 @@ impl Debugger {
                 );
             }
         }
+        Ok(())
+    }
+
+    /// `set breakpoint pending on`
+    fn set_pending(&mut self, text: &str) -> Result<()> {
+        let (what, value) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        self.settings.pending = match (what, value.trim()) {
+            ("pending", "auto") => false,
+            ("pending", value) => on_or_off("breakpoint pending", value)?,
+            _ => return failure("set breakpoint pending on, or off"),
+        };
         Ok(())
     }
 

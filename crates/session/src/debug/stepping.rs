@@ -7,8 +7,8 @@ use super::settings::Locking;
 use super::stops::Reason;
 use std::rc::Rc;
 use verde_engine::{Addr, Guide, StepKind};
-use verde_expr::{Value, print_value, returned_value};
-use verde_symbols::{FileAddr, Modules};
+use verde_expr::{Data, Value, print_value, returned_value};
+use verde_symbols::{FileAddr, Language, Modules, Type, is_returned_in_memory};
 
 impl Debugger {
     pub(super) fn step(&mut self, args: &str) -> Result<()> {
@@ -211,16 +211,31 @@ impl Debugger {
         self.announce(reason, None)?;
         match result {
             Some((ty, language)) if returned => {
-                let here = self.here();
-                let registers = here.frame.as_ref().map(|f| f.frame.registers.clone());
-                let value = registers.and_then(|r| returned_value(&ty, language, &r, &here));
-                match value {
+                match self.result_of(&ty, language, frame.return_to.0) {
                     Some(value) => self.say_returned(value),
                     None => Ok(()),
                 }
             }
             _ => Ok(()),
         }
+    }
+
+    /// What a function has just returned.
+    fn result_of(&mut self, ty: &Type, language: Language, return_to: u64) -> Option<Value> {
+        let is_written = language == Language::Rust && is_returned_in_memory(ty, language);
+        let written = match is_written {
+            true => self.result_place(return_to),
+            false => None,
+        };
+        let here = self.here();
+        if let Some(at) = written {
+            return Some(Value::at(ty.clone(), at, &here));
+        }
+        let registers = here.frame.as_ref()?.frame.registers.clone();
+        let value = returned_value(ty, language, &registers, &here)?;
+        // An address that is none: nobody knows where the result is.
+        let is_lost = is_written && matches!(value.data, Data::Missing(_));
+        (!is_lost).then_some(value)
     }
 
     fn say_returned(&mut self, value: Value) -> Result<()> {
