@@ -23,8 +23,12 @@ int main(void) {
 
 /// What `verde debug` prints for these commands; failed ones are shown too.
 fn session(commands: &[&str]) -> Result<String, Box<dyn std::error::Error>> {
+    session_of(SOURCE, commands)
+}
+
+fn session_of(source: &str, commands: &[&str]) -> Result<String, Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
-    std::fs::write(dir.path().join("prog.c"), SOURCE)?;
+    std::fs::write(dir.path().join("prog.c"), source)?;
     let mut gcc = Command::new("gcc");
     gcc.args(["-g", "-O0", "-o", "prog", "prog.c"]);
     assert!(gcc.current_dir(dir.path()).status()?.success());
@@ -217,6 +221,31 @@ fn a_restart_is_undone_after_the_end_too() -> Fallible {
     ])?;
     assert!(text.contains("exited normally"), "{text}");
     assert_eq!(printed(&text), ["2"], "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_restart_that_cannot_be_undone_says_so() -> Fallible {
+    let source = "#include <sys/syscall.h>\n#include <unistd.h>\nchar settings[256];\n\
+        void before(void) {}\nvoid after(void) {}\nint main(void) {\n    before();\n    \
+        syscall(SYS_io_uring_setup, 8, settings);\n    after();\n    return 0;\n}\n";
+    let text = session_of(
+        source,
+        &[
+            "break before",
+            "break after",
+            "run",
+            "checkpoint",
+            "continue",
+            "restart 1",
+            "restart undo",
+        ],
+    )?;
+    assert!(text.contains("restored in"), "{text}");
+    let warning = "warning: \"restart undo\" will not work: ";
+    let line = text.lines().find(|l| l.starts_with(warning));
+    assert!(line.is_some_and(|l| l.contains("io_uring")), "{text}");
+    assert!(text.contains("Nothing to undo."), "{text}");
     Ok(())
 }
 

@@ -308,7 +308,14 @@ impl Debugger {
             Err(NotSaved::Refused(error)) => failure(format!(
                 "Not restarted, for the present could not be kept for \"restart undo\": {error}"
             )),
-            Err(NotSaved::Otherwise(_)) => Ok(None),
+            Err(NotSaved::Otherwise(reason)) => {
+                if self.checkpoints.is_news(&reason) {
+                    self.say(&format!(
+                        "warning: \"restart undo\" will not work: {reason}"
+                    ))?;
+                }
+                Ok(None)
+            }
         }
     }
 
