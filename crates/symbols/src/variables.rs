@@ -146,6 +146,25 @@ impl Variable {
         self.location.is_some_and(|l| l.exprloc_value().is_some())
     }
 
+    /// The register that has its address where its location list begins.
+    pub(crate) fn first_pointer(&self) -> Option<u16> {
+        let location = self.location.filter(|l| l.exprloc_value().is_none())?;
+        let lists = self.unit.dwarf.attr_locations(&self.unit.unit, location);
+        let first = lists.ok()??.next().ok()??;
+        let mut operations = first.data.operations(self.unit.unit.encoding());
+        match (operations.next(), operations.next()) {
+            (
+                Ok(Some(gimli::Operation::RegisterOffset {
+                    register,
+                    offset: 0,
+                    ..
+                })),
+                Ok(None),
+            ) => Some(register.0),
+            _ => None,
+        }
+    }
+
     /// The value itself, when the compiler knows it.
     pub(crate) fn constant_bytes(&self) -> Option<Vec<u8>> {
         match self.constant_place(self.constant?) {
@@ -518,8 +537,12 @@ fn read_variable(
             return None;
         }
     }
-    let (name_unit, name) = attr(dw::DW_AT_name)?;
-    let name = name_unit.string(Some(name))?.to_owned();
+    let name = match attr(dw::DW_AT_name) {
+        Some((unit, name)) => unit.string(Some(name))?.to_owned(),
+        // C++ does not ask for a name, and it is passed nevertheless.
+        None if entry.tag() == dw::DW_TAG_formal_parameter => String::new(),
+        None => return None,
+    };
     let ty = attr(dw::DW_AT_type).and_then(|(u, v)| info.follow(u, Some(v)));
     let ty = ty.map_or_else(Type::void, |id| Type::from_die(info, id));
     let line = attr(dw::DW_AT_decl_line).and_then(|(_, v)| v.udata_value());
