@@ -449,7 +449,7 @@ fn interrupted_together_with_the_program() {
 fn programs_with_gaps_between_their_segments() {
     let bench = Bench::c(
         &format!("{F}int main(void) {{ f(1); f(2); return 4; }}"),
-        &["-O1", "-Wl,-z,max-page-size=0x200000"],
+        &["-O1", "-Wl,-z,noseparate-code,-z,max-page-size=0x200000"],
     );
     let ran = bench.check_property(LOOP, &[]);
     assert_eq!(ran.code, 4, "{}", ran.err);

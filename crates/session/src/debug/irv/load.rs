@@ -11,6 +11,7 @@ use crate::replay::REPLACED;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
+use verde_engine::Owner;
 use verde_monitor::{Monitor, Options};
 use verde_property::{
     BlockId, Diagnostic, Property, Scenario, Severity, Source, load_property, load_scenario,
@@ -288,6 +289,7 @@ impl Debugger {
     /// begins. What was found stays found.
     pub(in super::super) fn monitors_see_exec(&mut self) -> super::super::failure::Result<()> {
         self.monitors_lose_traps();
+        self.remove_monitors_traps();
         let Some(mut irv) = self.irv.take() else {
             return Ok(());
         };
@@ -321,6 +323,22 @@ impl Debugger {
         }
         self.await_start();
         Ok(())
+    }
+}
+
+impl Debugger {
+    /// Those without an address (of system calls, signals and threads) outlive the program they were set in.
+    fn remove_monitors_traps(&mut self) {
+        let Some(live) = &mut self.live else {
+            return;
+        };
+        let traps = live.process.traps().iter();
+        let ours = traps.filter(|(_, entry)| entry.trap.owner == Owner::Monitor);
+        let ours: Vec<_> = ours.map(|(id, _)| id).collect();
+        for id in ours {
+            // One for each that set it.
+            while live.process.remove(id).is_ok() {}
+        }
     }
 }
 
