@@ -1,11 +1,13 @@
 /* ck_outside KIND: has something that no checkpoint brings back: socket,
-   child, lock, ring (io_uring), rights (a descriptor in a message), inotify,
-   terminal (data in a terminal of its own); or is in a narrow place: filter (seccomp, for
-   clone3), memory (no more of it), processes (no more of them). */
+   child, lock, ring (io_uring), requests (io_setup), faults (userfaultfd), rights (a
+   descriptor in a message), inotify, queue, terminal (data in a terminal of its own); or is
+   in a narrow place: filter (seccomp, for clone3), memory (no more of it), processes (no
+   more of them). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <mqueue.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pty.h>
@@ -77,6 +79,9 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(argv[1], "rights"))
         socket_with = sent();
+    if (!strcmp(argv[1], "queue") && mq_open("/verde-ck-outside", O_RDWR | O_CREAT, 0600, 0) < 0)
+        return 77;
+    mq_unlink("/verde-ck-outside");
     if (!strcmp(argv[1], "inotify"))
         inotify_init();
     int master, terminal;
@@ -90,6 +95,11 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(argv[1], "ring"))
         ring = syscall(SYS_io_uring_setup, 8, settings);
+    unsigned long context = 0;
+    if (!strcmp(argv[1], "requests"))
+        ring = syscall(SYS_io_setup, 8, &context);
+    if (!strcmp(argv[1], "faults"))
+        ring = syscall(SYS_userfaultfd, 0);
     struct rlimit none = {1, 1};
     if (!strcmp(argv[1], "memory"))
         setrlimit(RLIMIT_AS, &none);

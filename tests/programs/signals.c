@@ -1,7 +1,8 @@
 /* Signals of all sorts. Usage: signals KIND
    rt: 200 real-time signals with values; int3: the program's own int3, 100
    times; timer: a fast timer while f is called; fault: f's first instruction
-   faults and its handler repairs; kill: SIGTRAP sent by the program. */
+   faults and its handler repairs; kill: SIGTRAP sent by the program; blocked:
+   one that it blocks. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -24,6 +25,12 @@ __attribute__((noinline)) long f(long x) {
 long store(volatile long *p, long v);
 __asm__(".text\n.globl store\n.type store,@function\n"
         "store: movq %rsi,(%rdi)\n mov %rsi,%rax\n ret\n.size store,.-store\n");
+
+/* Its first instruction has one byte. */
+long pushes(long x);
+__asm__(".globl pushes\n.type pushes,@function\n"
+        "pushes: push %rbx\n lea 1(%rdi),%rax\n pop %rbx\n ret\n"
+        ".size pushes,.-pushes\n");
 
 /* A loop instruction and a call at known addresses. */
 long looped(long n);
@@ -99,6 +106,20 @@ int main(int argc, char **argv) {
             raise(SIGTRAP);
         }
         return handled == 100 && sender_ok == 100 ? 0 : 1;
+    }
+    if (!strcmp(kind, "blocked")) {
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGTRAP);
+        sigprocmask(SIG_BLOCK, &set, 0);
+        raise(SIGTRAP);
+        for (int i = 0; i < 10; i++)
+            if (f(i) + pushes(i) != 2 * i + 2)
+                return 1;
+        siginfo_t info;
+        if (sigwaitinfo(&set, &info) != SIGTRAP)
+            return 2;
+        return info.si_code == SI_USER && info.si_pid == getpid() ? 0 : 3;
     }
     if (!strcmp(kind, "timer")) {
         install(SIGALRM, on_alarm);

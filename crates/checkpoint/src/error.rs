@@ -3,6 +3,7 @@
 use crate::Restored;
 use std::path::PathBuf;
 use verde_sys::SysError;
+use verde_sys::number as n;
 use verde_sys::remote::RemoteError;
 
 /// A checkpoint or restore that failed.
@@ -29,6 +30,9 @@ pub enum Error {
     /// Something that no checkpoint can hold.
     #[error("no checkpoint of a program with {0}: it cannot be restored")]
     Unsupported(&'static str),
+    /// The process is in the middle of something.
+    #[error("no checkpoint now: {0}")]
+    NotNow(&'static str),
     /// The kernel refused to copy the process.
     #[error("{0}; the program is unharmed")]
     Refused(SysError),
@@ -76,6 +80,19 @@ pub enum Error {
     /// A system call in the program failed.
     #[error(transparent)]
     Remote(#[from] RemoteError),
+}
+
+impl Error {
+    /// There is no room for one more copy: of memory, processes or descriptors.
+    pub fn is_lack(&self) -> bool {
+        match self {
+            Error::Refused(_) => true,
+            Error::Sys(e) | Error::Remote(RemoteError::Sys(e)) => {
+                matches!(e.errno, n::EMFILE | n::ENFILE | n::ENOMEM | n::EAGAIN)
+            }
+            _ => false,
+        }
+    }
 }
 
 fn fate(put_back: bool) -> &'static str {

@@ -1,6 +1,7 @@
 //! Copies of a process that never run: frozen ones, and holders of memory.
 
 use crate::leader::Leader;
+use crate::unfinished::{self, Unfinished};
 use crate::{Error, Result};
 use verde_engine::Tid;
 use verde_sys::number as n;
@@ -23,7 +24,27 @@ pub(crate) struct Copy {
 
 /// Makes a stopped process fork; the child is stopped, traced and has run
 /// nothing. Its parent is the debugger, so the program cannot wait for it.
-pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Tid> {
+pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Unfinished> {
+    let child = match clone(leader, copy) {
+        Ok(child) => Unfinished::new(child),
+        Err(Error::Remote(RemoteError::Refused(error))) => return Err(Error::Refused(error)),
+        Err(error) => {
+            unfinished::end_untold(leader.remote.tid());
+            return Err(error);
+        }
+    };
+    match wait::task(child.pid())? {
+        WaitStatus::Interrupt => Ok(child),
+        status if status.is_end() => {
+            child.keep();
+            Err(Error::Ended)
+        }
+        _ => Err(Error::Ended),
+    }
+}
+
+/// Makes the call; the id by which we know the child.
+fn clone(leader: &mut Leader, copy: Copy) -> Result<Tid> {
     let scratch = leader.scratch;
     let mut flags = n::CLONE_PARENT;
     if leader.namespaced {
@@ -48,18 +69,9 @@ pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Tid> {
     args.flags = flags as u32 as u64;
     let bytes: Vec<u8> = args.words().iter().flat_map(|w| w.to_ne_bytes()).collect();
     let args = [leader.place(0, &bytes)?, CloneArgs::SIZE];
-    let child = match leader.call("clone3", n::SYS_clone3, &args) {
-        Ok(child) => match leader.remote.take_children().pop() {
-            Some(known) => known,
-            None => Tid(child as i32),
-        },
-        Err(Error::Remote(RemoteError::Refused(error))) => return Err(Error::Refused(error)),
-        Err(error) => return Err(error),
-    };
-    match wait::task(child)? {
-        WaitStatus::Interrupt => Ok(child),
-        _ => Err(Error::Ended),
-    }
+    let child = leader.call("clone3", n::SYS_clone3, &args)?;
+    let known = leader.remote.take_children().pop();
+    Ok(known.unwrap_or(Tid(child as i32)))
 }
 
 /// A process that will never run. Dropping it kills it; whoever waits next
@@ -73,14 +85,15 @@ pub(crate) struct Frozen {
 impl Frozen {
     /// Takes over a process from [`fork`]. `program`: the process it is a
     /// copy of; `filtered`: with a seccomp filter, which stays off.
-    pub fn new(pid: Tid, program: Tid, filtered: bool) -> Result<Frozen> {
-        let handle = PidFd::open(pid)?;
+    pub fn new(copy: Unfinished, program: Tid, filtered: bool) -> Result<Frozen> {
+        let handle = PidFd::open(copy.pid())?;
+        let pid = copy.keep();
         let frozen = Frozen { pid, handle };
         ptrace::only_kill(pid, filtered)?;
         if task::group(program)? == program {
             // As a member of the group it would keep the number in use that
-            // its successor needs. Not possible for a session of its own,
-            // whose successor then gets another id.
+            // its successor needs. Not possible if that leads a session, too,
+            // which the copy has to leave by itself.
             let left = task::group(Tid(0)).and_then(|ours| task::set_group(pid, Some(ours)));
             if let Err(error) = left {
                 tracing::debug!(%pid, %error, "a frozen process keeps its group");
@@ -102,5 +115,42 @@ impl Drop for Frozen {
         if let Err(error) = quiet.and(self.handle.kill()) {
             tracing::debug!(pid = %self.pid, %error, "a frozen process was gone already");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Program;
+    use std::path::Path;
+    use verde_engine::{Launch, Options, Process};
+
+    #[test]
+    fn a_copy_that_nobody_was_told_of_is_ended() {
+        let launch = Launch {
+            program: "/bin/true".into(),
+            ..Launch::default()
+        };
+        let mut process = Process::launch(&launch, Options::default()).expect("launched");
+        let mut world = process.stop_all().expect("stopped");
+        world.calm().expect("calm");
+        let scratch = world.scratch(4096).expect("memory");
+        let instruction = world.syscall_instruction().expect("an instruction");
+        let pid = world.pid();
+        let program = Program {
+            pid,
+            namespaced: false,
+            own_group: false,
+            own_session: false,
+            adopts_orphans: false,
+            filtered: false,
+        };
+        let mut leader = Leader::borrow(pid, instruction, scratch, &program).expect("borrowed");
+        let told = fork(&mut leader, Copy::default()).expect("a copy");
+        let untold = clone(&mut leader, Copy::default()).expect("a copy");
+        unfinished::end_untold(pid);
+        assert!(!Path::new(&format!("/proc/{untold}")).exists());
+        assert!(ptrace::regs(told.pid()).is_ok());
+        assert!(ptrace::regs(pid).is_ok());
     }
 }

@@ -26,6 +26,7 @@ mod signals;
 mod snapshot;
 mod threads;
 mod timers;
+mod together;
 mod unfinished;
 mod warning;
 

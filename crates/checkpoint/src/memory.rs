@@ -4,17 +4,16 @@
 use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
-use crate::{Result, Warning};
+use crate::{Error, Result, Warning};
 use verde_engine::{Addr, Tid};
 use verde_sys::memory::Memory;
 use verde_sys::number as n;
+use verde_sys::pagemap::PageMap;
 use verde_sys::procfs::{self, Mapping};
 
 /// Shared memory kept with a snapshot, at most.
 const MOST_SHARED: u64 = 64 << 20;
-/// Cleared memory is looked for in mappings of at most this size, ...
-const MOST_CLEARED: u64 = 4 << 20;
-/// ... in so many pages.
+/// Where the kernel cannot tell, cleared memory is looked for in so many pages.
 const LOOKED_AT: u64 = 16;
 const PAGE: u64 = 4096;
 
@@ -30,22 +29,41 @@ pub(crate) struct Range {
 const EXCLUDED: (u64, u64) = (n::MADV_DOFORK as u64, n::MADV_DONTFORK as u64);
 const CLEARED: (u64, u64) = (n::MADV_KEEPONFORK as u64, n::MADV_WIPEONFORK as u64);
 
+/// The mappings of a stopped process.
+pub(crate) struct Maps {
+    pid: Tid,
+    /// As the kernel writes them.
+    text: String,
+    list: Vec<Mapping>,
+}
+
+impl Maps {
+    pub fn of(pid: Tid) -> Result<Maps> {
+        let text = procfs::maps_text(pid)?;
+        let list = procfs::parse_maps(&text);
+        Ok(Maps { pid, text, list })
+    }
+}
+
 /// Forks a process with all its memory. The copy is complete; the ranges tell
 /// what its own copies must have changed.
-pub(crate) fn fork_all(leader: &mut Leader, pid: Tid) -> Result<(Frozen, Vec<Range>)> {
+pub(crate) fn fork_all(leader: &mut Leader, pid: Tid, maps: &Maps) -> Result<(Frozen, Vec<Range>)> {
     let plain = Frozen::new(fork(leader, Copy::default())?, pid, leader.filtered)?;
-    let ranges = uncopied(leader, pid, plain.pid)?;
+    let ranges = uncopied(leader, maps, plain.pid)?;
     if ranges.is_empty() {
         return Ok((plain, ranges));
     }
-    drop(plain);
     let mut forkable = Vec::new();
     for range in ranges {
-        // Memory of devices stays excluded.
+        // Memory of devices stays excluded, and what the kernel may drop at any time cleared.
         if advise(leader, &range, range.advice.0).is_ok() {
             forkable.push(range);
         }
     }
+    if forkable.is_empty() {
+        return Ok((plain, forkable));
+    }
+    drop(plain);
     let copy =
         fork(leader, Copy::default()).and_then(|copy| Frozen::new(copy, pid, leader.filtered));
     for range in &forkable {
@@ -67,23 +85,34 @@ fn advise(leader: &mut Leader, range: &Range, advice: u64) -> Result<()> {
 }
 
 /// What the copy lacks.
-fn uncopied(leader: &Leader, pid: Tid, copy: Tid) -> Result<Vec<Range>> {
-    let here = procfs::maps_text(pid)?;
+fn uncopied(leader: &Leader, maps: &Maps, copy: Tid) -> Result<Vec<Range>> {
     let there = procfs::maps_text(copy)?;
-    let maps = procfs::parse_maps(&here);
     let mut ranges = Vec::new();
-    if here != there {
+    if maps.text != there {
         let copied = procfs::parse_maps(&there);
         let missing = |m: &&Mapping| !copied.iter().any(|c| c.start <= m.start && m.end <= c.end);
-        ranges.extend(maps.iter().filter(missing).map(|m| range(m, EXCLUDED)));
+        ranges.extend(maps.list.iter().filter(missing).map(|m| range(m, EXCLUDED)));
     }
     let memory = Memory::open(copy)?;
-    for map in maps.iter().filter(|m| can_be_cleared(m)) {
-        if is_cleared(map, &leader.memory, &memory) {
+    let pages = (PageMap::open(maps.pid)?, PageMap::open(copy)?);
+    for map in maps.list.iter().filter(|m| can_be_cleared(m)) {
+        let cleared = match lacks_pages(map, &pages.0, &pages.1) {
+            Ok(lacks) => lacks,
+            Err(_) => is_cleared(map, &leader.memory, &memory),
+        };
+        if cleared {
             ranges.push(range(map, CLEARED));
         }
     }
     Ok(ranges)
+}
+
+/// The first page with something in it is not in the copy.
+fn lacks_pages(map: &Mapping, original: &PageMap, copy: &PageMap) -> verde_sys::Result<bool> {
+    Ok(match original.first_used(map.start, map.end)? {
+        Some(page) => copy.first_used(page, page + PAGE)?.is_none(),
+        None => false,
+    })
 }
 
 fn range(map: &Mapping, advice: (u64, u64)) -> Range {
@@ -97,7 +126,7 @@ fn range(map: &Mapping, advice: (u64, u64)) -> Range {
 /// Only private memory without a file can be cleared by a fork.
 fn can_be_cleared(map: &Mapping) -> bool {
     let anonymous = map.name.is_empty() || map.name.starts_with("[anon:");
-    anonymous && map.read && map.write && !map.shared && map.end - map.start <= MOST_CLEARED
+    anonymous && !map.shared
 }
 
 /// The first page with contents is empty in the copy.
@@ -117,14 +146,30 @@ fn is_cleared(map: &Mapping, original: &Memory, copy: &Memory) -> bool {
 }
 
 /// Contents of memory shared with other processes, and so with the copies.
-pub(crate) struct Shared(Vec<(Addr, Vec<u8>)>);
+pub(crate) struct Shared(Vec<Piece>);
+
+/// Memory that works with the process that made it, and with no copy of it.
+pub(crate) fn bound(map: &Mapping) -> Option<&'static str> {
+    // The kernel's side of it is not copied.
+    let requests = map.name.starts_with("/[aio]");
+    requests.then_some("asynchronous I/O (io_setup)")
+}
+
+struct Piece {
+    at: Addr,
+    name: String,
+    bytes: Vec<u8>,
+}
 
 impl Shared {
-    pub fn save(pid: Tid, memory: &Memory, warnings: &mut Vec<Warning>) -> Result<Shared> {
+    pub fn save(maps: &Maps, memory: &Memory, warnings: &mut Vec<Warning>) -> Result<Shared> {
         let mut list = Vec::new();
         let mut left = MOST_SHARED;
         let mut omitted = 0;
-        for map in procfs::maps(pid)? {
+        for map in &maps.list {
+            if let Some(what) = bound(map) {
+                return Err(Error::Unsupported(what));
+            }
             let device = map.name.starts_with("/dev/")
                 && !map.name.starts_with("/dev/shm/")
                 && !map.name.starts_with("/dev/zero");
@@ -141,7 +186,11 @@ impl Shared {
             // A mapping may be longer than its file.
             let got = memory.read_some(map.start, &mut bytes);
             bytes.truncate(got);
-            list.push((map.start, bytes));
+            list.push(Piece {
+                at: map.start,
+                name: map.name.clone(),
+                bytes,
+            });
         }
         if omitted > 0 {
             warnings.push(Warning::SharedMemory(omitted));
@@ -149,17 +198,30 @@ impl Shared {
         Ok(Shared(list))
     }
 
-    pub fn restore(&self, memory: &Memory, without: &Items) -> Result<()> {
+    pub fn restore(
+        &self,
+        memory: &Memory,
+        without: &Items,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
         if without.contains(Item::Shared) {
             return Ok(());
         }
-        for (at, bytes) in &self.0 {
+        let mut cut = Vec::new();
+        for Piece { at, name, bytes } in &self.0 {
             let mut now = vec![0; bytes.len()];
             let got = memory.read_some(*at, &mut now);
-            // Files are not touched without need.
-            if got < bytes.len() || now != *bytes {
-                memory.write(*at, bytes)?;
+            // Beyond the end of a file that was cut since there is no memory.
+            if got < bytes.len() {
+                cut.push(name.clone());
             }
+            // Files are not touched without need.
+            if now[..got] != bytes[..got] {
+                memory.write(*at, &bytes[..got])?;
+            }
+        }
+        if !cut.is_empty() {
+            warnings.push(Warning::CutFiles(cut));
         }
         Ok(())
     }

@@ -6,11 +6,11 @@ use crate::leader::Leader;
 use crate::memory;
 use crate::snapshot::{Item, Items, Program, Snapshot};
 use crate::threads::ThreadState;
+use crate::together::Together;
 use crate::unfinished::Unfinished;
 use crate::{Error, Result, Warning};
 use std::time::{Duration, Instant};
 use verde_engine::{Addr, Owner, Process, Succession, Tid, Trap};
-use verde_sys::affinity::CpuSet;
 use verde_sys::memory::Memory;
 use verde_sys::number as n;
 use verde_sys::payload::{self, CloneArgs, ThreadEntry};
@@ -56,8 +56,12 @@ pub(crate) fn restore(
         None if large => hold(process),
         _ => None,
     };
+    let mut together = Together::new();
+    if process.ended().is_none() {
+        together.with_doomed(process.pid());
+    }
     process.make_place()?;
-    let together = Together::with(snapshot.frozen.pid);
+    together.with_frozen(snapshot.frozen.pid);
     let result = replace(snapshot, process, without);
     drop(together);
     drop(holder);
@@ -86,33 +90,6 @@ pub(crate) fn restore(
 /// So much memory is torn down while a holder for it would be made.
 const SMALL: u64 = 8 << 20;
 
-/// Keeps this thread and a frozen process, and so the tasks it creates, on one
-/// CPU: every one of them runs for a moment while we wait, and a wake-up across
-/// CPUs costs many times what one on the same does.
-struct Together {
-    before: Option<CpuSet>,
-}
-
-const SELF: Tid = Tid(0);
-
-impl Together {
-    fn with(frozen: Tid) -> Together {
-        let before = CpuSet::current().ok();
-        let here = CpuSet::here();
-        // It is only for speed.
-        let _ = here.apply(SELF).and_then(|()| here.apply(frozen));
-        Together { before }
-    }
-}
-
-impl Drop for Together {
-    fn drop(&mut self) {
-        if let Some(Err(error)) = self.before.map(|set| set.apply(SELF)) {
-            tracing::warn!(%error, "affinity not restored");
-        }
-    }
-}
-
 /// A process that shares the memory of the present one, to outlive it.
 fn hold(process: &mut Process) -> Option<Frozen> {
     let mut world = process.stop_all().ok()?;
@@ -120,14 +97,18 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     let scratch = world.scratch(ThreadEntry::SIZE).ok()?;
     let pid = world.pid();
     let instruction = world.syscall_instruction().ok()?;
-    // Its filter might object, and it is only for speed.
-    if filter::is_filtered(pid, &world.threads()).unwrap_or(true) {
+    // Its filter might object, or its session keep the id in use; it is only for speed.
+    if filter::is_filtered(pid, &world.threads()).unwrap_or(true)
+        || task::session(pid).is_ok_and(|leader| leader == pid)
+    {
         return None;
     }
     let program = Program {
         pid,
         namespaced: world.has_namespace(),
         own_group: false,
+        own_session: false,
+        adopts_orphans: false,
         filtered: false,
     };
     let mut leader = Leader::borrow(pid, instruction, scratch, &program).ok()?;
@@ -212,11 +193,11 @@ fn revive(
         copy.id = None;
         result = fork(&mut frozen, copy);
     }
-    let pid = result?;
-    let unfinished = Unfinished::new(pid);
+    let unfinished = result?;
+    let pid = unfinished.pid();
     // Its threads inherit that, too.
     ptrace::suspend_seccomp(pid, IfTracerDies::Kill, program.filtered)?;
-    if snapshot.program.own_group {
+    if program.own_group && !program.own_session {
         task::set_group(pid, None)?;
     }
     Ok(unfinished)
@@ -361,6 +342,13 @@ impl Revived<'_> {
         let program = &self.snapshot.program;
         let borrow = || Leader::borrow(self.pid, instruction, scratch, program);
         let mut leader = None;
+        if program.own_session {
+            Leader::get_or_borrow(&mut leader, borrow)?.call("setsid", n::SYS_setsid, &[])?;
+        }
+        if program.adopts_orphans && !self.without.contains(Item::Attributes) {
+            let args = [n::PR_SET_CHILD_SUBREAPER as u64, 1];
+            Leader::get_or_borrow(&mut leader, borrow)?.call("prctl", n::SYS_prctl, &args)?;
+        }
         if let Some(files) = &beyond.files {
             files.restore(self.pid, &mut leader, borrow, self.without, warnings)?;
         }
@@ -378,7 +366,9 @@ impl Revived<'_> {
         }
         drop(leader);
         let borrow_thread = |tid: Tid| Leader::borrow(tid, instruction, scratch, program);
-        beyond.shared.restore(&self.memory, self.without)?;
+        beyond
+            .shared
+            .restore(&self.memory, self.without, warnings)?;
         beyond
             .pending
             .restore(self.pid, now, borrow_thread, self.without)

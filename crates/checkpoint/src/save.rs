@@ -3,27 +3,53 @@
 use crate::descriptors::Descriptors;
 use crate::filter::Suspended;
 use crate::leader::Leader;
-use crate::memory::{self, Shared};
+use crate::memory::{self, Maps, Shared};
 use crate::signals::Pending;
 use crate::snapshot::{Beyond, Options, Program, Snapshot};
 use crate::threads::Saved;
 use crate::timers::Timers;
-use crate::{Error, Result, Warning, filter, threads};
+use crate::{Error, Result, Warning, descriptors, filter, threads};
 use std::time::Instant;
 use verde_engine::{Process, StopGuard, Tid};
 use verde_sys::memory::Memory;
+use verde_sys::number as n;
 use verde_sys::payload::{SaveEntry, ThreadEntry};
 use verde_sys::remote::RemoteError;
-use verde_sys::{procfs, task};
+use verde_sys::{limits, procfs, task};
 
 pub(crate) fn take(process: &mut Process, options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
     Snapshot::check(process)?;
+    // Each holds one.
+    limits::more_descriptors();
     let start = Instant::now();
     let mut world = process.stop_all()?;
     match take_stopped(&mut world, options, start) {
         Ok(done) => Ok(done),
         Err(error) => Err(translate(&mut world, error)),
     }
+}
+
+/// Looks for what will be refused.
+pub(crate) fn look(process: &Process) -> Result<()> {
+    Snapshot::check(process)?;
+    let pid = process.pid();
+    let targets = verde_sys::descriptors::targets(pid)?;
+    let maps = procfs::maps(pid)?;
+    let bound = descriptors::bound(targets.iter().map(String::as_str))
+        .or_else(|| maps.iter().find_map(memory::bound));
+    match bound {
+        Some(what) => Err(Error::Unsupported(what)),
+        None => look_at_filter(pid, process.threads()).map(drop),
+    }
+}
+
+/// Whether there is a filter, and an error if it is one that we cannot pass.
+fn look_at_filter(pid: Tid, tids: Vec<Tid>) -> Result<bool> {
+    let filtered = filter::is_filtered(pid, &tids)?;
+    if filtered {
+        drop(Suspended::new(tids)?);
+    }
+    Ok(filtered)
 }
 
 fn take_stopped(
@@ -35,11 +61,8 @@ fn take_stopped(
     let tids = world.threads();
     let count = tids.len() as u64;
     let pid = world.pid();
-    let filtered = filter::is_filtered(pid, &tids)?;
-    if filtered {
-        // Whether that can be done, before anything is.
-        drop(Suspended::new(tids.clone())?);
-    }
+    // Before anything is done.
+    let filtered = look_at_filter(pid, tids.clone())?;
     const _: () = assert!(ThreadEntry::SIZE >= SaveEntry::SIZE);
     let scratch = world.scratch((count + 1) * ThreadEntry::SIZE)?;
     let instruction = world.syscall_instruction()?;
@@ -50,7 +73,9 @@ fn take_stopped(
     let Saved {
         threads,
         intervals,
+        adopts_orphans,
         remote,
+        mut together,
     } = threads::save(world, scratch, instruction)?;
     let mut leader = Leader {
         remote,
@@ -60,23 +85,36 @@ fn take_stopped(
         filtered,
     };
     let timers = Timers::save(pid, &mut leader, intervals)?;
-    let shared = Shared::save(pid, &leader.memory, &mut warnings)?;
+    let maps = Maps::of(pid)?;
+    let shared = Shared::save(&maps, &leader.memory, &mut warnings)?;
     let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
-    let descriptors = Descriptors::save(pid, children.is_empty(), &mut warnings)?;
+    let descriptors = Descriptors::save(pid, children.is_empty(), options, &mut warnings)?;
     if !children.is_empty() {
         warnings.push(Warning::Children(children));
     }
     let files = options.layers.as_ref().map(|l| l.save(pid)).transpose()?;
-    let (frozen, ranges) = memory::fork_all(&mut leader, pid)?;
+    let (frozen, ranges) = memory::fork_all(&mut leader, pid, &maps)?;
     drop(leader);
     drop(open);
+    together.with_frozen(frozen.pid);
     let program = Program {
         pid,
         namespaced: world.has_namespace(),
         own_group: task::group(pid)? == pid,
+        own_session: task::session(pid)? == pid,
+        adopts_orphans,
         filtered,
     };
-    descriptors.release(|| Leader::borrow(frozen.pid, instruction, scratch, &program))?;
+    let borrow = || Leader::borrow(frozen.pid, instruction, scratch, &program);
+    let mut copy = None;
+    if program.own_session {
+        // As a member of the session it would keep the number in use that its successor needs.
+        let copy = Leader::get_or_borrow(&mut copy, borrow)?;
+        copy.call("setsid", n::SYS_setsid, &[])?;
+    }
+    descriptors.release(&mut copy, borrow)?;
+    drop(copy);
+    drop(together);
     let snapshot = Snapshot {
         frozen,
         program,
@@ -123,6 +161,7 @@ fn translate(world: &mut StopGuard<'_>, error: Error) -> Error {
         Error::Engine(verde_engine::Error::Running(_) | verde_engine::Error::NoThread(_)) => {
             Error::Ended
         }
+        Error::Engine(verde_engine::Error::NotNow(why)) => Error::NotNow(why),
         // Its open files went with it.
         Error::Files(..) if has_ended(world.pid()) => Error::Ended,
         Error::Remote(RemoteError::Refused(e))

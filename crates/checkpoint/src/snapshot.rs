@@ -18,6 +18,9 @@ use verde_sys::procfs;
 pub struct Options {
     /// Directories whose files are saved, too.
     pub layers: Option<Rc<Layers>>,
+    /// The debugger reads its standard input, which the program may have, too:
+    /// its offset stays.
+    pub keep_input: bool,
 }
 
 /// One thing that a checkpoint holds, to leave out in tests: each must be
@@ -48,7 +51,9 @@ pub enum Item {
     Signals,
     Ranges,
     Files,
+    Locks,
     Shared,
+    Attributes,
 }
 
 /// Items to leave out.
@@ -90,6 +95,10 @@ pub(crate) struct Program {
     pub namespaced: bool,
     /// It led a process group of its own.
     pub own_group: bool,
+    /// It led a session of its own.
+    pub own_session: bool,
+    /// Orphans among its descendants became its children.
+    pub adopts_orphans: bool,
     /// It has a seccomp filter.
     pub filtered: bool,
 }
@@ -103,6 +112,12 @@ impl Snapshot {
             (_, true) => Err(Error::Followed),
             _ => Ok(()),
         }
+    }
+
+    /// Why there can be no checkpoint of a process as it is now, as far as that can be seen
+    /// beforehand. Its threads are stopped.
+    pub fn refusal(process: &Process) -> Option<Error> {
+        crate::save::look(process).err()
     }
 
     /// Saves a process. Threads that run are stopped for it and go on after.

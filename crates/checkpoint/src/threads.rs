@@ -3,10 +3,11 @@
 use crate::Result;
 use crate::snapshot::{Item, Items};
 use crate::timers::Intervals;
+use crate::together::Together;
 use verde_engine::{Addr, Process, Regs, Scratch, Tid, XState};
 use verde_sys::affinity::CpuSet;
 use verde_sys::number as n;
-use verde_sys::payload::{self, AltStack, CloneArgs, SaveEntry, ThreadEntry};
+use verde_sys::payload::{self, AltStack, Attributes, CloneArgs, SaveEntry, ThreadEntry};
 use verde_sys::remote::Remote;
 use verde_sys::task::{self, Rseq, Scheduling};
 use verde_sys::{procfs, ptrace};
@@ -30,6 +31,7 @@ pub(crate) struct ThreadState {
     name: [u8; 16],
     stack: AltStack,
     pub clear_tid: u64,
+    attributes: Attributes,
 }
 
 /// What was read of a process.
@@ -37,8 +39,12 @@ pub(crate) struct Saved {
     /// The first thread first.
     pub threads: Vec<ThreadState>,
     pub intervals: Intervals,
+    /// Orphans among its descendants become its children (`PR_SET_CHILD_SUBREAPER`).
+    pub adopts_orphans: bool,
     /// The first thread, borrowed.
     pub remote: Remote,
+    /// For as long as it makes calls for us.
+    pub together: Together,
 }
 
 /// Reads the table of a stopped, calm process, and its interval timers on the
@@ -69,8 +75,12 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
             name: procfs::name(pid, *tid)?,
             stack: AltStack::OFF,
             clear_tid: 0,
+            attributes: Attributes::default(),
         });
     }
+    // Its place among the CPUs is in the table.
+    let mut together = Together::new();
+    together.with_thread(pid);
     let room = scratch.data + tids.len() as u64 * SaveEntry::SIZE;
     // In all threads at once.
     for (i, tid) in tids.iter().enumerate() {
@@ -93,11 +103,13 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
         if let Some(entry) = SaveEntry::decode(entry) {
             thread.stack = entry.stack;
             thread.clear_tid = entry.clear_tid;
+            thread.attributes = entry.attributes;
         }
     }
     let mut intervals = Intervals::default();
-    let mut bytes = [0; size_of::<Intervals>()];
+    let mut bytes = [0; payload::OF_PROCESS as usize];
     process.read(room, &mut bytes)?;
+    let adopts_orphans = bytes.last_chunk::<8>().is_some_and(|w| w[0] != 0);
     let words = bytes.as_chunks::<8>().0.iter();
     for (word, bytes) in intervals.iter_mut().flatten().zip(words) {
         *word = u64::from_ne_bytes(*bytes);
@@ -105,7 +117,9 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
     Ok(Saved {
         threads: table,
         intervals,
+        adopts_orphans,
         remote: remotes.swap_remove(0),
+        together,
     })
 }
 
@@ -174,6 +188,10 @@ impl ThreadState {
                 AltStack::OFF
             },
             name: if keep(Item::Name) { self.name } else { [0; 16] },
+            attributes: match keep(Item::Attributes) {
+                true => self.attributes,
+                false => Attributes::default(),
+            },
         }
     }
 

@@ -16,6 +16,8 @@ pub enum Warning {
     Sockets(Vec<RawFd>),
     /// Sockets through which descriptors were on their way.
     TravellingDescriptors(Vec<RawFd>),
+    /// Message queues.
+    Queues(Vec<RawFd>),
     /// Watches for changes of files.
     Inotify,
     /// Terminals of the program with unread data.
@@ -24,10 +26,14 @@ pub enum Warning {
     Children(Vec<Tid>),
     /// Record locks, which end with the process.
     RecordLocks,
+    /// Files whose locks somebody else has now.
+    LostLocks(Vec<String>),
     /// Bytes of shared memory beyond what a checkpoint keeps.
     SharedMemory(u64),
     /// Files that were written since.
     ChangedFiles(Vec<String>),
+    /// Files in shared memory that are shorter than they were.
+    CutFiles(Vec<String>),
     /// Open files of then that could not be opened again.
     LostFiles(Vec<String>),
     /// Processes that go on writing where nobody looks any more.
@@ -59,6 +65,12 @@ impl fmt::Display for Warning {
                  checkpoint: after a restart the data come without them (descriptors {})",
                 join(list)
             ),
+            Warning::Queues(list) => write!(
+                f,
+                "message queues are not part of the checkpoint: what is in them stays so \
+                 (descriptors {})",
+                join(list)
+            ),
             Warning::Inotify => f.write_str(
                 "watches of inotify and their events are not part of the checkpoint: they stay \
                  as they are",
@@ -77,6 +89,12 @@ impl fmt::Display for Warning {
             Warning::RecordLocks => {
                 f.write_str("record locks (fcntl) of the program are lost by a restore")
             }
+            Warning::LostLocks(list) => write!(
+                f,
+                "locks that the program had are not its own any more, for somebody else has \
+                 taken them: {}",
+                list.join(", ")
+            ),
             Warning::SharedMemory(bytes) => write!(
                 f,
                 "{} MB of shared memory are too much to keep: they stay as they are",
@@ -86,6 +104,11 @@ impl fmt::Display for Warning {
                 f,
                 "files written since the checkpoint stay as they are (--fs-snapshot=DIR brings \
                  those of a directory back): {}",
+                list.join(", ")
+            ),
+            Warning::CutFiles(list) => write!(
+                f,
+                "files in shared memory that were cut since the checkpoint stay as they are: {}",
                 list.join(", ")
             ),
             Warning::LostFiles(list) => write!(

@@ -78,6 +78,11 @@ fn what_does_not_come_back_is_one_warning_each() {
     assert!(matches!(warned("child").as_slice(), [Warning::Children(list)] if list.len() == 1));
     assert_eq!(warned("lock"), [Warning::RecordLocks]);
     assert_eq!(warned("inotify"), [Warning::Inotify]);
+    // Not every kernel has them.
+    if let Some(saved) = outside("queue") {
+        let warnings = saved.expect("saved");
+        assert!(matches!(warnings.as_slice(), [Warning::Queues(list)] if list.len() == 1));
+    }
     assert!(matches!(
         warned("rights").as_slice(),
         [Warning::TravellingDescriptors(list)] if list.len() == 1
@@ -86,11 +91,18 @@ fn what_does_not_come_back_is_one_warning_each() {
 }
 
 #[test]
-fn io_uring_is_refused() {
-    // Some kernels have it switched off.
-    if let Some(saved) = outside("ring") {
-        let error = saved.expect_err("refused");
-        assert!(error.to_string().contains("io_uring"), "{error}");
+fn what_works_with_the_memory_of_one_process_is_refused() {
+    let kinds = [
+        ("ring", "io_uring"),
+        ("requests", "asynchronous I/O"),
+        ("faults", "userfaultfd"),
+    ];
+    for (kind, name) in kinds {
+        // Some kernels have it switched off.
+        if let Some(saved) = outside(kind) {
+            let error = saved.expect_err("refused");
+            assert!(error.to_string().contains(name), "{error}");
+        }
     }
 }
 
@@ -160,7 +172,19 @@ fn a_kill_at_any_moment_is_a_clear_error() {
         assert!(matches!(failed, Error::Ended), "round {round}: {failed}");
         let stop = next(&mut process);
         assert_eq!(stop.ended(), Some(End::Killed(9)), "round {round}");
+        common::until("no copy of it is left", || left_of(&program).is_empty());
     }
+}
+
+/// Processes that run a program, and are not yet dead.
+fn left_of(program: &common::Program) -> Vec<Tid> {
+    let all = std::fs::read_dir("/proc").expect("processes").flatten();
+    let pids = all.filter_map(|e| e.file_name().to_str()?.parse().ok().map(Tid));
+    let runs = |pid: &Tid| {
+        let file = std::fs::read_link(format!("/proc/{pid}/exe"));
+        file.is_ok_and(|file| file == program.path)
+    };
+    pids.filter(runs).collect()
 }
 
 #[test]

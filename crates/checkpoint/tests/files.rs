@@ -128,6 +128,7 @@ impl Lab {
     fn save(&mut self) -> Snapshot {
         let options = Options {
             layers: Some(self.layers.clone()),
+            ..Options::default()
         };
         let (snapshot, warnings) = Snapshot::take(&mut self.process, &options).expect("saved");
         assert_eq!(warnings, []);
@@ -257,6 +258,7 @@ fn a_kill_during_a_checkpoint_is_a_clear_error() {
         let pid = lab.process.pid();
         let options = Options {
             layers: Some(lab.layers.clone()),
+            ..Options::default()
         };
         let killer = std::thread::spawn(move || {
             // At different moments; which, does not matter.
@@ -300,4 +302,19 @@ fn a_directory_inside_another_is_in_its_layer() {
     let layers = Layers::prepare(&all).expect("layers");
     assert_eq!(layers.dirs().count(), 1);
     assert_eq!(layers.write_back().expect("nothing written"), None);
+}
+
+#[test]
+fn the_layers_keep_the_number_of_their_namespace() {
+    let mut lab = Lab::new(true);
+    let place = format!("/proc/{}/ns/mnt", lab.process.pid());
+    let namespace = fs::read_link(place).expect("a namespace");
+    lab.process.kill().expect("killed");
+    // Otherwise another one could get it, and its processes be taken for the program's.
+    let open = fs::read_dir("/proc/self/fd")
+        .expect("descriptors")
+        .flatten();
+    let mut targets = open.filter_map(|e| fs::read_link(e.path()).ok());
+    assert!(targets.any(|t| t == namespace));
+    assert_eq!(lab.layers.write_back().expect("written"), None);
 }

@@ -3,6 +3,7 @@
 //! (`report`), so that a stop can be kept while the world is stopped.
 
 use crate::calls::Causes;
+use crate::process::RING_INTERRUPT;
 use crate::relocate::Undo;
 use crate::restart;
 use crate::sites::INT3;
@@ -206,12 +207,21 @@ impl Process {
         self.go(tid)
     }
 
-    /// The same for one whose end has been noted and not been told.
-    pub(crate) fn let_queued_end(&mut self, tid: Tid) -> Result<()> {
-        match self.threads.get(&tid).and_then(|t| t.happening) {
-            Some(Happening::Exit(status)) => self.let_end(tid, status),
-            _ => Ok(()),
+    /// The same for those whose end has been noted and not been told.
+    pub(crate) fn let_queued_end(&mut self) -> Result<()> {
+        for tid in self.queue.clone() {
+            let happening = self.threads.get(&tid).and_then(|t| t.happening);
+            if let Some(Happening::Exit(status)) = happening {
+                self.let_end(tid, status)?;
+            }
         }
+        Ok(())
+    }
+
+    /// The thread has run into an int3 of ours.
+    fn int3_at(&mut self, tid: Tid, at: Addr) -> Option<Happening> {
+        self.threads.get_mut(&tid)?.set_pc(at);
+        Some(Happening::Int3(at))
     }
 
     /// Which of its many meanings a SIGTRAP has, by elimination.
@@ -243,7 +253,7 @@ impl Process {
             return Ok((hits != 0).then_some(Happening::Hardware(hits)));
         }
         if info.code() == SI_KERNEL {
-            let Some(thread) = self.threads.get_mut(&tid) else {
+            let Some(thread) = self.threads.get(&tid) else {
                 return Ok(None);
             };
             let at = Addr(thread.regs.rip.wrapping_sub(1));
@@ -255,13 +265,31 @@ impl Process {
                     self.memory.read(at, &mut byte).is_ok() && byte[0] != INT3
                 };
                 if ours {
-                    thread.set_pc(at);
-                    return Ok(Some(Happening::Int3(at)));
+                    return Ok(self.int3_at(tid, at));
                 }
             }
         }
+        if let Some(at) = self.hidden_int3(tid, &info) {
+            if let Some(thread) = self.threads.get_mut(&tid) {
+                thread.behind = Some(info);
+            }
+            return Ok(self.int3_at(tid, at));
+        }
         // Sent by somebody, or an int3 of the program's own.
         Ok(Some(Happening::Signal(info)))
+    }
+
+    /// A SIGTRAP that somebody sent and the program blocked is all that the
+    /// kernel shows of an int3: it keeps one of several signals. It has opened
+    /// the signal and taken its handler away.
+    fn hidden_int3(&self, tid: Tid, info: &SigInfo) -> Option<Addr> {
+        let thread = self.threads.get(&tid)?;
+        let at = Addr(thread.regs.rip.wrapping_sub(1));
+        let by_default = || {
+            !restart::is_handled(self.pid, tid, number::SIGTRAP)
+                && !restart::is_ignored(self.pid, tid, number::SIGTRAP)
+        };
+        (info.code() <= 0 && self.is_in_place(at) && by_default()).then_some(at)
     }
 
     /// Shows a thread found in a slot where the program thinks it is. `true`:
@@ -281,17 +309,8 @@ impl Process {
                     ptrace::resume(tid, Go::Step, 0)?;
                     return Ok(true);
                 }
-                match undo {
-                    Undo::Nothing => {}
-                    Undo::Pop => {
-                        thread.regs.rsp = thread.regs.rsp.wrapping_add(8);
-                        thread.regs_changed = true;
-                    }
-                    Undo::CountBack => {
-                        thread.regs.rcx = thread.regs.rcx.wrapping_add(1);
-                        thread.regs_changed = true;
-                    }
-                }
+                undo.apply(&mut thread.regs);
+                thread.regs_changed |= undo != Undo::Nothing;
                 thread.set_pc(origin);
                 // Its hit was reported before it went into the slot.
                 thread.passed = Some(origin);
@@ -311,21 +330,26 @@ impl Process {
                     .or_insert_with(|| Thread::newborn(task));
                 Some(Happening::Clone(task))
             }
-            Event::Clone => {
-                self.lend(task, false)?;
-                Some(Happening::Fork(task, ForkKind::Vfork))
-            }
-            Event::Fork => Some(Happening::Fork(task, ForkKind::Fork)),
-            Event::Vfork => {
-                if let Some(thread) = self.threads.get_mut(&tid) {
-                    thread.vforking = true;
+            Event::Clone | Event::Fork | Event::Vfork => {
+                let Some(thread) = self.threads.get_mut(&tid) else {
+                    return Ok(None);
+                };
+                thread.vforking = event == Event::Vfork;
+                let regs = thread.regs;
+                match self.is_lent_by(&regs, event) {
+                    true => {
+                        self.lend(task, self.options.follow == crate::Follow::Child)?;
+                        Some(Happening::Fork(task, ForkKind::Vfork))
+                    }
+                    false => Some(Happening::Fork(task, ForkKind::Fork)),
                 }
-                self.lend(task, self.options.follow == crate::Follow::Child)?;
-                Some(Happening::Fork(task, ForkKind::Vfork))
             }
             Event::VforkDone => {
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.vforking = false;
+                }
+                if std::mem::take(&mut self.interrupt_later) {
+                    self.doorbell.button().ring(RING_INTERRUPT);
                 }
                 // Its exec is reported later than this.
                 self.given_back(task);
@@ -336,6 +360,7 @@ impl Process {
                 Some(Happening::Exec)
             }
             Event::Exit => {
+                self.release_untold_child(tid)?;
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.exiting = true;
                     thread.killed = message as i32 & 0x7f != 0;
@@ -344,6 +369,15 @@ impl Process {
             }
             Event::Seccomp | Event::Other(_) => None,
         })
+    }
+
+    /// A thread is killed before it was decided what becomes of its child,
+    /// which lives on.
+    fn release_untold_child(&mut self, tid: Tid) -> Result<()> {
+        match self.threads.get(&tid).and_then(|t| t.happening) {
+            Some(Happening::Fork(child, ForkKind::Fork)) => self.release_new(child),
+            _ => Ok(()),
+        }
     }
 
     fn is_new_thread(&self, task: Tid) -> bool {
@@ -360,7 +394,7 @@ impl Process {
         }
         self.threads.retain(|tid, _| *tid == pid);
         self.queue.retain(|tid| *tid == pid);
-        self.strangers.clear();
+        self.release_strangers();
         // The memory file belongs to the old address space.
         self.memory = verde_sys::memory::Memory::open(pid)?;
         self.forget_addresses();

@@ -2,10 +2,11 @@
 //! ends.
 
 use crate::shadow::{Extent, Fate, Frame};
-use crate::sites::Exit;
+use crate::sites::{Exit, Site};
 use crate::{Addr, CallId, Cause, On, Process, Result, Tid, Trap, TrapId};
 use smallvec::SmallVec;
-use verde_sys::{Regs, procfs};
+use verde_sys::Regs;
+use verde_sys::memory::Memory;
 
 pub(crate) type Causes = SmallVec<[Cause; 4]>;
 
@@ -83,10 +84,12 @@ impl Process {
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
-        let (sp, pc) = (thread.regs.rsp, thread.regs.rip);
-        let (memory, pid) = (&self.memory, self.pid);
+        let (sp, pc, regs) = (thread.regs.rsp, thread.regs.rip, thread.regs);
+        let (memory, is_first) = (&self.memory, tid == self.pid);
         let mut ended = Ended::new();
-        thread.shadow.select(sp, || extent(pid, sp));
+        thread
+            .shadow
+            .select(sp, || extent(memory, is_first, &regs, sp));
         thread.shadow.settle(
             sp,
             pc,
@@ -191,16 +194,21 @@ impl Process {
     /// Makes sure that returns to `ret` are seen. `false`: nothing returns
     /// there (the outermost function of a thread).
     fn expect_return(&mut self, id: TrapId, ret: Addr) -> bool {
-        if self
-            .sites
-            .get(ret)
-            .is_some_and(|s| s.planted && s.returns.contains(&id))
-        {
+        let known = self.sites.get(ret).is_some_and(|s| s.returns.contains(&id));
+        if known && self.is_in_place(ret) {
             return true;
         }
-        if let Err(error) = self.need_site(ret, |site| site.returns.push(id)) {
+        let reason = |site: &mut Site| {
+            if !known {
+                site.returns.push(id);
+            }
+        };
+        if let Err(error) = self.need_site(ret, reason) {
             tracing::debug!(%ret, %error, "return address without code");
             return false;
+        }
+        if known {
+            return true;
         }
         // It stays until the trap goes: the next call from the same place
         // costs nothing more.
@@ -230,7 +238,6 @@ impl Process {
         function: Addr,
         return_slots: &[Addr],
     ) -> Result<Adoption> {
-        let pid = self.pid;
         let mut out = Adoption::default();
         for slot in return_slots {
             let ret = self.memory.read_u64(*slot)?;
@@ -238,8 +245,13 @@ impl Process {
                 out.calls.push(None);
                 continue;
             }
-            let thread = self.stopped_mut(tid)?;
-            thread.shadow.select(slot.0, || extent(pid, slot.0));
+            self.stopped(tid)?;
+            let Some(thread) = self.threads.get_mut(&tid) else {
+                continue;
+            };
+            let (memory, is_first, regs) = (&self.memory, tid == self.pid, thread.regs);
+            let extent = || extent(memory, is_first, &regs, slot.0);
+            thread.shadow.select(slot.0, extent);
             let call = CallId(self.calls + 1);
             let frame = Frame {
                 sp: slot.0,
@@ -311,24 +323,31 @@ fn applies(trap: &Trap, tid: Tid, regs: &Regs) -> bool {
     trap.thread.is_none_or(|t| t == tid) && trap.frame.is_none_or(|f| regs.rsp >= f.cfa.0)
 }
 
-/// The stack that holds `sp`, by the memory map.
-fn extent(pid: Tid, sp: u64) -> Extent {
-    let maps = procfs::maps(pid).unwrap_or_default();
+/// The stack that holds `sp`, by the memory map. That of the first thread has a
+/// name there; the others have their control block on theirs.
+fn extent(memory: &Memory, is_first: bool, regs: &Regs, sp: u64) -> Extent {
+    let maps = memory.maps().unwrap_or_default();
     let Some(i) = maps.iter().position(|m| m.contains(Addr(sp))) else {
         let page = sp & !0xfff;
         return Extent {
             low: page,
             high: page + 4096,
+            own: false,
         };
     };
     let map = &maps[i];
-    let mut low = map.start.0;
-    if map.name == "[stack]" {
+    let (mut low, mut high) = (map.start.0, map.end.0);
+    let mut own = map.name == "[stack]";
+    if own {
         // It grows: all that is free below is its.
         low = i.checked_sub(1).map_or(0, |j| maps[j].end.0);
+    } else if !is_first && map.contains(Addr(regs.fs_base)) {
+        // What is above the block is another mapping that the kernel shows as one.
+        own = sp < regs.fs_base;
+        match own {
+            true => high = regs.fs_base,
+            false => low = regs.fs_base,
+        }
     }
-    Extent {
-        low,
-        high: map.end.0,
-    }
+    Extent { low, high, own }
 }

@@ -1,6 +1,8 @@
 //! Letting the program go as it was, and ending it.
 
 use crate::arrive::unless_gone;
+use crate::plant::take_out;
+use crate::resume::keep_blocked;
 use crate::slots::REGION;
 use crate::thread::{Happening, State};
 use crate::{End, Error, Process, Result, Tid};
@@ -30,12 +32,9 @@ impl Process {
         self.drain_faults()?;
         let planted: Vec<_> = self.sites.planted().collect();
         for (at, byte) in planted {
-            match self.memory.write(at, &[byte]) {
-                // The program is dying or the library is gone.
-                Err(e) if e.is_gone() || e.errno == number::EIO => {}
-                other => other?,
-            }
+            take_out(&self.memory, at, byte)?;
         }
+        self.let_borrowers_go()?;
         for region in self.slots.regions().collect::<Vec<_>>() {
             let args = [region.0, REGION, 0, 0, 0, 0];
             if let Err(error) = self.remote_call("munmap", number::SYS_munmap, args) {
@@ -109,20 +108,6 @@ impl Process {
         Ok(())
     }
 
-    /// Waits until no child shares the memory any more: it could not live
-    /// with int3 taken out under its feet, nor with them left.
-    fn finish_loans(&mut self) -> Result<()> {
-        let before = std::mem::replace(&mut self.stopping, true);
-        while !self.borrowers.is_empty() && self.end.is_none() {
-            if let Err(error) = self.take_one_status() {
-                self.stopping = before;
-                return Err(error);
-            }
-        }
-        self.stopping = before;
-        Ok(())
-    }
-
     fn release_thread(&mut self, tid: Tid) -> Result<()> {
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
@@ -137,6 +122,13 @@ impl Process {
             Some(Happening::Signal(info)) if self.watches.pages.guards(&info) => None,
             Some(Happening::Signal(info)) => Some(info),
             _ => thread.signal.take(),
+        };
+        let info = match (info, thread.behind.take()) {
+            (None, Some(info)) => {
+                keep_blocked(tid, &info)?;
+                Some(info)
+            }
+            (info, _) => info,
         };
         if thread.regs_changed {
             unless_gone(ptrace::set_regs(tid, &thread.regs))?;

@@ -11,8 +11,8 @@ use crate::page_windows::Window;
 use crate::pages::PAGE;
 use crate::{Addr, Process, Regs, Result, Tid, TrapId};
 use smallvec::SmallVec;
+use verde_sys::number;
 use verde_sys::wait::SyscallStop;
-use verde_sys::{number, procfs};
 
 /// The kernel's errors for a call that it will make again. The last one it goes
 /// on with by itself, with the addresses it has.
@@ -225,7 +225,7 @@ impl Process {
 
     /// The program itself may use all of these places as the call does.
     fn are_open_to_program<'a>(&self, places: impl Iterator<Item = &'a Place>) -> Result<bool> {
-        let maps = procfs::maps(self.pid)?;
+        let maps = self.memory.maps()?;
         for place in places {
             let wanted = match place.is_written() {
                 true => number::PROT_READ | number::PROT_WRITE,

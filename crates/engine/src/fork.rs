@@ -5,12 +5,13 @@
 
 use crate::arrive::unless_gone;
 use crate::pages::BorrowerFault;
+use crate::plant::take_out;
 use crate::relocate::Passage;
-use crate::slots::Position;
 use crate::thread::{Happening, State, Thread};
-use crate::{Addr, Process, Result, Tid};
+use crate::{Addr, Process, Regs, Result, Tid, loans};
 use verde_sys::memory::Memory;
 use verde_sys::ptrace::{self, Go};
+use verde_sys::remote::Remote;
 use verde_sys::{Event, WaitStatus, number, procfs, wait};
 
 /// Which side of a fork the debugger stays with.
@@ -30,6 +31,21 @@ pub struct Borrower {
     follow: bool,
     /// Guarded pages that are open for its system call.
     pub(crate) open: Vec<u64>,
+    /// It is to be let go with the memory, and stops for that.
+    pub(crate) leaving: bool,
+    /// It has stopped, and gets this signal when it is let go.
+    pub(crate) stopped: Option<i32>,
+}
+
+impl Borrower {
+    fn new(follow: bool) -> Borrower {
+        Borrower {
+            follow,
+            open: Vec::new(),
+            leaving: false,
+            stopped: None,
+        }
+    }
 }
 
 impl Process {
@@ -48,18 +64,43 @@ impl Process {
     /// Parts from a forked child or from the parent. `true`: this process is
     /// the child now.
     pub(crate) fn split(&mut self, parent: Tid, child: Tid) -> Result<bool> {
-        let Some(status) = self.first_stop(child)? else {
-            return Ok(false);
-        };
-        if status.is_end() {
+        if self.options.follow == Follow::Parent {
+            self.release_new(child)?;
             return Ok(false);
         }
-        if self.options.follow == Follow::Parent {
-            self.release(child)?;
+        if self.first_stop(child)?.is_none_or(|s| s.is_end()) {
             return Ok(false);
         }
         self.become_child(parent, child)?;
         Ok(true)
+    }
+
+    /// Lets a child go that was just made with a copy of the memory.
+    pub(crate) fn release_new(&mut self, child: Tid) -> Result<()> {
+        match self.first_stop(child)? {
+            Some(status) if !status.is_end() => self.release(child),
+            _ => Ok(()),
+        }
+    }
+
+    /// Children whose makers have gone before they could tell of them.
+    pub(crate) fn release_strangers(&mut self) {
+        for (child, status) in std::mem::take(&mut self.strangers) {
+            if !status.is_end()
+                && let Err(error) = self.release(child)
+            {
+                tracing::debug!(%child, %error, "a child is not released");
+            }
+        }
+    }
+
+    /// Whether a child, made by a call with these registers, has the memory on
+    /// loan and not a copy of it.
+    pub(crate) fn is_lent_by(&self, regs: &Regs, event: Event) -> bool {
+        let word = |at| self.memory.read_u64(at).ok();
+        // The kernel's kinds tell of something else: who waits for the child,
+        // and how its end is said.
+        loans::shares_memory(regs, word).unwrap_or(event != Event::Fork)
     }
 
     /// Takes the debugger's traces out of a copied address space and lets its
@@ -73,20 +114,33 @@ impl Process {
     }
 
     fn clean(&self, child: Tid) -> Result<()> {
-        let memory = Memory::open(child)?;
+        let memory = self.memory_of_copy(child)?;
         for (at, byte) in self.sites.planted() {
-            memory.write(at, &[byte])?;
+            take_out(&memory, at, byte)?;
         }
         self.unprotect_in(child)?;
-        let mut regs = ptrace::regs(child)?;
         // A fork made by an instruction in a slot.
-        if let Some(Position::After(next) | Position::Before(next, _)) =
-            self.slots.position(regs.pc())
-        {
-            regs.rip = next.0;
-            ptrace::set_regs(child, &regs)?;
-        }
+        self.lead_out_of_slot(child)?;
         unless_gone(ptrace::detach(child, 0))
+    }
+
+    /// Opens the memory of a child that may have been told to forbid that.
+    fn memory_of_copy(&self, child: Tid) -> Result<Memory> {
+        const PR_SET_DUMPABLE: u64 = 4;
+        match (Memory::open(child), self.syscall_instruction) {
+            (Err(e), Some(instruction)) if e.errno == number::EACCES => {
+                let mut remote = Remote::begin(child, instruction)?;
+                let mut allow = |yes| {
+                    let args = [PR_SET_DUMPABLE, yes, 0, 0, 0, 0];
+                    remote.call("prctl", number::SYS_prctl, args)
+                };
+                allow(1)?;
+                let memory = Memory::open(child);
+                allow(0)?;
+                Ok(memory?)
+            }
+            (memory, _) => Ok(memory?),
+        }
     }
 
     /// Goes on with a forked child: it has the same sites and slots in its
@@ -108,7 +162,7 @@ impl Process {
         self.pass_on_watches(|tid| (tid == parent).then_some(child));
         self.pid = child;
         self.followed = true;
-        self.memory = Memory::open(child)?;
+        self.memory = self.memory_of_copy(child)?;
         self.end = None;
         let mut thread = Thread::new(child, State::Stopped);
         thread.in_kernel = true;
@@ -126,8 +180,7 @@ impl Process {
         if let Some(status) = self.first_stop(child)?
             && !status.is_end()
         {
-            let open = Vec::new();
-            self.borrowers.insert(child, Borrower { follow, open });
+            self.borrowers.insert(child, Borrower::new(follow));
             self.borrower_goes(child, 0)?;
         }
         Ok(())
@@ -136,6 +189,15 @@ impl Process {
     /// Something happened to a child that has the memory on loan. Its hits
     /// are not the program's: it passes traps in silence.
     pub(crate) fn borrower_arrived(&mut self, child: Tid, status: WaitStatus) -> Result<()> {
+        if let Some(borrower) = self.borrowers.get(&child)
+            && borrower.leaving
+            && let Some(signal) = self.can_leave(child, status)?
+        {
+            if let Some(borrower) = self.borrowers.get_mut(&child) {
+                borrower.stopped = Some(signal);
+            }
+            return Ok(());
+        }
         let mut signal = 0;
         match status {
             WaitStatus::Exited(_) | WaitStatus::Killed { .. } => {
@@ -153,17 +215,13 @@ impl Process {
                     return self.borrower_arrived(child, status);
                 }
             }
-            WaitStatus::Event(Event::Fork) => {
+            WaitStatus::Event(event @ (Event::Fork | Event::Vfork | Event::Clone)) => {
                 let grandchild = Tid(ptrace::event_message(child)? as i32);
-                if let Some(status) = self.first_stop(grandchild)?
-                    && !status.is_end()
-                {
-                    self.release(grandchild)?;
+                let regs = ptrace::regs(child)?;
+                match self.is_lent_by(&regs, event) {
+                    true => self.lend(grandchild, false)?,
+                    false => self.release_new(grandchild)?,
                 }
-            }
-            WaitStatus::Event(Event::Vfork | Event::Clone) => {
-                let grandchild = Tid(ptrace::event_message(child)? as i32);
-                self.lend(grandchild, false)?;
             }
             WaitStatus::Signal(number::SIGTRAP) => {
                 signal = self.borrower_trap(child)?;
@@ -182,6 +240,9 @@ impl Process {
 
     /// Where pages are guarded its system calls need them open.
     fn borrower_goes(&self, child: Tid, signal: i32) -> Result<()> {
+        if self.borrowers.get(&child).is_some_and(|b| b.leaving) {
+            unless_gone(ptrace::interrupt(child))?;
+        }
         let go = match self.watches.pages.is_empty() {
             true => Go::Continue,
             false => Go::Syscall,

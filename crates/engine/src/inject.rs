@@ -2,9 +2,10 @@
 
 use crate::process::{RING_GIVE_UP, RING_INTERRUPT};
 use crate::{
-    Addr, Cause, Error, FrameRef, On, Owner, Process, Regs, Result, Stop, Tid, Trap, TrapId, XState,
+    Addr, CallId, Cause, Error, FrameRef, On, Owner, Process, Regs, Result, Stop, Tid, Trap,
+    TrapId, XState,
 };
-use verde_sys::{procfs, ptrace, wait};
+use verde_sys::{ptrace, wait};
 
 /// Below the stack pointer a function may keep data of its own.
 const RED_ZONE: u64 = 128;
@@ -49,11 +50,16 @@ impl Process {
         stack: &[u8],
         vectors: impl FnOnce(&mut XState),
     ) -> Result<Returned> {
+        if self.stopped(tid)?.exiting {
+            return Err(Error::NotNow(
+                "the thread is ending: it can call nothing any more",
+            ));
+        }
         // From a call's entry it could go nowhere else.
         self.leave_kernel(tid)?;
         // The function may make calls of its own.
         self.call_anew(tid)?;
-        let entry = procfs::auxv(self.pid)?.entry().ok_or(Error::Gone)?;
+        let entry = self.modules.entry.ok_or(Error::Gone)?;
         let thread = self.stopped_mut(tid)?;
         let saved = thread.regs;
         let passed = thread.passed.take();
@@ -64,6 +70,7 @@ impl Process {
         let happening = thread.happening.take();
         self.queue.retain(|t| *t != tid);
         let saved_xstate = ptrace::xstate(tid)?;
+        let last = CallId(self.calls);
 
         let result =
             self.call_and_wait(tid, function, (args, stack), vectors, &saved_xstate, entry);
@@ -71,6 +78,8 @@ impl Process {
         let Some(thread) = self.threads.get_mut(&tid) else {
             return result;
         };
+        // Of calls that it has not come back from nobody has heard.
+        thread.shadow.forget_after(last);
         thread.regs = saved;
         thread.regs_changed = true;
         thread.passed = passed;
@@ -84,6 +93,7 @@ impl Process {
             self.queue.push_front(tid);
         }
         crate::arrive::unless_gone(ptrace::set_xstate(tid, &saved_xstate))?;
+        self.trim_resting()?;
         result
     }
 
@@ -201,13 +211,15 @@ impl Process {
                 self.stopping = before;
                 halted?;
                 self.queue.retain(|t| *t != tid);
-                let thread = self.stopped_mut(tid)?;
+                let thread = self.stopped_mut(tid).map_err(|_| Error::Gone)?;
                 thread.happening = None;
                 return Err(Error::CallInterrupted);
             }
             if let Some(result) = self.doorbell.guard(|| wait::any(true)) {
                 self.noted(result)?;
             }
+            // The function may end the program: with all threads.
+            self.let_queued_end()?;
         }
     }
 }

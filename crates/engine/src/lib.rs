@@ -26,6 +26,7 @@ mod hardware;
 mod inject;
 mod landing;
 mod lent;
+mod loans;
 mod memory;
 mod modules;
 mod page_windows;

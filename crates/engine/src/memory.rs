@@ -52,10 +52,11 @@ impl Process {
     }
 
     /// Whether the code is what it should be: a probe where one is planted, the program's own
-    /// byte where it was taken out. The first place that is not.
+    /// byte where it was taken out. The first place that is not, but for code that the program
+    /// makes itself.
     pub fn wrong_code(&self) -> Option<Addr> {
         let mut byte = [0; 1];
-        for (at, site) in self.sites.iter() {
+        for (at, site) in self.sites.iter().filter(|(_, site)| !site.volatile) {
             if self.memory.read(at, &mut byte).is_err() {
                 continue;
             }
@@ -72,12 +73,12 @@ impl Process {
 
     /// The memory map.
     pub fn maps(&self) -> Result<Vec<procfs::Mapping>> {
-        Ok(procfs::maps(self.pid)?)
+        Ok(self.memory.maps()?)
     }
 
     /// A `syscall` instruction anywhere in the program's code.
     pub(crate) fn find_syscall_instruction(&self) -> Option<Addr> {
-        let maps = procfs::maps(self.pid).ok()?;
+        let maps = self.memory.maps().ok()?;
         let code = || maps.iter().filter(|m| m.execute && m.name != "[vsyscall]");
         // The vDSO has one and is small; else any library will do.
         let vdso = code().filter(|m| m.name == "[vdso]");

@@ -53,6 +53,9 @@ impl Eq for Module {}
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Modules {
     list: Vec<Module>,
+    /// The program's first instruction.
+    pub(crate) entry: Option<Addr>,
+    executable: Option<PathBuf>,
     /// Where the loader's `r_debug` is.
     debug: Option<Addr>,
     /// The trap on the loader's function.
@@ -76,7 +79,9 @@ impl Process {
     /// Finds the modules and plants the loader's trap.
     pub(crate) fn watch_loader(&mut self) -> Result<()> {
         let auxv = procfs::auxv(self.pid)?;
-        let maps = procfs::maps(self.pid)?;
+        self.modules.entry = auxv.entry();
+        self.modules.executable = procfs::executable(self.pid).ok();
+        let maps = self.memory.maps()?;
         self.modules.list = initial(self, &auxv, &maps);
         if let Some(base) = auxv.loader() {
             let (debug, notify) = self.loader_symbols(base, &maps);
@@ -131,19 +136,32 @@ impl Process {
     /// Bias of the main program and the file address of its dynamic section.
     fn main_headers(&self, auxv: &Auxv) -> Option<(u64, Option<Addr>)> {
         let (headers, count) = auxv.program_headers()?;
-        let mut bias = 0;
+        let mut bias = None;
         let mut dynamic = None;
         for i in 0..count.min(1024) {
             let header = headers + i * 56;
             let kind = self.read_u64(header).ok()? as u32;
             let address = self.read_u64(header + 16).ok()?;
             if kind == PT_PHDR.0 {
-                bias = headers.0.wrapping_sub(address);
+                bias = Some(headers.0.wrapping_sub(address));
             } else if kind == PT_DYNAMIC.0 {
                 dynamic = Some(Addr(address));
             }
         }
-        Some((bias, dynamic))
+        // One without a loader may tell nothing of its headers.
+        let bias = bias.or_else(|| self.bias_by_entry(headers, auxv.entry()?));
+        Some((bias.unwrap_or(0), dynamic))
+    }
+
+    /// What the entry point differs by from what the file says, by the copy of
+    /// the file's header before its program headers.
+    fn bias_by_entry(&self, headers: Addr, entry: Addr) -> Option<u64> {
+        const LENGTH: u64 = 64;
+        let header = Addr(headers.0.checked_sub(LENGTH)?);
+        let mut magic = [0; 4];
+        self.read(header, &mut magic).ok()?;
+        let in_file = self.read_u64(header + 24).ok()?;
+        (magic == ELFMAG).then(|| entry.0.wrapping_sub(in_file))
     }
 
     /// The loader stopped at its notification: what has changed?
@@ -163,7 +181,7 @@ impl Process {
             return Ok(());
         }
         let before = self.modules.list.clone();
-        let maps = procfs::maps(self.pid)?;
+        let maps = self.memory.maps()?;
         if !self.read_link_map(&maps) {
             return Ok(());
         }
@@ -250,7 +268,7 @@ impl Process {
         let module = maps.iter().position(|m| m.contains(dynamic)).map(|i| {
             let (start, end) = self.extent(maps, i, bias);
             let path = PathBuf::from(&maps[i].name);
-            let main = procfs::executable(self.pid).is_ok_and(|exe| exe == path);
+            let main = self.modules.executable.as_ref() == Some(&path);
             let kind = match maps[i].name.as_str() {
                 "[vdso]" => ModuleKind::Vdso,
                 _ if main => ModuleKind::Main,

@@ -16,7 +16,7 @@ use verde_sys::memory::Memory;
 use verde_sys::ptrace::{self, Go};
 use verde_sys::remote::{Remote, RemoteError};
 use verde_sys::siginfo::SEGV_ACCERR;
-use verde_sys::{WaitStatus, number, procfs, wait};
+use verde_sys::{WaitStatus, number, wait};
 
 pub(crate) const PAGE: u64 = 4096;
 
@@ -212,7 +212,7 @@ impl Process {
         {
             tracing::debug!(%error, "nothing to lend to system calls");
         }
-        let maps = procfs::maps(self.pid)?;
+        let maps = self.memory.maps()?;
         for page in pages_of(want.at, want.len) {
             let mapping = maps.iter().find(|m| m.contains(Addr(page)));
             let Some(mapping) = mapping else {
@@ -346,7 +346,7 @@ impl Process {
     /// After a call that changes the memory map, with the pages open: what the
     /// program has made of them.
     pub(crate) fn look_again(&mut self, pages: &[u64]) -> Result<()> {
-        let maps = procfs::maps(self.pid)?;
+        let maps = self.memory.maps()?;
         for page in pages {
             let mapping = maps.iter().find(|m| m.contains(Addr(*page)));
             match (mapping, self.watches.pages.map.get_mut(page)) {
@@ -487,7 +487,7 @@ impl Process {
             Some(instruction) => access::touches(&instruction, &regs),
             None => return Ok(false),
         };
-        let maps = procfs::maps(self.pid)?;
+        let maps = self.memory.maps()?;
         let mapping = maps.iter().find(|m| m.contains(page));
         let protection = mapping.map_or(number::PROT_NONE, |m| m.protection());
         let allowed = |t: &Touch| match t.write {

@@ -28,8 +28,12 @@ const EVERY: u32 = 64;
 const LONGEST: u32 = 1024;
 /// A spell of fewer hits was not worth its system call stop.
 const WORTH: u32 = 2;
-/// The longest time apart, in hits, for programs that call the system between any two.
-const PATIENCE: u32 = 256;
+/// So many of them in a row tell nothing: the loader's traps and that at the program's entry
+/// are hit once, before a program comes to those that matter.
+const FORGIVEN: u32 = 4;
+/// After more the time apart doubles each time, up to 256 hits, for programs that call the
+/// system between any two.
+const MOST_SHORT: u32 = FORGIVEN + 8;
 
 #[derive(Debug)]
 pub struct Pin {
@@ -58,15 +62,21 @@ pub struct Held {
 struct Spells {
     together: u32,
     apart: u32,
-    patience: u32,
+    /// How many more were too short than were not.
+    short: u32,
 }
 
 impl Spells {
+    /// The hits apart before the next spell.
+    fn patience(&self) -> u32 {
+        1 << self.short.saturating_sub(FORGIVEN)
+    }
+
     fn parted(&mut self) {
-        self.patience = if self.together < WORTH {
-            (self.patience * 2).min(PATIENCE)
+        self.short = if self.together < WORTH {
+            (self.short + 1).min(MOST_SHORT)
         } else {
-            (self.patience / 2).max(1)
+            self.short.saturating_sub(1)
         };
         self.together = 0;
         self.apart = 0;
@@ -87,7 +97,7 @@ impl Pin {
             spells: Spells {
                 together: 0,
                 apart: 0,
-                patience: 1,
+                short: 0,
             },
             crowd: Crowd::new(),
             ticker: None,
@@ -229,7 +239,7 @@ impl Process {
             return;
         }
         pin.spells.apart += 1;
-        let eager = pin.spells.apart >= pin.spells.patience;
+        let eager = pin.spells.apart >= pin.spells.patience();
         self.part_all();
         if eager && let Some(thread) = self.threads.get_mut(&tid) {
             self.pin.hold(thread);

@@ -5,13 +5,14 @@ use crate::sites::{INT3, Site};
 use crate::slots::{self, REGION};
 use crate::{Addr, Error, Process, Result, Trap};
 use smallvec::SmallVec;
+use verde_sys::memory::Memory;
 use verde_sys::number as n;
-use verde_sys::procfs;
 
 impl Process {
     /// Makes sure that `at` has an int3, with one more reason.
     pub(crate) fn need_site(&mut self, at: Addr, reason: impl FnOnce(&mut Site)) -> Result<()> {
-        if !self.sites.get(at).is_some_and(|s| s.planted) {
+        if !self.is_in_place(at) {
+            self.sites.set_planted(at, false);
             self.plant(at)?;
         }
         if let Some(site) = self.sites.get_mut(at) {
@@ -34,10 +35,15 @@ impl Process {
         if self.end.is_some() {
             return Ok(());
         }
-        match self.memory.write(at, &[byte]) {
-            // The address space is gone: so is the int3.
-            Err(e) if e.is_gone() || e.errno == n::EIO => Ok(()),
-            other => Ok(other?),
+        take_out(&self.memory, at, byte)
+    }
+
+    /// Whether an int3 that was planted is there. Code that was made at run
+    /// time may have been written anew, over it.
+    pub(crate) fn is_in_place(&self, at: Addr) -> bool {
+        match self.sites.get(at) {
+            Some(site) if site.planted => !site.volatile || has_int3(&self.memory, at),
+            _ => false,
         }
     }
 
@@ -57,6 +63,7 @@ impl Process {
                 bytes,
                 len: len as u8,
                 planted: false,
+                volatile: self.module_at(at).is_none(),
                 exec: SmallVec::new(),
                 entry: SmallVec::new(),
                 returns: SmallVec::new(),
@@ -65,7 +72,7 @@ impl Process {
                 passage,
                 slot,
             };
-            self.sites.insert(at, site);
+            self.sites.replace(at, site);
         }
         self.memory.write(at, &[INT3])?;
         self.sites.set_planted(at, true);
@@ -96,7 +103,7 @@ impl Process {
         if let Some(slot) = self.slots.free_near(at) {
             return Ok(slot);
         }
-        let maps = procfs::maps(self.pid)?;
+        let maps = self.memory.maps()?;
         let base = slots::find_hole(&maps, at, REGION).ok_or(Error::NoRoom(at))?;
         // The program never writes there; the engine writes through the
         // memory file, which asks no permission.
@@ -133,6 +140,24 @@ impl Process {
             self.traps.discard(id);
         }
         self.start_traps.clear();
+    }
+}
+
+fn has_int3(memory: &Memory, at: Addr) -> bool {
+    let mut byte = [0];
+    memory.read(at, &mut byte).is_ok() && byte[0] == INT3
+}
+
+/// Puts the program's own byte back in the place of an int3, unless the
+/// program has written something else there.
+pub(crate) fn take_out(memory: &Memory, at: Addr, byte: u8) -> Result<()> {
+    if !has_int3(memory, at) {
+        return Ok(());
+    }
+    match memory.write(at, &[byte]) {
+        // The address space is gone: so is the int3.
+        Err(e) if e.is_gone() || e.errno == n::EIO => Ok(()),
+        other => Ok(other?),
     }
 }
 

@@ -91,6 +91,8 @@ pub struct Process {
     pub(crate) parked: Vec<Tid>,
     /// The world is being stopped: nothing is resumed on arrival.
     pub(crate) stopping: bool,
+    /// Somebody asked for a stop, and no thread can stop at present.
+    pub(crate) interrupt_later: bool,
     pub(crate) end: Option<End>,
     pub(crate) end_reported: bool,
     pub(crate) fate: IfTracerDies,
@@ -224,6 +226,7 @@ impl Process {
             borrowers: FxHashMap::default(),
             parked: Vec::new(),
             stopping: false,
+            interrupt_later: false,
             end: None,
             end_reported: false,
             fate,
@@ -277,6 +280,7 @@ impl Process {
                     return Err(Error::Gone);
                 }
                 self.end_reported = true;
+                self.see_children_off();
                 return Ok(Some(Stop::new(self.pid, Cause::Ended(end))));
             }
             let rung = self.doorbell.take();
@@ -284,6 +288,11 @@ impl Process {
                 match self.interrupted() {
                     // It ended at the same moment, or is about to, which is the news.
                     Err(Error::Gone) if self.end.is_some() || self.is_ending() => continue,
+                    // Nobody can be stopped before a child has its own memory.
+                    Err(Error::Gone) if self.threads.values().any(|t| t.vforking) => {
+                        self.interrupt_later = true;
+                        continue;
+                    }
                     stop => return stop.map(Some),
                 }
             }
@@ -336,6 +345,16 @@ impl Process {
             }
         }
         Ok(())
+    }
+
+    /// The program was killed: children that it made at the last moment live on.
+    fn see_children_off(&mut self) {
+        while let Ok(Some((tid, status))) = wait::any(false) {
+            if let Err(error) = self.arrived(tid, status) {
+                tracing::debug!(%tid, %error, "after the end");
+            }
+        }
+        self.release_strangers();
     }
 
     /// Every tracee is gone without a word (somebody else reaped it).
@@ -459,7 +478,9 @@ impl Process {
 
     /// Cancels the signal a stopped thread would get.
     pub fn cancel_signal(&mut self, tid: Tid) -> Result<()> {
-        self.stopped_mut(tid)?.signal = None;
+        if self.stopped_mut(tid)?.signal.take().is_some() {
+            self.make_again(tid)?;
+        }
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use crate::calls::Causes;
 use crate::pages::Fault;
 use crate::thread::Happening;
-use crate::{Cause, ForkKind, On, Process, Result, Stop, Tid};
+use crate::{Cause, ForkKind, On, Process, Result, Stop, Tid, restart};
 use verde_sys::wait::SyscallStop;
 use verde_sys::{SigInfo, number};
 
@@ -74,7 +74,13 @@ impl Process {
                         }
                     }
                 }
+                self.end_told_call(tid, &info, causes);
                 self.signal_arrived(tid, info, causes);
+                if self.threads.get(&tid).is_some_and(|t| t.signal.is_none()) {
+                    // Without a debugger it would have ended the program, or
+                    // the call that it has cut short; now it has not come.
+                    self.make_again(tid)?;
+                }
                 // It may cut a call short, and the kernel has said so.
                 self.close_for_syscall(tid, causes)
             }
@@ -183,6 +189,15 @@ impl Process {
                 None => return self.close_for_syscall(tid, causes),
             },
         };
+        self.tell_call(tid, number, value, causes);
+        match value {
+            Some(_) => self.close_for_syscall(tid, causes),
+            None => Ok(()),
+        }
+    }
+
+    /// A call begins, or ends with a value.
+    fn tell_call(&mut self, tid: Tid, number: u64, value: Option<i64>, causes: &mut Causes) {
         for id in self.syscall_traps.clone() {
             let wanted = self.traps.get(id).is_some_and(|e| {
                 e.trap.thread.is_none_or(|t| t == tid)
@@ -193,10 +208,27 @@ impl Process {
                 causes.push(Cause::Syscall { id, number, value });
             }
         }
-        match value {
-            Some(_) => self.close_for_syscall(tid, causes),
-            None => Ok(()),
+    }
+
+    /// A call was told to begin, and a handler comes before it is made again:
+    /// for the program it ends there.
+    fn end_told_call(&mut self, tid: Tid, info: &SigInfo, causes: &mut Causes) {
+        let Some(thread) = self.threads.get(&tid).filter(|t| t.entry_told) else {
+            return;
+        };
+        let signal = info.signal();
+        let comes = self.options.signals.get(signal).pass || thread.given == Some(signal);
+        if !comes || !restart::is_handled(self.pid, tid, signal) {
+            return;
         }
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return;
+        };
+        thread.entry_told = false;
+        let again = thread.made_again.map(|(_, number)| number);
+        let number = thread.syscall.take().or(again).unwrap_or(thread.regs.rax);
+        let value = -i64::from(number::EINTR);
+        self.tell_call(tid, number, Some(value), causes);
     }
 
     fn forked(&mut self, tid: Tid, child: Tid, kind: ForkKind, causes: &mut Causes) -> Result<()> {

@@ -124,6 +124,10 @@ impl Process {
         };
         let limited = restart::prolong(thread, &self.memory);
         let followed = syscalls || limited || thread.detour.is_some();
+        let (info, signal) = match thread.behind.take() {
+            Some(info) if signal == 0 => (Some(info), keep_blocked(tid, &info)?),
+            _ => (info, signal),
+        };
         let result = hand_over(thread, info, signal, step, followed);
         unless_gone(result)
     }
@@ -243,6 +247,16 @@ impl Process {
         }
         if self.stopping { Ok(()) } else { self.go(tid) }
     }
+}
+
+/// A signal that a thread gets while it blocks it waits again: its number.
+pub(crate) fn keep_blocked(tid: Tid, info: &SigInfo) -> Result<i32> {
+    let signal = info.signal();
+    unless_gone(
+        ptrace::signal_mask(tid)
+            .and_then(|mask| ptrace::set_signal_mask(tid, mask | 1 << (signal - 1))),
+    )?;
+    Ok(signal)
 }
 
 /// Writes back what changed and resumes: one or two system calls.

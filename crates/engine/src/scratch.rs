@@ -2,7 +2,7 @@
 //! else.
 
 use crate::{Addr, Error, Process, Result, slots};
-use verde_sys::{number as n, payload, procfs};
+use verde_sys::{number as n, payload};
 
 const PAGE: u64 = 4096;
 /// Enough for most programs; a page of it is code.
@@ -45,7 +45,7 @@ impl Process {
 
     /// Maps readable and writable memory where nothing is.
     pub(crate) fn map_hole(&mut self, size: u64) -> Result<Addr> {
-        let maps = procfs::maps(self.pid)?;
+        let maps = self.memory.maps()?;
         let near = self.modules().first().map_or(Addr(0), |m| m.start);
         let hole = slots::find_hole(&maps, near, size).ok_or(Error::NoRoom(near))?;
         let writable = (n::PROT_READ | n::PROT_WRITE) as u64;

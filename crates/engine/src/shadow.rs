@@ -31,6 +31,9 @@ pub struct Extent {
     pub low: u64,
     /// One past the highest.
     pub high: u64,
+    /// The thread's own, and no other thing's. Others may hold several
+    /// coroutines side by side, where a higher stack pointer proves nothing.
+    pub own: bool,
 }
 
 /// The open calls of one thread, apart for each stack it runs on: stack
@@ -96,10 +99,10 @@ impl ShadowStack {
         self.current = self.stacks.len() - 1;
     }
 
-    /// The first stack seen is the thread's own; others may hold several
-    /// coroutines side by side, where a higher stack pointer proves nothing.
+    /// The present stack is the thread's own.
     fn certain(&self) -> bool {
-        self.current == 0
+        let current = self.stacks.get(self.current);
+        current.is_some_and(|s| s.extent.own)
     }
 
     /// Settles the calls that are over for a thread at `pc` with stack
@@ -218,23 +221,23 @@ impl ShadowStack {
     /// A longjmp or throw has arrived on the thread's own stack, and what it
     /// left there is settled: the rest goes on. Of other stacks nothing is known.
     pub fn suspect_others(&mut self) {
-        for (i, stack) in self.stacks.iter_mut().enumerate() {
+        for stack in &mut self.stacks {
             for frame in &mut stack.frames {
-                frame.suspect = i > 0;
+                frame.suspect = !stack.extent.own;
             }
         }
     }
 
     /// The thread's own stack, and whether it is the current one.
     pub fn own(&self) -> Option<(Extent, bool)> {
-        let own = self.stacks.first()?;
+        let own = self.stacks.iter().find(|s| s.extent.own)?;
         Some((own.extent, self.certain()))
     }
 
     /// Settles the calls of the thread's own stack that a jump to `sp` leaves,
     /// newest first.
     pub fn leave_below(&mut self, sp: u64, mut over: impl FnMut(Frame)) {
-        let Some(own) = self.stacks.first_mut() else {
+        let Some(own) = self.stacks.iter_mut().find(|s| s.extent.own) else {
             return;
         };
         while let Some(top) = own.frames.pop_if(|f| f.sp < sp) {
@@ -251,6 +254,13 @@ impl ShadowStack {
     pub fn forget(&mut self, trap: TrapId) {
         for stack in &mut self.stacks {
             stack.frames.retain(|f| f.trap != trap);
+        }
+    }
+
+    /// Forgets the calls that began after this one.
+    pub fn forget_after(&mut self, last: CallId) {
+        for stack in &mut self.stacks {
+            stack.frames.retain(|f| f.call <= last);
         }
     }
 
@@ -286,6 +296,12 @@ mod tests {
     const OWN: Extent = Extent {
         low: 0x1000,
         high: 0x9000,
+        own: true,
+    };
+    const HEAP: Extent = Extent {
+        low: 0x20000,
+        high: 0x30000,
+        own: false,
     };
 
     #[test]
@@ -417,11 +433,7 @@ mod tests {
     fn a_signal_stack_leaves_the_other_alone() {
         let mut s = stack();
         s.push(frame(0x8000, 7, 1, 1));
-        let other = Extent {
-            low: 0x20000,
-            high: 0x30000,
-        };
-        s.select(0x2f000, || other);
+        s.select(0x2f000, || HEAP);
         assert_eq!(settle(&mut s, 0x2f000, 5), []);
         s.push(frame(0x2e000, 3, 1, 2));
         assert_eq!(settle(&mut s, 0x2e008, 3), [(2, Fate::Returned)]);
@@ -431,12 +443,9 @@ mod tests {
 
     #[test]
     fn coroutines_in_one_mapping_survive_each_other() {
-        let mut s = stack();
-        let heap = Extent {
-            low: 0x20000,
-            high: 0x30000,
-        };
-        s.select(0x21000, || heap);
+        // Seen before the thread's own stack is.
+        let mut s = ShadowStack::default();
+        s.select(0x21000, || HEAP);
         s.push(frame(0x21000, 7, 1, 1));
         assert_eq!(
             settle(&mut s, 0x2f000, 5),

@@ -25,6 +25,10 @@ const PASS: Treatment = Treatment {
     pass: true,
 };
 
+/// The C library's own, for cancelling threads and for changing user ids in
+/// all of them: no business of the program's.
+const OF_THREADS: [usize; 2] = [32, 33];
+
 impl SignalPolicy {
     /// Every signal goes to the program without a stop: unattended runs.
     pub fn transparent() -> SignalPolicy {
@@ -49,6 +53,9 @@ impl SignalPolicy {
             n::SIGWINCH,
         ] {
             table[signal as usize] = PASS;
+        }
+        for signal in OF_THREADS {
+            table[signal] = PASS;
         }
         for signal in [n::SIGINT, n::SIGTRAP] {
             table[signal as usize].pass = false;
@@ -76,5 +83,17 @@ impl SignalPolicy {
 impl Default for SignalPolicy {
     fn default() -> SignalPolicy {
         SignalPolicy::interactive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_of_the_library_do_not_stop() {
+        let stops = |signal| SignalPolicy::interactive().get(signal).stop;
+        let table: Vec<bool> = [32, 33, 34, n::SIGSEGV].map(stops).to_vec();
+        assert_eq!(table, [false, false, true, true]);
     }
 }

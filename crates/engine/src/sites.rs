@@ -29,6 +29,9 @@ pub struct Site {
     pub len: u8,
     /// The int3 is in memory.
     pub planted: bool,
+    /// In no loaded object: code made at run time, which the program may
+    /// write anew.
+    pub volatile: bool,
     /// `Exec` traps here.
     pub exec: SmallVec<[TrapId; 2]>,
     /// `Return` and `Call` traps on the function that begins here.
@@ -77,7 +80,14 @@ impl Sites {
         self.map.iter().map(|(at, site)| (Addr(*at), site))
     }
 
-    pub fn insert(&mut self, at: Addr, site: Site) {
+    /// Another instruction is at an address now, with the same reasons.
+    pub fn replace(&mut self, at: Addr, mut site: Site) {
+        if let Some(old) = self.map.remove(&at.0) {
+            site.exec = old.exec;
+            site.entry = old.entry;
+            site.returns = old.returns;
+            (site.leaves_frames, site.exit) = (old.leaves_frames, old.exit);
+        }
         self.map.insert(at.0, site);
     }
 
@@ -111,7 +121,11 @@ impl Sites {
     pub fn hide(&self, from: Addr, bytes: &mut [u8]) {
         for at in self.planted_in(from, bytes.len() as u64) {
             if let Some(site) = self.map.get(&at) {
-                bytes[(at - from.0) as usize] = site.bytes[0];
+                let byte = &mut bytes[(at - from.0) as usize];
+                // The program may have written something else there.
+                if *byte == INT3 {
+                    *byte = site.bytes[0];
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::lent::Lent;
 use crate::modules::Modules;
 use crate::page_windows::Window;
 use crate::pages::Pages;
+use crate::plant::take_out;
 use crate::scratch::Scratch;
 use crate::shadow::ShadowStack;
 use crate::sites::{Exit, Site, Sites};
@@ -326,7 +327,7 @@ impl Process {
             thread.shadow.retain(known);
         }
         for (at, byte) in obsolete {
-            self.memory.write(at, &[byte])?;
+            take_out(&self.memory, at, byte)?;
         }
         if change.other_program
             && let Some(at) = self.modules.notify

@@ -76,6 +76,9 @@ pub struct Thread {
     pub replays: SmallVec<[(Addr, u64); 2]>,
     /// Signal to deliver at the next resume.
     pub signal: Option<SigInfo>,
+    /// A SIGTRAP that the program blocks, and that stood for a trap of ours: it
+    /// waits on when the thread goes on.
+    pub behind: Option<SigInfo>,
     /// A signal that the debugger sent: delivered without a report.
     pub given: Option<i32>,
     /// The kernel's copy of that signal is lost (a remote call ran).
@@ -149,6 +152,7 @@ impl Thread {
             passed: None,
             replays: SmallVec::new(),
             signal: None,
+            behind: None,
             given: None,
             disturbed: false,
             in_kernel: false,

@@ -4,7 +4,13 @@ use crate::arrive::unless_gone;
 use crate::thread::{State, Thread};
 use crate::{Error, Process, Result, Tid};
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+use verde_sys::procfs::{self, Stat};
 use verde_sys::{WaitStatus, number, ptrace, wait};
+
+/// How often to look whether an exec waits for a thread that is kept.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+const EXECS: [i64; 2] = [number::SYS_execve, number::SYS_execveat];
 
 /// All threads are stopped while this lives: the only way to consistent reads
 /// of several threads. Dropping it lets go the threads that it stopped.
@@ -75,9 +81,7 @@ impl Process {
 
     fn stop_threads_now(&mut self, except: Option<Tid>) -> Result<Vec<Tid>> {
         let mut stopped = Vec::new();
-        for tid in self.queue.clone() {
-            self.let_queued_end(tid)?;
-        }
+        self.let_queued_end()?;
         loop {
             let mut waiting = false;
             for thread in self.threads.values_mut() {
@@ -98,8 +102,36 @@ impl Process {
                 stopped.append(&mut self.parked);
                 return Ok(stopped);
             }
-            self.take_one_status()?;
+            self.take_one_status_or_end()?;
         }
+    }
+
+    /// The same as `take_one_status`. But the end of a thread that was told,
+    /// and is kept for whoever wants to look, is let happen if an exec waits
+    /// for it: the thread that executes could not stop before.
+    fn take_one_status_or_end(&mut self) -> Result<()> {
+        let kept = |t: &&Thread| t.exiting && t.idle();
+        let Some(kept) = self.threads.values().find(kept).map(|t| t.tid) else {
+            return self.take_one_status();
+        };
+        match wait::any(false) {
+            Ok(None) if self.is_executing() => self.go(kept),
+            Ok(None) => {
+                std::thread::sleep(LOOK_AGAIN);
+                Ok(())
+            }
+            result => self.noted(result),
+        }
+    }
+
+    /// A thread is within an exec that waits for others to end.
+    fn is_executing(&self) -> bool {
+        let mut moving = self.threads.values().filter(|t| is_moving(t));
+        moving.any(|t| {
+            let state = Stat::open(self.pid, t.tid).ok().and_then(|s| s.state());
+            let call = || procfs::blocked_in(self.pid, t.tid);
+            state == Some('D') && call().is_some_and(|c| EXECS.contains(&c))
+        })
     }
 
     /// Stops some thread, preferably one that runs; its id.
@@ -111,6 +143,7 @@ impl Process {
     }
 
     fn stop_one_now(&mut self) -> Result<Tid> {
+        self.let_queued_end()?;
         loop {
             let candidate = self
                 .threads
@@ -142,7 +175,7 @@ impl Process {
             unless_gone(ptrace::interrupt(tid))?;
         }
         while self.threads.get(&tid).is_some_and(is_moving) {
-            self.take_one_status()?;
+            self.take_one_status_or_end()?;
         }
         Ok(())
     }

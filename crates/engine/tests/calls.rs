@@ -151,3 +151,17 @@ fn several_stacks() {
     assert_eq!(tallies["inner"], all(20 + 4));
     assert_eq!(tallies["across"], all(2));
 }
+
+/// Code that is written anew has its return traps anew.
+#[test]
+fn returns_to_code_made_at_run_time() {
+    let program = compile("made_code.c", &["-O1"]);
+    assert_eq!(tally(&program, &["f"], EXITS)["f"], all(120));
+}
+
+/// Even where the thread's own stack has never been seen.
+#[test]
+fn coroutines_alone() {
+    let program = compile("coroutines.c", &["-O1", "-w"]);
+    assert_eq!(tally(&program, &["f"], EXITS)["f"], all(40));
+}

@@ -107,3 +107,17 @@ fn exact_returns_with_threads() {
         assert!(open.is_empty());
     }
 }
+
+/// A program that nobody loads tells less about where it is.
+#[test]
+fn programs_without_a_loader() {
+    for flags in [["-O1", "-static"], ["-O1", "-static-pie"]] {
+        let program = compile("counts.c", &flags);
+        let mut process = program.launch(&["2", "100"]);
+        let f = program.address(&process, "f");
+        let f = exec(&mut process, f);
+        let end = run_out(&mut process, |_, _| {});
+        let hits = process.traps().get(f).expect("f").hits;
+        assert_eq!((end, hits), (End::Exited(7), 400), "{flags:?}");
+    }
+}

@@ -4,8 +4,8 @@ mod common;
 
 use common::{compile, next, run_out, until};
 use std::fs;
-use verde_engine::{Cause, End, On, Owner, Process, Stop, Tid, Trap};
-use verde_sys::{WaitStatus, number, signals, wait};
+use verde_engine::{Cause, End, On, Owner, Process, Stop, Tid, Trap, Treatment};
+use verde_sys::{WaitStatus, number, procfs, signals, wait};
 
 fn waits_for_events(pid: Tid) -> bool {
     let call = fs::read_to_string(format!("/proc/{pid}/syscall"));
@@ -50,6 +50,37 @@ fn an_ignored_signal_does_not() {
     interrupted(&mut process);
     signals::send(process.pid(), number::SIGUSR1).expect("sent");
     assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
+}
+
+/// Nor one that the debugger keeps from its program.
+#[test]
+fn a_signal_kept_from_the_program_does_not() {
+    let program = compile("cut_short.c", &["-O1"]);
+    for pass in [false, true] {
+        let mut process = program.launch(&["0", "-1"]);
+        let treatment = Treatment {
+            stop: true,
+            print: true,
+            pass,
+        };
+        process.options.signals.set(number::SIGINT, treatment);
+        process.resume_all().expect("goes on");
+        let pid = process.pid();
+        let sender = std::thread::spawn(move || {
+            until("it waits", || waits_for_events(pid));
+            signals::send(pid, number::SIGINT).expect("sent");
+        });
+        let stop = next(&mut process);
+        sender.join().expect("sent");
+        let told = |c: &Cause| matches!(c, Cause::Signal { .. });
+        assert!(stop.causes.iter().any(told), "{stop:?}");
+        if pass {
+            process.cancel_signal(stop.tid).expect("cancelled");
+        }
+        interrupted(&mut process);
+        signals::send(process.pid(), number::SIGUSR1).expect("sent");
+        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
+    }
 }
 
 fn at_entry(process: &mut Process, call: i64) -> Tid {
@@ -109,8 +140,7 @@ fn a_stop_is_no_event_of_a_call() {
         process.resume_all().expect("goes on");
         let ringer = std::thread::spawn(move || {
             until("it sleeps", || {
-                verde_sys::procfs::status_field(pid, pid, "State")
-                    .is_some_and(|s| s.starts_with('S'))
+                procfs::status_field(pid, pid, "State").is_some_and(|s| s.starts_with('S'))
             });
             interrupter.interrupt();
         });
@@ -124,5 +154,39 @@ fn a_stop_is_no_event_of_a_call() {
         ringer.join().expect("rung");
         assert_eq!(end, End::Exited(0));
         assert_eq!(told, [(call.cast_unsigned(), Some(0))], "{name}");
+    }
+}
+
+/// The kernel would go on with the call after a stop; a handler that runs
+/// before it does ends it, and that is told.
+#[test]
+fn a_handler_after_a_stop_ends_a_call() {
+    const SLEEP: i64 = number::SYS_clock_nanosleep;
+    let program = compile("cut_short.c", &["-O1"]);
+    // The second stop finds the thread on either side of the call.
+    for _ in 0..20 {
+        let mut process = program.launch(&["0", "sleep"]);
+        at_entry(&mut process, SLEEP);
+        let (pid, interrupter) = (process.pid(), process.interrupter());
+        process.resume_all().expect("goes on");
+        let ringer = std::thread::spawn(move || {
+            until("it sleeps", || procfs::blocked_in(pid, pid) == Some(SLEEP));
+            interrupter.interrupt();
+        });
+        next(&mut process);
+        ringer.join().expect("rung");
+        process.resume_all().expect("goes on");
+        process.interrupter().interrupt();
+        next(&mut process);
+        signals::send(pid, number::SIGUSR1).expect("sent");
+        let mut told = Vec::new();
+        let end = run_out(&mut process, |_, stop| {
+            told.extend(stop.causes.iter().filter_map(|c| match c {
+                Cause::Syscall { value, .. } => Some(*value),
+                _ => None,
+            }));
+        });
+        assert_eq!(end, End::Exited(0));
+        assert!(matches!(told[..], [Some(..0)]), "{told:?}");
     }
 }

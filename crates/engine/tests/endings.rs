@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::{Program, compile, exec, run_out};
+use common::{Program, compile, exec, next, run_out};
 use std::sync::mpsc;
 use std::time::Duration;
-use verde_engine::{Cause, End, On, Owner, Process, Trap};
+use verde_engine::{Cause, End, Error, On, Owner, Process, Tid, Trap};
 
 /// Fails instead of hanging.
 fn in_time<T>(what: impl FnOnce() -> T) -> T {
@@ -87,4 +87,47 @@ fn killed_among_stops() {
         process.kill().expect("killed");
         assert!(process.ended().is_some());
     });
+}
+
+/// A program that executes itself anew, when the end of the first thread that
+/// makes place was told.
+fn kept_end(program: &Program) -> (Process, Tid) {
+    let mut process = program.launch(&[]);
+    let threads = Trap::new(On::Thread, Owner::User);
+    process.insert(threads).expect("a trap");
+    process.resume_all().expect("goes on");
+    loop {
+        let stop = next(&mut process);
+        let ends = |c: &Cause| matches!(c, Cause::ThreadExit(_));
+        if stop.causes.iter().any(ends) {
+            return (process, stop.tid);
+        }
+        process.resume(stop.tid).expect("goes on");
+    }
+}
+
+/// The exec waits for the end of a thread that was told, and is kept. It cannot
+/// be stopped, so the end happens when the world is to stop.
+#[test]
+fn an_exec_that_waits_for_a_kept_end() {
+    let program = compile("exec_kept.c", &["-O1"]);
+    let (mut process, _) = kept_end(&program);
+    in_time(|| {
+        drop(process.stop_all().expect("stopped"));
+        let mut execs = 0;
+        let end = run_out(&mut process, |_, stop| {
+            execs += stop.causes.iter().filter(|c| **c == Cause::Exec).count();
+        });
+        assert_eq!((end, execs), (End::Exited(6), 1));
+    });
+}
+
+/// A thread at its end can call nothing any more.
+#[test]
+fn no_call_in_a_thread_that_ends() {
+    let program = compile("exec_kept.c", &["-O1"]);
+    let (mut process, ended) = kept_end(&program);
+    let answer = program.address(&process, "answer");
+    let refused = process.call_function(ended, answer, &[], |_| {});
+    assert!(matches!(refused, Err(Error::NotNow(_))), "{refused:?}");
 }

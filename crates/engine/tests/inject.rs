@@ -5,7 +5,7 @@ mod common;
 use common::{compile, exec, next, run_out, until, waits_for_input};
 use std::io::Write;
 use std::os::fd::OwnedFd;
-use verde_engine::{Addr, Cause, End, Error, Launch, Process};
+use verde_engine::{Addr, Cause, End, Error, Launch, On, Owner, Process, Trap};
 
 /// In a thread that is in a blocking system call, with every kind of result,
 /// with a trap in the called function, and when the function crashes.
@@ -62,8 +62,11 @@ fn called_functions() {
     let made = process.read_c_string(Addr(result.regs.rax), 64);
     assert_eq!(made.expect("a string"), b"some text");
     let crash = program.address(&process, "crash");
+    let followed = Trap::new(On::Call(crash), Owner::Monitor);
+    let followed = process.insert(followed).expect("a trap");
     let result = process.call_function(tid, crash, &[], |_| {});
     assert!(matches!(result, Err(Error::CallFailed(11))), "{result:?}");
+    assert_eq!(process.calls_of(followed), [], "of which nobody has heard");
     assert_eq!(process.regs(tid).expect("registers"), &before);
     // The read goes on as if nothing had been.
     feed.write_all(b"x").expect("written");

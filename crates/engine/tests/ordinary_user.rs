@@ -6,7 +6,7 @@ mod common;
 
 use common::{as_user, compile, exec, run_out, until};
 use std::io::Write;
-use verde_engine::{End, On, Owner, Process, Tid, Trap};
+use verde_engine::{Addr, Cause, End, On, Options, Owner, Process, Tid, Trap};
 
 #[test]
 fn traps_and_watches() {
@@ -63,4 +63,43 @@ fn seccomp() {
     assert_eq!(process.traps().get(f).expect("f").hits, 100);
     // The engine has reaped it.
     assert!(child.wait().is_err());
+}
+
+/// A program that nobody may look at any more: libraries are followed, calls
+/// return, functions are called, children live.
+#[test]
+fn a_private_program() {
+    as_user("a_private_program");
+    let plugin = compile("plugin.c", &["-shared", "-fPIC"]);
+    let program = compile("private.c", &["-O1"]);
+    let path = plugin.path.to_str().expect("a path");
+    let (mut process, _) = program.launch_with(&[path], Options::default());
+    let f = program.address(&process, "f");
+    let calls = Trap::new(On::Call(f), Owner::Monitor);
+    process.insert(calls).expect("a trap");
+    let (mut returns, mut hits) = (0, 0);
+    let end = run_out(&mut process, |process, stop| {
+        for cause in &stop.causes {
+            match cause {
+                Cause::Loaded => {
+                    let mut all = process.modules().iter();
+                    if let Some(module) = all.find(|m| m.path == plugin.path) {
+                        let at = Addr(module.bias + plugin.symbol("plugged"));
+                        exec(process, at);
+                    }
+                }
+                Cause::Return { .. } => returns += 1,
+                Cause::Trap { .. } => {
+                    hits += 1;
+                    let called = process.call_function(stop.tid, f, &[6], |_| {});
+                    assert_eq!(called.expect("called").regs.rax, 7);
+                    let mut word = [0; 8];
+                    let read = process.read_batch(&mut [(f, &mut word)]);
+                    assert_eq!(read.expect("read"), 8);
+                }
+                _ => {}
+            }
+        }
+    });
+    assert_eq!((end, returns, hits), (End::Exited(0), 3, 1));
 }

@@ -52,6 +52,23 @@ fn sent_sigtrap() {
     assert_eq!(end, End::Exited(0));
 }
 
+/// One that the program blocks stands for the trap, of which the kernel keeps
+/// nothing; then it waits as before.
+#[test]
+fn blocked_sigtrap() {
+    let program = compile("signals.c", &["-O1"]);
+    let mut process = program.launch(&["blocked"]);
+    let traps = ["f", "pushes"].map(|name| {
+        let at = program.address(&process, name);
+        exec(&mut process, at)
+    });
+    let end = run_out(&mut process, |_, _| {});
+    assert_eq!(end, End::Exited(0));
+    for id in traps {
+        assert_eq!(process.traps().get(id).expect("a trap").hits, 10);
+    }
+}
+
 /// Signals that arrive while a thread is on a trap or in a slot do not make
 /// it count twice. The slots of `loop` and `call` have several instructions.
 #[test]

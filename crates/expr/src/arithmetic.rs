@@ -3,7 +3,7 @@
 use crate::ast::Binary;
 use crate::error::EvalError;
 use crate::value::{Data, Value, extend};
-use verde_symbols::{Encoding, Kind, Memory, Type};
+use verde_symbols::{Encoding, Kind, LocationError, Memory, Type};
 
 /// A bit-field of a value.
 pub(crate) fn bit_field(
@@ -34,6 +34,7 @@ pub(crate) fn bit_field(
             let size = ty.size().unwrap_or(4).min(16) as usize;
             Data::Bytes(number.to_le_bytes()[..size].to_vec())
         }
+        Data::Partly(..) => Data::Missing(LocationError::OptimizedOut),
         other => other.clone(),
     };
     Value {

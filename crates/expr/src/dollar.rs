@@ -1,6 +1,7 @@
 //! Names that start with a dollar: registers and the history.
 
 use crate::builtin;
+use crate::print::FLAGS;
 use verde_symbols::{Encoding, REGISTER_NAMES, RIP, RecordKind, Type};
 
 /// `$`, `$$`, `$$2`, `$3`.
@@ -29,7 +30,7 @@ pub(crate) fn register(name: &str) -> Option<(u16, u64, u64, Type)> {
         "pc" | "rip" => return Some((RIP, 0, 8, code())),
         "sp" | "rsp" => return Some((7, 0, 8, data())),
         "fp" | "rbp" => return Some((6, 0, 8, data())),
-        "eflags" => return Some((49, 0, 4, builtin::int())),
+        "eflags" => return Some((49, 0, 4, Type::base(FLAGS, Encoding::Signed, 4))),
         "fs_base" => return Some((58, 0, 8, builtin::long())),
         "gs_base" => return Some((59, 0, 8, builtin::long())),
         _ => {}

@@ -140,7 +140,7 @@ impl Examine {
         out.size = match (size, out.format) {
             (Some(size), _) => size,
             (None, Format::Address) => 8,
-            (None, Format::Char) if format.is_some() => 1,
+            (None, Format::Char | Format::Str) if format.is_some() => 1,
             (None, Format::Float) if last.size < 4 || format.is_some() => 8,
             (None, _) => last.size,
         };
@@ -166,16 +166,19 @@ pub fn examine(
     };
     let printer = Printer::new(scope, options);
     if what.format == Format::Str {
+        let width = Width::of(what.size);
+        let mark = match width {
+            Width::Byte => "",
+            Width::Two => "u",
+            Width::Four => "U",
+        };
         for _ in 0..what.count {
-            lines.push(format!(
-                "{}{}",
-                label(at),
-                printer.string_at(at, Width::Byte, None)
-            ));
-            let read =
-                crate::print::read_string(&printer.memory(), at, Width::Byte, options.elements);
+            let text = printer.string_at(at, width, None);
+            lines.push(format!("{}{mark}{text}", label(at)));
+            let read = crate::print::read_string(&printer.memory(), at, width, options.elements);
+            let end = width.bytes() as u64;
             match read {
-                Ok((bytes, more)) => at += bytes.len() as u64 + u64::from(!more),
+                Ok((bytes, more)) => at += bytes.len() as u64 + end * u64::from(!more),
                 Err(_) => break,
             }
         }

@@ -4,6 +4,7 @@
 //! wanted: conditions are bound once and evaluated at every hit. Values are printed as gdb prints them.
 //! An error is a value shown where the datum would be, never a panic.
 
+mod any;
 mod arithmetic;
 mod ast;
 mod bases;
@@ -12,6 +13,7 @@ mod builtin;
 mod concrete;
 mod containers;
 mod dollar;
+mod dynamic;
 mod error;
 mod eval;
 mod float;
@@ -49,7 +51,7 @@ pub use format::{Examine, Format, examine};
 pub use ir::Node;
 pub use locals::{Named, arguments, frame_arguments, locals};
 pub use parser::{TypeOracle, parse, parse_prefix, parse_type_or_expression};
-pub use print::{PrintOptions, print_argument, print_inner, print_value, symbol_text};
+pub use print::{PrintOptions, flag_names, print_argument, print_inner, print_value, symbol_text};
 pub use reads::reads;
 pub use scope::{Call, FrameScope, Loaded, Scope};
 pub use static_scope::StaticScope;

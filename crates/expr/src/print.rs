@@ -10,6 +10,7 @@ use crate::scope::Scope;
 use crate::text::{Width, character, string};
 use crate::type_text::name_of;
 use crate::value::{Data, Value, extend};
+use crate::{any, dynamic};
 use std::cell::{Cell, RefCell};
 use verde_symbols::{
     DieId, Encoding, FileAddr, Kind, Language, LocationError, Member, Memory, Type, demangle,
@@ -28,6 +29,8 @@ pub struct PrintOptions {
     pub pretty: bool,
     /// Members of records on lines of their own.
     pub lines: bool,
+    /// C++ objects as what they are, not only as what the program takes them for.
+    pub object: bool,
     /// `/x` and its like.
     pub format: Option<Format>,
 }
@@ -40,6 +43,7 @@ impl Default for PrintOptions {
             depth: 20,
             pretty: true,
             lines: false,
+            object: false,
             format: None,
         }
     }
@@ -174,7 +178,8 @@ impl<'a> Printer<'a> {
     }
 }
 
-struct View<'a>(&'a dyn Scope);
+/// The program's memory as a scope shows it.
+pub(crate) struct View<'a>(pub &'a dyn Scope);
 
 impl Memory for View<'_> {
     fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), LocationError> {
@@ -196,12 +201,23 @@ impl Printer<'_> {
         if let Data::Missing(why) = &value.data {
             return missing(why);
         }
+        if let Data::Partly(_, known) = &value.data
+            && !known.contains(&true)
+        {
+            return missing(&LocationError::OptimizedOut);
+        }
         let plain = value.ty.strip();
         if value.ty.language() == Language::Rust || plain.language() == Language::Rust {
             return self.rust_top(value);
         }
         if self.options.format.is_some() {
             return self.value(value, 0, true);
+        }
+        if self.options.object
+            && let Some(whole) = dynamic::whole_object(value, self.scope)
+        {
+            let name = name_of(&whole.ty);
+            return format!("({name}) {}", self.value(&whole, 0, true));
         }
         let prefix = match plain.kind() {
             Kind::Pointer(_) => {
@@ -303,14 +319,18 @@ impl Printer<'_> {
             return crate::format::scalar(bytes, &plain, format, self.scope);
         }
         match plain.kind() {
-            Kind::Base(_) if character_mark(&value.ty) == "L" => {
+            Kind::Base(encoding) if *encoding != Encoding::Utf && is_marked(&value.ty) => {
                 let shown = character(bytes, Width::of(bytes.len() as u64));
-                format!("{} L{shown}", extend(bytes, !plain.is_unsigned()))
+                let mark = character_mark(&value.ty);
+                format!("{} {mark}{shown}", extend(bytes, !plain.is_unsigned()))
             }
+            Kind::Base(_) if plain.name() == Some(FLAGS) => flag_names(extend(bytes, false) as u64),
             Kind::Base(encoding) => self.base(bytes, &plain, *encoding),
             Kind::Enum => enumeration(bytes, &plain),
             Kind::Pointer(_) => self.pointer(extend(bytes, false) as u64, &plain),
             Kind::MemberPointer(..) => self.member_pointer(bytes, &plain),
+            // `nullptr`
+            Kind::Unspecified if plain.name() == Some("decltype(nullptr)") => "0".to_owned(),
             _ => format!("{{size {}}}", bytes.len()),
         }
     }
@@ -323,6 +343,9 @@ impl Printer<'_> {
                 n => n.to_string(),
             },
             Encoding::Signed => extend(bytes, true).to_string(),
+            Encoding::Unsigned if ty.name() == Some(CHAR8) => {
+                format!("{} {}", extend(bytes, false), character(bytes, Width::Byte))
+            }
             Encoding::Unsigned => (extend(bytes, false) as u128).to_string(),
             Encoding::SignedChar => {
                 format!("{} {}", extend(bytes, true), character(bytes, Width::Byte))
@@ -333,7 +356,7 @@ impl Printer<'_> {
             Encoding::Utf => {
                 let width = Width::of(ty.size().unwrap_or(1));
                 let prefix = match width {
-                    Width::Byte => "u8",
+                    Width::Byte => "",
                     Width::Two => "u",
                     Width::Four => "U",
                 };
@@ -450,6 +473,7 @@ impl Printer<'_> {
                 }
                 (bytes, (count as usize) > limit)
             }
+            Data::Partly(..) => return missing(&LocationError::OptimizedOut),
             Data::Missing(why) => return missing(why),
         };
         let unit = width.bytes();
@@ -492,7 +516,7 @@ impl Printer<'_> {
                 }
             }
             let text = self.value(&value, depth + 1, false);
-            if run as usize >= self.options.repeats {
+            if run as usize > self.options.repeats {
                 out.push(format!("{text} <repeats {run} times>"));
                 printed += self.options.repeats;
                 at += run;
@@ -511,7 +535,8 @@ impl Printer<'_> {
         let raw = self.options.format == Some(Format::Raw);
         if self.options.pretty
             && !raw
-            && let Some(pretty) = containers::pretty(value, &self.memory(), self.options.elements)
+            && let Some(pretty) = any::pretty(value, self.scope)
+                .or_else(|| containers::pretty(value, &self.memory(), self.options.elements))
         {
             return self.pretty(&pretty, depth);
         }
@@ -691,14 +716,43 @@ pub(crate) fn character_mark(ty: &Type) -> &'static str {
     ""
 }
 
+fn is_marked(ty: &Type) -> bool {
+    !character_mark(ty).is_empty()
+}
+
+/// C++'s character of UTF-8: compilers describe it as a number.
+const CHAR8: &str = "char8_t";
+
+/// The type of the flags' register.
+pub(crate) const FLAGS: &str = "i386_eflags";
+
+/// The CPU's flags that are set, by name.
+pub fn flag_names(value: u64) -> String {
+    const NAMES: [(u32, &str); 9] = [
+        (0, "CF"),
+        (2, "PF"),
+        (4, "AF"),
+        (6, "ZF"),
+        (7, "SF"),
+        (8, "TF"),
+        (9, "IF"),
+        (10, "DF"),
+        (11, "OF"),
+    ];
+    let set = NAMES.iter().filter(|(bit, _)| value >> bit & 1 != 0);
+    let names: Vec<&str> = set.map(|(_, name)| *name).collect();
+    format!("[ {} ]", names.join(" "))
+}
+
 /// The characters of a type that is text.
 pub(crate) fn text_width(ty: &Type) -> Option<Width> {
-    let is_wide = !character_mark(ty).is_empty();
+    let is_wide = is_marked(ty);
     let ty = ty.strip();
     match ty.kind() {
         Kind::Base(_) if is_wide => Some(Width::of(ty.size()?)),
         Kind::Base(Encoding::SignedChar | Encoding::UnsignedChar) => Some(Width::Byte),
         Kind::Base(Encoding::Utf) => Some(Width::of(ty.size()?)),
+        Kind::Base(_) if ty.name() == Some(CHAR8) => Some(Width::Byte),
         _ => None,
     }
 }

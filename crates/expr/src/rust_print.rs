@@ -118,7 +118,7 @@ impl Printer<'_> {
                 run += 1;
             }
             let text = self.rust_value(&first, depth + 1);
-            if run as usize >= self.options.repeats {
+            if run as usize > self.options.repeats {
                 out.push(format!("{text} <repeats {run} times>"));
                 printed += self.options.repeats;
                 at += run;

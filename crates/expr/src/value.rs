@@ -14,6 +14,9 @@ pub(crate) const WHOLE: u64 = 8 << 20;
 pub enum Data {
     /// Read already.
     Bytes(Vec<u8>),
+    /// Read as far as the compiler has kept it: for each byte whether it is known. Only of types
+    /// that have parts.
+    Partly(Vec<u8>, Vec<bool>),
     /// In memory, not read yet: large values, and functions, which are never read.
     Memory(u64),
     /// Not there, and why.
@@ -115,9 +118,13 @@ impl Value {
                     Place::Register(number) => Some(Lvalue::Register(*number, 0)),
                     _ => None,
                 };
-                let data = match padded(other, &ty).read(env, size as usize) {
+                let place = padded(other, &ty);
+                let data = match place.read(env, size as usize) {
                     Ok(bytes) => Data::Bytes(bytes),
-                    Err(why) => Data::Missing(why),
+                    Err(why) => match place.read_partly(env, size as usize) {
+                        Some((bytes, known)) if has_parts(&ty) => Data::Partly(bytes, known),
+                        _ => Data::Missing(why),
+                    },
                 };
                 Value {
                     ty,
@@ -142,6 +149,7 @@ impl Value {
     pub fn bytes(&self) -> Result<&[u8], EvalError> {
         match &self.data {
             Data::Bytes(bytes) => Ok(bytes),
+            Data::Partly(..) => Err(LocationError::OptimizedOut.into()),
             Data::Memory(_) => Err(EvalError::TooMuch(self.ty.size().unwrap_or(0))),
             Data::Missing(why) => Err(why.clone().into()),
         }
@@ -179,6 +187,19 @@ impl Value {
                         Some(Lvalue::Memory(addr)) => return Value::at(ty, *addr, memory),
                         _ => Data::Missing(LocationError::OptimizedOut),
                     },
+                }
+            }
+            Data::Partly(bytes, known) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                let range = start..start.saturating_add(size);
+                match (bytes.get(range.clone()), known.get(range)) {
+                    (Some(part), Some(known)) if known.iter().all(|k| *k) => {
+                        Data::Bytes(part.to_vec())
+                    }
+                    (Some(part), Some(known)) if has_parts(&ty) => {
+                        Data::Partly(part.to_vec(), known.to_vec())
+                    }
+                    _ => Data::Missing(LocationError::OptimizedOut),
                 }
             }
             Data::Memory(addr) => return Value::at(ty, addr.wrapping_add(offset), memory),
@@ -241,6 +262,12 @@ impl Value {
         }
         Ok(self.to_integer()? != 0)
     }
+}
+
+/// Whether parts of a value are of interest without the others.
+fn has_parts(ty: &Type) -> bool {
+    let ty = ty.strip();
+    matches!(ty.kind(), Kind::Record(_) | Kind::Array(..)) && ty.variant_part().is_none()
 }
 
 /// Little-endian bytes as a number.

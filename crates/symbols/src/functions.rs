@@ -116,8 +116,7 @@ impl Unit {
     }
 
     fn function_offsets(&self) -> Vec<u32> {
-        let walker = crate::scan::Walker::new(&self.dwarf, &self.unit.header, None);
-        walker.map(|w| w.functions()).unwrap_or_default()
+        self.walker().map(|w| w.functions()).unwrap_or_default()
     }
 }
 
@@ -325,8 +324,10 @@ impl Module {
                 continue;
             };
             let name = paths::qualified(info, id).unwrap_or_default();
-            let walker = crate::scan::Walker::new(&unit.dwarf, &unit.unit.header, None);
-            let calls = walker.map(|w| w.inlined(id.offset)).unwrap_or_default();
+            let calls = unit
+                .walker()
+                .map(|w| w.inlined(id.offset))
+                .unwrap_or_default();
             for offset in calls {
                 let Some(entry) = unit.entry(offset) else {
                     continue;

@@ -95,6 +95,16 @@ impl Place {
             Place::ImplicitPointer { .. } => Err(LocationError::OptimizedOut),
         }
     }
+
+    /// What is there of a value that was taken apart: its bytes, and for each whether it is known.
+    /// `None` for a value in one piece, and if nothing is known.
+    pub fn read_partly(&self, env: &Env, size: usize) -> Option<(Vec<u8>, Vec<bool>)> {
+        let Place::Pieces(pieces) = self else {
+            return None;
+        };
+        let (bytes, known) = read_there(pieces, env, size, true).ok()?;
+        known.contains(&true).then_some((bytes, known))
+    }
 }
 
 fn buffer(size: usize) -> Result<Vec<u8>, LocationError> {
@@ -105,8 +115,24 @@ fn buffer(size: usize) -> Result<Vec<u8>, LocationError> {
     Ok(buf)
 }
 
+/// All pieces, or why one of them is not there.
 fn read_pieces(pieces: &[Piece], env: &Env, size: usize) -> Result<Vec<u8>, LocationError> {
+    let (bytes, there) = read_there(pieces, env, size, false)?;
+    match there.iter().all(|t| *t) {
+        true => Ok(bytes),
+        false => Err(LocationError::OptimizedOut),
+    }
+}
+
+/// What is there of some pieces, and which bytes those are.
+fn read_there(
+    pieces: &[Piece],
+    env: &Env,
+    size: usize,
+    partly: bool,
+) -> Result<(Vec<u8>, Vec<bool>), LocationError> {
     let mut out = buffer(size)?;
+    let mut there = vec![true; size];
     let total = size as u64 * 8;
     let mut at = 0u64;
     for piece in pieces {
@@ -115,10 +141,21 @@ fn read_pieces(pieces: &[Piece], env: &Env, size: usize) -> Result<Vec<u8>, Loca
         if bits == 0 {
             break;
         }
-        let place = piece.place.as_ref().ok_or(LocationError::OptimizedOut)?;
         let end = piece.skip.checked_add(bits).filter(|&e| e < 1 << 40);
         let end = end.ok_or(LocationError::OptimizedOut)?;
-        let bytes = place.read(env, end.div_ceil(8) as usize)?;
+        let read = match &piece.place {
+            Some(place) => place.read(env, end.div_ceil(8) as usize),
+            None => Err(LocationError::OptimizedOut),
+        };
+        let bytes = match read {
+            Ok(bytes) => bytes,
+            Err(_) if partly => {
+                there[(at / 8) as usize..(at + bits).div_ceil(8) as usize].fill(false);
+                at += bits;
+                continue;
+            }
+            Err(why) => return Err(why),
+        };
         if at.is_multiple_of(8) && bits % 8 == 0 && piece.skip == 0 {
             let start = (at / 8) as usize;
             out[start..start + bytes.len()].copy_from_slice(&bytes);
@@ -132,10 +169,8 @@ fn read_pieces(pieces: &[Piece], env: &Env, size: usize) -> Result<Vec<u8>, Loca
         }
         at += bits;
     }
-    if at < total {
-        return Err(LocationError::OptimizedOut);
-    }
-    Ok(out)
+    there[(at / 8) as usize..].fill(false);
+    Ok((out, there))
 }
 
 /// Evaluates location attributes of one unit.

@@ -234,9 +234,8 @@ fn normal_type(text: &str) -> String {
     let head = Brackets::new(&text)
         .find(|&(_, c, depth)| depth == 0 && matches!(c, '*' | '&'))
         .map_or(text.len(), |(at, ..)| at);
-    let mut words: Vec<&str> = text[..head].split_whitespace().collect();
-    let named: Vec<&str> = words.iter().flat_map(|w| meaning(w)).collect();
-    words = named;
+    let words = text[..head].split_whitespace();
+    let mut words: Vec<&str> = words.flat_map(meaning).collect();
     // `long int` and `long` are one type; so are `unsigned int` and `unsigned`.
     if words.len() > 1
         && words
@@ -251,7 +250,7 @@ fn normal_type(text: &str) -> String {
 }
 
 /// What the library's names for numbers stand for: a linker's name has only that.
-fn meaning<'a>(word: &'a str) -> Vec<&'a str> {
+fn meaning(word: &str) -> Vec<&str> {
     match word.strip_prefix("std::").unwrap_or(word) {
         "size_t" | "uint64_t" | "uintptr_t" | "uintmax_t" => vec!["unsigned", "long"],
         "ssize_t" | "ptrdiff_t" | "int64_t" | "intptr_t" | "intmax_t" => vec!["long"],

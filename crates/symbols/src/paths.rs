@@ -36,10 +36,10 @@ pub(crate) fn scope_names(info: &Info, id: DieId) -> Vec<String> {
     let Some(unit) = info.unit(id.unit) else {
         return Vec::new();
     };
-    let Some(walker) = Walker::new(&unit.dwarf, &unit.unit.header, None) else {
+    let Some(walker) = unit.walker() else {
         return Vec::new();
     };
-    let steps = scopes_around(&walker, unit.scopes(), id.offset);
+    let steps = scopes_around(walker, unit.scopes(), id.offset);
     steps.into_iter().map(|s| s.name).collect()
 }
 

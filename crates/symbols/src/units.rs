@@ -76,6 +76,7 @@ pub(crate) struct Unit {
     pub(crate) functions: OnceLock<Vec<CodeRange>>,
     pub(crate) scopes: OnceLock<Vec<Scope>>,
     pub(crate) has_lists: OnceLock<bool>,
+    pub(crate) walker: OnceLock<Option<Walker>>,
     pub(crate) files: OnceLock<Vec<Option<Arc<SourceFile>>>>,
     pub(crate) lines: OnceLock<Arc<UnitLines>>,
 }
@@ -140,10 +141,17 @@ impl Unit {
     /// The named scopes of the unit.
     pub fn scopes(&self) -> &[Scope] {
         self.scopes.get_or_init(|| {
-            Walker::new(&self.dwarf, &self.unit.header, None)
-                .map(|w| w.walk(|_| {}))
-                .unwrap_or_default()
+            let walker = self.walker();
+            walker.map(|w| w.walk(|_| {})).unwrap_or_default()
         })
+    }
+
+    /// Reads the DIEs as they lie in the file.
+    pub fn walker(&self) -> Option<&Walker> {
+        let walker = self
+            .walker
+            .get_or_init(|| Walker::new(&self.dwarf, &self.unit.header, None));
+        walker.as_ref()
     }
 }
 
@@ -287,6 +295,7 @@ impl Info {
             functions: OnceLock::new(),
             scopes: OnceLock::new(),
             has_lists: OnceLock::new(),
+            walker: OnceLock::new(),
             files: OnceLock::new(),
             lines: OnceLock::new(),
         })

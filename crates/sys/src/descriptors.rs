@@ -33,6 +33,16 @@ pub fn of_process(pid: Tid) -> Result<Vec<Descriptor>> {
     Ok(list)
 }
 
+/// What the open descriptors of a process lead to.
+pub fn targets(pid: Tid) -> Result<Vec<String>> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd"))
+        .map_err(|e| SysError::from_io("list /proc/pid/fd", &e))?;
+    let links = entries
+        .flatten()
+        .filter_map(|e| fs::read_link(e.path()).ok());
+    Ok(links.map(|l| l.to_string_lossy().into_owned()).collect())
+}
+
 /// One of them.
 pub fn one(pid: Tid, number: RawFd) -> Result<Descriptor> {
     let target = fs::read_link(format!("/proc/{pid}/fd/{number}"));
@@ -43,6 +53,19 @@ pub fn one(pid: Tid, number: RawFd) -> Result<Descriptor> {
         target: target.to_string_lossy().into_owned(),
         info: info.map_err(|e| SysError::from_io("read /proc/pid/fdinfo", &e))?,
     })
+}
+
+/// Whether a descriptor of a process is a message queue (`mq_open`), which looks like a file.
+pub fn is_queue(pid: Tid, number: RawFd) -> bool {
+    const MQUEUE_MAGIC: i64 = 0x1980_0202;
+    let Ok(path) = std::ffi::CString::new(format!("/proc/{pid}/fd/{number}")) else {
+        return false;
+    };
+    // SAFETY: the path is a string, and the call fills the structure.
+    unsafe {
+        let mut about: libc::statfs = std::mem::zeroed();
+        libc::statfs(path.as_ptr(), &mut about) == 0 && about.f_type == MQUEUE_MAGIC
+    }
 }
 
 /// How long a socket waits for data, or for room to send; `None`: without end.
@@ -98,6 +121,11 @@ impl Descriptor {
             self.flags() & libc::O_ACCMODE,
             libc::O_WRONLY | libc::O_RDWR
         )
+    }
+
+    /// The locks that its open file holds.
+    pub fn locks(&self) -> Vec<Lock> {
+        self.fields("lock").filter_map(Lock::of).collect()
     }
 
     /// The number of the inode in a target like `pipe:[1234]`, if it is of
@@ -232,6 +260,74 @@ pub fn pipe_contents(read_end: BorrowedFd<'_>) -> Result<Vec<Vec<u8>>> {
     Ok(pieces)
 }
 
+/// A lock that an open file holds, whoever has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// For nobody else.
+    pub exclusive: bool,
+    /// First byte and number of bytes (0: to the end) of a part of the file
+    /// (`F_OFD_SETLK`); `None`: all of it (`flock`).
+    pub part: Option<(i64, i64)>,
+}
+
+impl Lock {
+    /// Reads a line `lock` of an fdinfo, such as
+    /// `1: FLOCK  ADVISORY  WRITE 4711 08:01:42 0 EOF`. `None`: it is a lock of
+    /// the process, or something else.
+    fn of(line: &str) -> Option<Lock> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, kind, _, mode, _, _, first, last] = words[..] else {
+            return None;
+        };
+        let part = match kind {
+            "FLOCK" => None,
+            "OFDLCK" => {
+                let first: i64 = first.parse().ok()?;
+                let last = last.parse().ok();
+                Some((first, last.map_or(0, |last: i64| last - first + 1)))
+            }
+            _ => return None,
+        };
+        Some(Lock {
+            exclusive: mode == "WRITE",
+            part,
+        })
+    }
+
+    /// Takes it if nobody is in the way. It is the open file's, so that all
+    /// who share that have it.
+    pub fn take(&self, file: BorrowedFd<'_>) -> Result<()> {
+        let done = match self.part {
+            None => {
+                let kind = if self.exclusive {
+                    libc::LOCK_EX
+                } else {
+                    libc::LOCK_SH
+                };
+                // SAFETY: no memory is involved.
+                unsafe { libc::flock(file.as_raw_fd(), kind | libc::LOCK_NB) }
+            }
+            Some((start, len)) => {
+                let kind = if self.exclusive {
+                    libc::F_WRLCK
+                } else {
+                    libc::F_RDLCK
+                };
+                let lock = libc::flock {
+                    l_type: kind as libc::c_short,
+                    l_whence: libc::SEEK_SET as libc::c_short,
+                    l_start: start,
+                    l_len: len,
+                    l_pid: 0,
+                };
+                // SAFETY: the structure is read during the call only.
+                unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) }
+            }
+        };
+        check("lock", done.into()).map(drop)
+    }
+}
+
 /// Modes and window size of a terminal.
 #[derive(Clone)]
 pub struct TerminalModes(libc::termios, libc::winsize);
@@ -304,4 +400,23 @@ pub fn set_expirations(fd: BorrowedFd<'_>, count: u64) -> bool {
     const TFD_IOC_SET_TICKS: libc::c_ulong = 0x4008_5400;
     // SAFETY: the call reads the number given.
     unsafe { libc::ioctl(fd.as_raw_fd(), TFD_IOC_SET_TICKS, &count) == 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locks_as_the_kernel_writes_them() {
+        let whole = Lock::of("1: FLOCK  ADVISORY  WRITE 4711 08:01:42 0 EOF").expect("a lock");
+        assert_eq!((whole.exclusive, whole.part), (true, None));
+        let part = Lock::of("1: OFDLCK ADVISORY  READ -1 00:2d:77 10 19").expect("a lock");
+        assert_eq!((part.exclusive, part.part), (false, Some((10, 10))));
+        let rest = Lock::of("2: OFDLCK ADVISORY  WRITE -1 00:2d:77 5 EOF").expect("a lock");
+        assert_eq!(rest.part, Some((5, 0)));
+        assert_eq!(
+            Lock::of("1: POSIX  ADVISORY  WRITE 4711 08:01:42 0 EOF"),
+            None
+        );
+    }
 }

@@ -274,6 +274,7 @@ unsafe fn child(p: &Prepared, namespace: Option<RawFd>, gate: RawFd, errors: Raw
         // blocks signals for longer than a call, so it is the one the debugger
         // was started with.
         crate::inherited::restore();
+        crate::limits::restore();
         if let Some(CpuSet(set)) = &p.affinity {
             libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set);
         }

@@ -21,9 +21,11 @@ mod error;
 pub mod guardian;
 mod inherited;
 pub mod launch;
+pub mod limits;
 pub mod memory;
 pub mod namespace;
 pub mod overlay;
+pub mod pagemap;
 pub mod payload;
 pub mod perf;
 pub mod pidfd;
@@ -51,29 +53,30 @@ pub use xstate::XState;
 /// Numbers of the kernel interface, so that crates above need no `libc`.
 pub mod number {
     pub use libc::{
-        AF_UNIX, CLONE_CHILD_CLEARTID, CLONE_FILES, CLONE_FS, CLONE_PARENT, CLONE_PTRACE,
+        AF_UNIX, AT_FDCWD, CLONE_CHILD_CLEARTID, CLONE_FILES, CLONE_FS, CLONE_PARENT, CLONE_PTRACE,
         CLONE_SETTLS, CLONE_SIGHAND, CLONE_SYSVSEM, CLONE_THREAD, CLONE_UNTRACED, CLONE_VM, EACCES,
-        EAGAIN, EALREADY, ECHILD, EEXIST, EINPROGRESS, EINTR, EINVAL, EIO, ENOENT, ENOMEM, ENOSPC,
-        EPERM, ESRCH, F_DUPFD, MADV_DOFORK, MADV_DONTFORK, MADV_KEEPONFORK, MADV_WIPEONFORK,
-        MAP_ANONYMOUS, MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, MAP_SHARED, MREMAP_FIXED,
-        O_ACCMODE, O_APPEND, O_CLOEXEC, O_DIRECT, O_DIRECTORY, O_NONBLOCK, O_RDONLY, O_RDWR,
-        O_SYNC, PROT_EXEC, PROT_NONE, PROT_READ, PROT_WRITE, SIGABRT, SIGALRM, SIGBUS, SIGCHLD,
-        SIGCONT, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGIO, SIGKILL, SIGPIPE, SIGPROF, SIGQUIT,
-        SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2,
-        SIGVTALRM, SIGWINCH, SYS_accept, SYS_accept4, SYS_brk, SYS_chdir, SYS_clock_nanosleep,
-        SYS_clone3, SYS_close, SYS_connect, SYS_dup3, SYS_epoll_create1, SYS_epoll_ctl,
-        SYS_epoll_pwait, SYS_epoll_pwait2, SYS_epoll_wait, SYS_execve, SYS_execveat, SYS_exit,
-        SYS_exit_group, SYS_fcntl, SYS_futex, SYS_futex_waitv, SYS_getitimer, SYS_getpid,
-        SYS_gettid, SYS_io_getevents, SYS_io_uring_enter, SYS_madvise, SYS_mmap, SYS_mprotect,
-        SYS_mremap, SYS_munmap, SYS_nanosleep, SYS_openat, SYS_pause, SYS_pipe2, SYS_pkey_mprotect,
-        SYS_poll, SYS_ppoll, SYS_prctl, SYS_pread64, SYS_preadv, SYS_preadv2, SYS_process_vm_readv,
+        EAGAIN, EALREADY, ECHILD, EEXIST, EINPROGRESS, EINTR, EINVAL, EIO, EMFILE, ENFILE, ENOENT,
+        ENOMEM, ENOSPC, EPERM, ESRCH, F_DUPFD, MADV_DOFORK, MADV_DONTFORK, MADV_KEEPONFORK,
+        MADV_WIPEONFORK, MAP_ANONYMOUS, MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, MAP_SHARED,
+        MREMAP_FIXED, O_ACCMODE, O_APPEND, O_CLOEXEC, O_DIRECT, O_DIRECTORY, O_NONBLOCK, O_RDONLY,
+        O_RDWR, O_SYNC, PR_SET_CHILD_SUBREAPER, PROT_EXEC, PROT_NONE, PROT_READ, PROT_WRITE,
+        SIGABRT, SIGALRM, SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGIO, SIGKILL,
+        SIGPIPE, SIGPROF, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP, SIGTSTP, SIGTTIN, SIGTTOU,
+        SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_accept, SYS_accept4, SYS_brk, SYS_chdir,
+        SYS_clock_nanosleep, SYS_clone, SYS_clone3, SYS_close, SYS_connect, SYS_dup3,
+        SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_epoll_wait,
+        SYS_execve, SYS_execveat, SYS_exit, SYS_exit_group, SYS_fcntl, SYS_fork, SYS_futex,
+        SYS_futex_waitv, SYS_getitimer, SYS_getpid, SYS_gettid, SYS_io_getevents,
+        SYS_io_uring_enter, SYS_madvise, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_munmap,
+        SYS_nanosleep, SYS_openat, SYS_pause, SYS_pipe2, SYS_pkey_mprotect, SYS_poll, SYS_ppoll,
+        SYS_prctl, SYS_pread64, SYS_preadv, SYS_preadv2, SYS_process_vm_readv,
         SYS_process_vm_writev, SYS_pselect6, SYS_pwrite64, SYS_pwritev, SYS_pwritev2, SYS_read,
         SYS_readv, SYS_recvfrom, SYS_recvmmsg, SYS_recvmsg, SYS_restart_syscall,
         SYS_rt_sigqueueinfo, SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_rt_sigtimedwait,
         SYS_rt_tgsigqueueinfo, SYS_sched_yield, SYS_select, SYS_semop, SYS_semtimedop,
-        SYS_sendmmsg, SYS_sendmsg, SYS_sendto, SYS_setitimer, SYS_socketpair, SYS_timer_create,
-        SYS_timer_delete, SYS_timer_gettime, SYS_timer_settime, SYS_vmsplice, SYS_wait4,
-        SYS_waitid, SYS_write, SYS_writev,
+        SYS_sendmmsg, SYS_sendmsg, SYS_sendto, SYS_setitimer, SYS_setsid, SYS_socketpair,
+        SYS_timer_create, SYS_timer_delete, SYS_timer_gettime, SYS_timer_settime, SYS_vfork,
+        SYS_vmsplice, SYS_wait4, SYS_waitid, SYS_write, SYS_writev,
     };
 
     /// `libc` has no name for it.

@@ -1,17 +1,21 @@
 //! Memory of another process: one descriptor on /proc/pid/mem for single
-//! accesses, process_vm_readv for batches.
+//! accesses, process_vm_readv for batches, one on /proc/pid/maps.
 
 use crate::error::{Result, SysError};
+use crate::procfs::{self, Mapping};
 use crate::{Addr, Tid};
 use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
 /// Read and write access to the memory of a process, also while it runs and
 /// whatever its page protections. Belongs to the address space, not to the
-/// pid: after an exec it must be opened again.
+/// pid: after an exec it must be opened again. What is open stays so when the
+/// program forbids others to look at it (`PR_SET_DUMPABLE`).
 #[derive(Debug)]
 pub struct Memory {
     file: File,
+    maps: File,
     pid: Tid,
 }
 
@@ -23,7 +27,26 @@ impl Memory {
             .write(true)
             .open(format!("/proc/{pid}/mem"))
             .map_err(|e| SysError::from_io("open /proc/pid/mem", &e))?;
-        Ok(Memory { file, pid })
+        let maps = File::open(format!("/proc/{pid}/maps"))
+            .map_err(|e| SysError::from_io("open /proc/pid/maps", &e))?;
+        Ok(Memory { file, maps, pid })
+    }
+
+    /// The memory map, by rising address.
+    pub fn maps(&self) -> Result<Vec<Mapping>> {
+        let mut maps = &self.maps;
+        let mut text = Vec::with_capacity(8192);
+        maps.seek(SeekFrom::Start(0))
+            .and_then(|_| maps.read_to_end(&mut text))
+            .map_err(|e| SysError::from_io("read /proc/pid/maps", &e))?;
+        if text.is_empty() {
+            // The address space is gone.
+            return Err(SysError {
+                call: "read /proc/pid/maps",
+                errno: libc::ESRCH,
+            });
+        }
+        Ok(procfs::parse_maps(&String::from_utf8_lossy(&text)))
     }
 
     /// Reads exactly `into.len()` bytes.
@@ -114,7 +137,11 @@ impl Memory {
                 )
             };
             if n < 0 {
-                return Err(SysError::last("process_vm_readv"));
+                return match SysError::last("process_vm_readv") {
+                    // The program forbids it; what is open stays so.
+                    e if e.errno == libc::EPERM => Ok(total + self.read_each(part)),
+                    e => Err(e),
+                };
             }
             total += n as usize;
             if (n as usize) < wanted {
@@ -122,5 +149,18 @@ impl Memory {
             }
         }
         Ok(total)
+    }
+
+    /// The same, one after the other.
+    fn read_each(&self, places: &mut [(Addr, &mut [u8])]) -> usize {
+        let mut total = 0;
+        for (at, into) in places {
+            let read = self.read_some(*at, into);
+            total += read;
+            if read < into.len() {
+                break;
+            }
+        }
+        total
     }
 }

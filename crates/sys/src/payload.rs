@@ -12,8 +12,9 @@ global_asm!(
     ".globl verde_payload_start, verde_payload_save, verde_payload_threads",
     ".globl verde_payload_self, verde_payload_end",
     "verde_payload_start:",
-    // rbx: a save entry. sigaltstack(0, entry), prctl(PR_GET_TID_ADDRESS).
-    // r12: where the three interval timers go (getitimer), 0 for nowhere.
+    // rbx: a save entry. sigaltstack(0, entry), prctl(PR_GET_TID_ADDRESS) and others.
+    // r12: where things of the process go, 0 for nowhere: the three interval timers
+    // (getitimer), whether it adopts orphans.
     "verde_payload_save:",
     "test r12, r12",
     "jz 6f",
@@ -29,6 +30,11 @@ global_asm!(
     "mov edi, 2",
     "lea rsi, [r12 + 64]",
     "syscall",
+    // prctl(PR_GET_CHILD_SUBREAPER)
+    "mov eax, 157",
+    "mov edi, 37",
+    "lea rsi, [r12 + 96]",
+    "syscall",
     "6: mov eax, 131",
     "xor edi, edi",
     "mov rsi, rbx",
@@ -37,6 +43,15 @@ global_asm!(
     "mov edi, 40",
     "lea rsi, [rbx + 24]",
     "syscall",
+    // prctl(PR_GET_PDEATHSIG), prctl(PR_GET_TIMERSLACK)
+    "mov eax, 157",
+    "mov edi, 2",
+    "lea rsi, [rbx + 32]",
+    "syscall",
+    "mov eax, 157",
+    "mov edi, 30",
+    "syscall",
+    "mov [rbx + 40], rax",
     "int3",
     ".balign 16",
     // rbx: thread entries, r12: their number. clone3 for each.
@@ -85,7 +100,20 @@ global_asm!(
     "lea rsi, [rbx + 168]",
     "mov eax, 157",
     "syscall",
-    "int3",
+    // prctl(PR_SET_PDEATHSIG), prctl(PR_SET_TIMERSLACK); neither for 0.
+    "mov rsi, [rbx + 192]",
+    "test rsi, rsi",
+    "jz 7f",
+    "mov edi, 1",
+    "mov eax, 157",
+    "syscall",
+    "7: mov rsi, [rbx + 200]",
+    "test rsi, rsi",
+    "jz 8f",
+    "mov edi, 29",
+    "mov eax, 157",
+    "syscall",
+    "8: int3",
     "verde_payload_end:",
     ".popsection",
 );
@@ -110,7 +138,7 @@ pub fn code() -> &'static [u8] {
 }
 
 /// Where in the code a thread asks for its own state; rbx: a [`SaveEntry`];
-/// r12: room for [`INTERVALS`] of its process, or 0.
+/// r12: room for [`OF_PROCESS`] bytes, or 0.
 pub fn save(base: Addr) -> Addr {
     base + offset(&raw const verde_payload_save)
 }
@@ -119,6 +147,9 @@ pub fn save(base: Addr) -> Addr {
 pub const INTERVALS: usize = 3;
 /// Bytes of one.
 pub const INTERVAL_SIZE: u64 = 32;
+/// Bytes of what is the process's: [`INTERVALS`], and a word that says whether
+/// it adopts orphans.
+pub const OF_PROCESS: u64 = INTERVALS as u64 * INTERVAL_SIZE + 8;
 
 /// Where in the code threads are created; rbx: the first [`ThreadEntry`], r12:
 /// how many. Stops early at an entry whose result is an error.
@@ -158,11 +189,22 @@ pub struct SaveEntry {
     pub stack: AltStack,
     /// The word that the kernel clears when it ends, 0 for none.
     pub clear_tid: u64,
+    /// Its attributes.
+    pub attributes: Attributes,
+}
+
+/// What a thread has asked of the kernel by `prctl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    /// The signal that it gets when its parent ends, 0 for none.
+    pub parent_signal: u64,
+    /// How late its timers may be, in nanoseconds; 0: nothing to choose.
+    pub timer_slack: u64,
 }
 
 impl SaveEntry {
     /// Bytes of one entry.
-    pub const SIZE: u64 = 32;
+    pub const SIZE: u64 = 48;
 
     /// Reads an entry that the code has filled in.
     pub fn decode(bytes: &[u8]) -> Option<SaveEntry> {
@@ -175,6 +217,11 @@ impl SaveEntry {
         Some(SaveEntry {
             stack: AltStack { words },
             clear_tid: word(3)?,
+            attributes: Attributes {
+                parent_signal: word(4)? & 0xffff_ffff,
+                // An error is none.
+                timer_slack: Some(word(5)?).filter(|w| *w as i64 > 0).unwrap_or(0),
+            },
         })
     }
 }
@@ -224,6 +271,8 @@ pub struct ThreadEntry {
     pub stack: AltStack,
     /// Its name, NUL at the end.
     pub name: [u8; 16],
+    /// Its attributes.
+    pub attributes: Attributes,
 }
 
 impl ThreadEntry {
@@ -244,6 +293,8 @@ impl ThreadEntry {
         (words[13], words[14]) = self.robust;
         (words[15], words[16], words[17]) = self.rseq;
         words[18..21].copy_from_slice(&self.stack.words);
+        words[24] = self.attributes.parent_signal;
+        words[25] = self.attributes.timer_slack;
         let mut bytes = [0; 256];
         for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
             *place = word.to_ne_bytes();
@@ -281,11 +332,18 @@ mod tests {
             rseq: (6, 7, 8),
             stack: AltStack { words: [9, 10, 11] },
             name: *b"0123456789abcde\0",
+            attributes: Attributes {
+                parent_signal: 12,
+                timer_slack: 13,
+            },
         };
         let bytes = entry.encode();
         let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
-        let seen = [0, 72, 88, 104, 112, 120, 128, 136, 144, 152, 160].map(word);
-        assert_eq!(seen, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        let places = [0, 72, 88, 104, 112, 120, 128, 136, 144, 152, 160, 192, 200];
+        assert_eq!(
+            places.map(word),
+            [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]
+        );
         assert_eq!(&bytes[168..184], b"0123456789abcde\0");
     }
 }

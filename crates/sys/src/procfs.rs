@@ -256,6 +256,12 @@ pub fn status_field(pid: Tid, tid: Tid, name: &str) -> Option<String> {
     Some(line[name.len() + 1..].trim().to_string())
 }
 
+/// The system call that a thread is blocked in; `None`: it runs, or is stopped elsewhere.
+pub fn blocked_in(pid: Tid, tid: Tid) -> Option<i64> {
+    let text = text(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
+    text.split(' ').next()?.parse().ok()
+}
+
 /// How much memory of a process is in pages of RAM, in bytes.
 pub fn resident(pid: Tid) -> Option<u64> {
     let text = text(format!("/proc/{pid}/statm")).ok()?;

@@ -266,3 +266,19 @@ fn processes_that_cannot_be_attached_to() -> Fallible {
     assert!(first.verde.wait()?.success());
     program.finish()
 }
+
+#[test]
+fn checkpoints_that_cannot_be_are_refused_at_the_start() -> Fallible {
+    let lab = lab()?;
+    let program = Loaded::start(&lab)?;
+    for option in [&["--auto-checkpoint", "states"][..], &["--auto-zoom"]] {
+        let mut verde = Command::new(env!("CARGO_BIN_EXE_verde"));
+        verde.args(["attach", "--batch"]).args(option);
+        let output = verde.arg(program.pid().to_string()).output()?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+        assert!(errors.contains("its parent would see it die"), "{errors}");
+    }
+    program.finish()
+}

@@ -200,3 +200,57 @@ fn a_namespace_and_huge_pages_are_options() -> Fallible {
     assert!(text.contains("exited normally"), "{text}");
     Ok(())
 }
+
+#[test]
+fn a_restart_is_undone_after_the_end_too() -> Fallible {
+    let text = session(&[
+        "break inner",
+        "run",
+        "checkpoint",
+        "continue",
+        "restart 1",
+        "delete checkpoint 1",
+        "delete",
+        "continue",
+        "restart undo",
+        "print k",
+    ])?;
+    assert!(text.contains("exited normally"), "{text}");
+    assert_eq!(printed(&text), ["2"], "{text}");
+    Ok(())
+}
+
+#[test]
+fn input_from_a_file_is_read_again() -> Fallible {
+    let dir = tempfile::tempdir()?;
+    let source = "#include <unistd.h>\nchar got[3];\nint look(void) { return 0; }\n\
+        int main(void) {\n    for (int i = 0; i < 3; i++) {\n        \
+        if (read(0, got, 2) != 2) return 1;\n        look();\n    }\n    return 0;\n}\n";
+    std::fs::write(dir.path().join("prog.c"), source)?;
+    std::fs::write(dir.path().join("input"), "aabbcc")?;
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-g", "-O0", "-o", "prog", "prog.c"]);
+    assert!(gcc.current_dir(dir.path()).status()?.success());
+    let mut verde = Command::new(env!("CARGO_BIN_EXE_verde"));
+    verde.args(["debug", "--batch"]);
+    for command in [
+        "break look",
+        "run",
+        "checkpoint",
+        "continue",
+        "continue",
+        "restart 1",
+        "continue",
+        "print got",
+        "continue",
+        "continue",
+    ] {
+        verde.args(["--ex", command]);
+    }
+    verde.arg(dir.path().join("prog"));
+    verde.stdin(std::fs::File::open(dir.path().join("input"))?);
+    let text = String::from_utf8(verde.output()?.stdout)?;
+    assert_eq!(printed(&text), ["\"bb\""], "{text}");
+    assert!(text.contains("exited normally"), "{text}");
+    Ok(())
+}

@@ -347,13 +347,17 @@ fn mistakes_in_these_commands_are_one_line() -> Fallible {
 
 #[test]
 fn the_flag_stop_is_no_signal() -> Fallible {
-    let text = lab()?.script("handle SIGUSR1 stop nopass\ninfo signals SIGSTOP\n", &[])?;
+    let script = "handle SIGUSR1 stop nopass\ninfo signals SIGSTOP\n\
+                  info signals SIG32\ninfo signals SIG34\n";
+    let text = lab()?.script(script, &[])?;
     let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("SIG")).collect();
     assert_eq!(
         rows,
         [
             "SIGUSR1       Yes\tYes\tNo\t\tUser defined signal 1",
             "SIGSTOP       Yes\tYes\tYes\t\tStopped (signal)",
+            "SIG32         No\tNo\tYes\t\tReal-time event 32",
+            "SIG34         Yes\tYes\tYes\t\tReal-time event 34",
         ]
     );
     Ok(())
@@ -375,6 +379,27 @@ fn a_breakpoint_in_a_called_function_is_told() -> Fallible {
             "$2 = 1\nNum ",
             "breakpoint already hit 1 time",
         ],
+    );
+    Ok(())
+}
+
+#[test]
+fn a_called_function_ends_the_program() -> Fallible {
+    let lab = Lab::c(
+        "#include <pthread.h>\n#include <unistd.h>\nstatic void *work(void *p) {\n    \
+         for (;;) pause();\n    return p;\n}\nvoid here(void) {}\n\
+         int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, work, 0);\n    \
+         here();\n    return 0;\n}\n",
+        &["-O0", "-pthread"],
+    )?;
+    let commands = ["break here", "run", "print (void)_exit(3)", "bt"];
+    let output = lab.verde(&commands, &[])?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("exited with code 03]"), "{text}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    in_order(
+        &errors,
+        &["The program ended while in a function", "No stack."],
     );
     Ok(())
 }

@@ -228,7 +228,10 @@ fn members_go_on_lines_of_their_own() -> Fallible {
     ];
     lab()?.same_as_gdb(&commands)?;
     let text = lab()?.text(&["set print pretty on", "show print"])?;
-    assert_eq!(text, "pretty on, elements 200, repeats 10, max-depth 20\n");
+    assert_eq!(
+        text,
+        "pretty on, object off, elements 200, repeats 10, max-depth 20\n"
+    );
     Ok(())
 }
 

@@ -246,6 +246,8 @@ fn people_see_colours_source_and_their_history() -> Fallible {
     shell.send("print 6 * 7\n")?;
     shell.expect("$1 = 42")?;
     shell.send("quit\n")?;
+    shell.expect("(y or n) ")?;
+    shell.send("y\n")?;
     shell.expect("shell> ")?;
     let kept = std::fs::read_to_string(lab.path("state").join("verde/history"))?;
     assert_eq!(kept, "start\ntbreak begin\nprint 6 * 7\nquit\n");
@@ -357,7 +359,7 @@ fn lines_typed_ahead_run_in_order() -> Fallible {
         shell.expect("$5 = 98 'b'")?;
         shell.expect("hello bob")?;
         shell.expect("(verde) ")?;
-        shell.send("quit\r")?;
+        shell.send("set confirm off\rquit\r")?;
         shell.expect("shell> ")?;
     }
     Ok(())
@@ -426,4 +428,44 @@ int main(void) {
     }
     shell.command("delete", "delete")?;
     shell.command("continue", "sum 5")
+}
+
+/// Who sits at a terminal is asked before the program ends; a script is not, nor is who does not
+/// want to be.
+#[test]
+fn ending_the_program_is_asked_about() -> Fallible {
+    let source = "int main(void) { return 0; }\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let mut shell = Shell::with_terminal(&lab, "xterm")?;
+    shell.send("$VERDE debug --ex 'break main' --ex run --ex run ./prog\n")?;
+    shell.expect("(verde) ")?;
+    shell.send("run\n")?;
+    shell.expect("started already")?;
+    shell.expect("Start it from the beginning? (y or n) ")?;
+    shell.send("perhaps\n")?;
+    shell.expect("Please answer y or n.")?;
+    shell.send("n\n")?;
+    shell.expect("Not confirmed.")?;
+    shell.send("run\n")?;
+    shell.expect("(y or n) ")?;
+    shell.send("y\n")?;
+    shell.expect("Breakpoint 1, ")?;
+    shell.expect("(verde) ")?;
+    shell.send("kill\n")?;
+    shell.expect("Kill the program being debugged? (y or n) ")?;
+    shell.send("\u{3}")?;
+    shell.expect("Not confirmed.")?;
+    shell.send("delete\n")?;
+    shell.expect("Delete all breakpoints")?;
+    shell.send("y\n")?;
+    shell.expect("(verde) ")?;
+    // The end of the input asks, and is an answer.
+    shell.send("\u{4}")?;
+    shell.expect("will be killed.")?;
+    shell.expect("Quit anyway? (y or n) ")?;
+    shell.send("n\n")?;
+    shell.expect("Not confirmed.")?;
+    shell.send("set confirm off\nquit\n")?;
+    shell.expect("shell> ")?;
+    Ok(())
 }

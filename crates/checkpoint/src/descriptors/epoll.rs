@@ -14,7 +14,12 @@ const DELETE: u64 = 2;
 const MODIFY: u64 = 3;
 
 /// The epoll instances of a process.
-pub(super) struct Epolls(Vec<Epoll>);
+pub(super) struct Epolls {
+    list: Vec<Epoll>,
+    /// Numbers of files for signals (signalfd): who waits on one waits for the
+    /// signals of the process that began to wait, which is gone.
+    signals: Vec<RawFd>,
+}
 
 struct Epoll {
     number: RawFd,
@@ -54,11 +59,15 @@ impl Epolls {
             number: d.number,
             waits: waits(d),
         });
-        Epolls(epolls.collect())
+        let signals = list.iter().filter(|d| d.target == "anon_inode:[signalfd]");
+        Epolls {
+            list: epolls.collect(),
+            signals: signals.map(|d| d.number).collect(),
+        }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.list.is_empty()
     }
 
     /// `new`: numbers of files that were made anew, which no instance knows;
@@ -74,17 +83,16 @@ impl Epolls {
             return Ok(());
         }
         let list = descriptors::of_process(pid)?;
-        for epoll in &self.0 {
+        for epoll in &self.list {
             let Some(now) = list.iter().find(|d| d.number == epoll.number) else {
                 continue;
             };
             let mut now = waits(now);
             now.retain(|n| !new(n.on));
-            for old in now
-                .iter()
-                .filter(|n| !epoll.waits.iter().any(|w| w.on == n.on))
-            {
-                tell(control(leader, epoll.number, DELETE, old));
+            let is_bound = |w: &Wait| self.signals.contains(&w.on);
+            let is_over = |w: &Wait| is_bound(w) || !epoll.waits.iter().any(|e| e.on == w.on);
+            for old in now.extract_if(.., |w| is_over(w)) {
+                tell(control(leader, epoll.number, DELETE, &old));
             }
             for wait in epoll.waits.iter().filter(|w| !now.contains(w)) {
                 let known = now.iter().any(|n| n.on == wait.on);

@@ -9,11 +9,18 @@ use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 use std::time::SystemTime;
 use verde_engine::Tid;
-use verde_sys::descriptors::{Descriptor, seek};
+use verde_sys::descriptors::{Descriptor, is_queue, seek};
 use verde_sys::pidfd::PidFd;
 
 /// The regular files of a process.
 pub(super) struct Files(Vec<File>);
+
+/// What was found among them.
+pub(super) struct Found {
+    pub files: Files,
+    /// Numbers of message queues.
+    pub queues: Vec<RawFd>,
+}
 
 struct File {
     number: RawFd,
@@ -37,11 +44,12 @@ fn stat(pid: Tid, number: RawFd) -> Option<fs::Metadata> {
     fs::metadata(place(pid, number)).ok()
 }
 
-/// The files that this process itself reads and writes as its standard ones.
-/// The program may have the same; moving their offsets would garble our own
-/// input and output.
-fn our_own() -> Vec<(u64, u64)> {
-    let files = (0..3).filter_map(|n| fs::metadata(format!("/proc/self/fd/{n}")).ok());
+/// The files that this process itself writes as its standard ones, and reads
+/// if `input`. The program may have the same; moving their offsets would garble
+/// our own input and output.
+fn our_own(input: bool) -> Vec<(u64, u64)> {
+    let first = if input { 0 } else { 1 };
+    let files = (first..3).filter_map(|n| fs::metadata(format!("/proc/self/fd/{n}")).ok());
     files.map(|m| (m.dev(), m.ino())).collect()
 }
 
@@ -63,13 +71,19 @@ impl File {
 }
 
 impl Files {
-    pub fn save(pid: Tid, list: &[Descriptor]) -> Files {
-        let ours = our_own();
+    pub fn save(pid: Tid, list: &[Descriptor], keep_input: bool) -> Found {
+        let ours = our_own(keep_input);
         let paths = list.iter().filter(|d| d.target.starts_with('/'));
         let mut left = MOST_CONTENTS;
+        let mut queues = Vec::new();
         let files = paths.filter_map(|d| {
             let meta = stat(pid, d.number)?;
             if !meta.is_file() || ours.contains(&(meta.dev(), meta.ino())) {
+                return None;
+            }
+            // They have no directory above them.
+            if d.target.rfind('/') == Some(0) && is_queue(pid, d.number) {
+                queues.push(d.number);
                 return None;
             }
             let contents = match meta.nlink() == 0 && d.writes() && meta.len() <= left {
@@ -86,7 +100,8 @@ impl Files {
                 contents,
             })
         });
-        Files(files.collect())
+        let files = Files(files.collect());
+        Found { files, queues }
     }
 
     pub fn restore(

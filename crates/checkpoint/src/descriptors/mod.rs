@@ -4,22 +4,40 @@
 mod counters;
 mod epoll;
 mod files;
+mod locks;
 mod numbers;
 mod pairs;
 mod pipes;
 
 use crate::leader::Leader;
 use crate::snapshot::Items;
-use crate::{Error, Result, Warning};
+use crate::{Error, Options, Result, Warning};
 use counters::{Counters, Terminals, Timers};
 use epoll::Epolls;
-use files::Files;
+use files::{Files, Found};
+use locks::Locks;
 use pairs::Pairs;
 use pipes::Pipes;
 use std::os::fd::{AsFd, OwnedFd};
 use verde_engine::Tid;
 use verde_sys::descriptors::{self, Descriptor};
 use verde_sys::pidfd::PidFd;
+
+/// Files that work with the memory of the process that made them, and with no
+/// copy of it.
+const BOUND: [(&str, &str); 3] = [
+    ("anon_inode:[io_uring]", "io_uring"),
+    ("anon_inode:[userfaultfd]", "userfaultfd"),
+    ("anon_inode:kvm-vm", "a virtual machine (KVM)"),
+];
+
+/// Which of those is among what descriptors lead to.
+pub(crate) fn bound<'a>(mut targets: impl Iterator<Item = &'a str>) -> Option<&'static str> {
+    targets.find_map(|target| {
+        let found = BOUND.iter().find(|(name, _)| *name == target);
+        found.map(|(_, what)| *what)
+    })
+}
 
 /// What was behind the descriptors of a process.
 pub(crate) struct Descriptors {
@@ -30,16 +48,21 @@ pub(crate) struct Descriptors {
     timers: Timers,
     terminals: Terminals,
     epolls: Epolls,
+    locks: Locks,
 }
 
 impl Descriptors {
     /// Reads it from a stopped process. What will not come back is a warning.
     /// `alone`: the process has no children.
-    pub fn save(pid: Tid, alone: bool, warnings: &mut Vec<Warning>) -> Result<Descriptors> {
+    pub fn save(
+        pid: Tid,
+        alone: bool,
+        options: &Options,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Descriptors> {
         let list = descriptors::of_process(pid)?;
-        let kind = |name: &str| list.iter().any(|d| d.target == name);
-        if kind("anon_inode:[io_uring]") {
-            return Err(Error::Unsupported("io_uring"));
+        if let Some(what) = bound(list.iter().map(|d| d.target.as_str())) {
+            return Err(Error::Unsupported(what));
         }
         if list.iter().any(holds_record_lock) {
             warnings.push(Warning::RecordLocks);
@@ -56,29 +79,39 @@ impl Descriptors {
         if !unread.is_empty() {
             warnings.push(Warning::Terminals(unread));
         }
-        if kind("anon_inode:inotify") {
+        if list.iter().any(|d| d.target == "anon_inode:inotify") {
             warnings.push(Warning::Inotify);
         }
+        let Found { files, queues } = Files::save(pid, &list, options.keep_input);
+        if !queues.is_empty() {
+            warnings.push(Warning::Queues(queues));
+        }
         Ok(Descriptors {
-            files: Files::save(pid, &list),
+            files,
             pipes: Pipes::save(pid, &list, &handle, alone)?,
             pairs,
             counters: Counters::save(&list),
             timers: Timers::save(pid, &list, &handle)?,
             terminals,
             epolls: Epolls::save(&list),
+            locks: Locks::save(pid, &list),
         })
     }
 
     /// Lets a frozen copy hold nothing that others could wait for. `borrow`
     /// gives that copy.
-    pub fn release(&self, borrow: impl FnOnce() -> Result<Leader>) -> Result<()> {
-        if !self.pipes.are_own() && !self.pairs.are_own() {
+    pub fn release(
+        &self,
+        frozen: &mut Option<Leader>,
+        borrow: impl FnOnce() -> Result<Leader>,
+    ) -> Result<()> {
+        if !self.pipes.are_own() && !self.pairs.are_own() && self.locks.is_empty() {
             return Ok(());
         }
-        let mut frozen = borrow()?;
-        self.pipes.close(&mut frozen)?;
-        self.pairs.close(&mut frozen)
+        let frozen = Leader::get_or_borrow(frozen, borrow)?;
+        self.pipes.close(frozen)?;
+        self.pairs.close(frozen)?;
+        self.locks.part(frozen)
     }
 
     /// Brings it back in a copy of the process.
@@ -98,6 +131,10 @@ impl Descriptors {
         if self.pairs.are_own() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
             self.pairs.make(leader, &handle, without)?;
+        }
+        if !self.locks.is_empty() {
+            let leader = Leader::get_or_borrow(leader, &borrow)?;
+            self.locks.restore(leader, &handle, without, warnings)?;
         }
         self.files.restore(pid, &handle, without, warnings)?;
         self.pipes.restore(&handle, without)?;

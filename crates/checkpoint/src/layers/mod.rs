@@ -23,7 +23,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use verde_engine::Tid;
@@ -35,8 +35,9 @@ pub struct Layers {
     /// Where the layers are, and the contents that checkpoints keep.
     home: PathBuf,
     list: Vec<Layer>,
-    /// The program's mount namespace.
-    namespace: OnceCell<PathBuf>,
+    /// The program's mount namespace. Held open: once the last of its processes is gone the
+    /// kernel gives its number to the next one, of whomever.
+    namespace: OnceCell<File>,
     cache: RefCell<Cache>,
     settled: Cell<bool>,
 }
@@ -146,8 +147,8 @@ impl Layers {
 
     /// The program was started with them.
     pub fn entered_by(&self, pid: Tid) -> Result<()> {
-        let link = PathBuf::from(format!("/proc/{pid}/ns/mnt"));
-        let namespace = fs::read_link(&link).map_err(at(&link))?;
+        let place = mount_namespace(pid);
+        let namespace = File::open(&place).map_err(at(&place))?;
         self.namespace.get_or_init(|| namespace);
         for layer in &self.list {
             let below = layer.dir.strip_prefix("/").unwrap_or(&layer.dir);
@@ -204,7 +205,8 @@ impl Layers {
 
     /// The processes that still write to the layers, besides those that we trace.
     fn users(&self) -> Vec<Tid> {
-        let Some(namespace) = self.namespace.get() else {
+        let namespace = self.namespace.get().and_then(|n| n.metadata().ok());
+        let Some(namespace) = namespace.map(|m| (m.dev(), m.ino())) else {
             return Vec::new();
         };
         // The tracer is a thread.
@@ -213,7 +215,7 @@ impl Layers {
         let pids = processes.filter_map(|e| e.file_name().to_str()?.parse().ok().map(Tid));
         let uses = |pid: &Tid| {
             let field = |name: &str| procfs::status_field(*pid, *pid, name);
-            fs::read_link(format!("/proc/{pid}/ns/mnt")).is_ok_and(|n| n == *namespace)
+            fs::metadata(mount_namespace(*pid)).is_ok_and(|m| (m.dev(), m.ino()) == namespace)
                 && field("TracerPid").is_none_or(|t| !is_ours(&t))
                 && field("State").is_some_and(|s| !s.starts_with(['Z', 'X']))
         };
@@ -260,6 +262,10 @@ impl Saved {
     pub fn cost(&self) -> u64 {
         self.image.cost()
     }
+}
+
+fn mount_namespace(pid: Tid) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}/ns/mnt"))
 }
 
 fn make_private(dir: &Path) -> io::Result<()> {

@@ -29,8 +29,6 @@ struct Open {
     flags: i32,
 }
 
-const AT_FDCWD: u64 = -100i64 as u64;
-
 fn link(pid: Tid, name: &str) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/{name}")).ok()
 }
@@ -143,7 +141,7 @@ fn open(leader: &mut Leader, file: &Open, numbers: &[&Open]) -> Result<()> {
     let kept =
         n::O_ACCMODE | n::O_APPEND | n::O_DIRECT | n::O_DIRECTORY | n::O_NONBLOCK | n::O_SYNC;
     let path = place(leader, &file.target)?;
-    let args = [AT_FDCWD, path, (file.flags & kept) as u64, 0];
+    let args = [n::AT_FDCWD as u64, path, (file.flags & kept) as u64, 0];
     let fd = leader.call("openat", n::SYS_openat, &args)?;
     for same in numbers {
         let args = [fd, same.number as u64, (same.flags & n::O_CLOEXEC) as u64];
@@ -156,7 +154,8 @@ fn open(leader: &mut Leader, file: &Open, numbers: &[&Open]) -> Result<()> {
 fn remap(leader: &mut Leader, map: &Mapping) -> Result<()> {
     let path = place(leader, Path::new(&map.name))?;
     let open = |leader: &mut Leader, flags: i32| {
-        leader.call("openat", n::SYS_openat, &[AT_FDCWD, path, flags as u64, 0])
+        let args = [n::AT_FDCWD as u64, path, flags as u64, 0];
+        leader.call("openat", n::SYS_openat, &args)
     };
     let fd = match open(leader, n::O_RDWR) {
         Err(_) if !map.write => open(leader, n::O_RDONLY)?,

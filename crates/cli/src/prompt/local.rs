@@ -15,6 +15,8 @@ pub(super) trait Commands {
     fn execute(&mut self, line: &str) -> Result<Reply, Failure>;
     fn source(&mut self, path: &Path) -> Result<Reply, Failure>;
     fn prompt(&self) -> String;
+    /// What to ask before a line that somebody typed is run.
+    fn question(&self, line: &str) -> Option<String>;
     fn completion(&self) -> Completion;
     /// The debugger, if it is here and others watch and command it, too.
     fn watched(&mut self) -> Option<&mut Debugger> {
@@ -28,6 +30,7 @@ pub(super) trait Commands {
 pub(super) fn open(
     program: PathBuf,
     args: Vec<OsString>,
+    batch: bool,
     monitors: &MonitorSetup,
     web: Web,
 ) -> Result<Box<dyn Commands>, Failure> {
@@ -37,6 +40,9 @@ pub(super) fn open(
     let interrupts = debugger.interrupts();
     on_interrupt(move || interrupts.give_up_call())?;
     debugger.share_terminal();
+    if !batch {
+        debugger.read_input();
+    }
     prepare(monitors, web, &mut debugger)?;
     Ok(Box::new(debugger))
 }
@@ -47,6 +53,13 @@ pub(super) fn attach(
     monitors: &MonitorSetup,
     web: Web,
 ) -> Result<Box<dyn Commands>, Failure> {
+    if monitors.automation.often.is_some() {
+        return Err(Failure(
+            "--auto-checkpoint and --auto-zoom need a program that is started here: a process \
+             that was attached to cannot be restored, for its parent would see it die"
+                .to_owned(),
+        ));
+    }
     // Before anything that needs a thread: the process splits.
     let remote = debug::attach(pid, |debugger| prepare(monitors, web, debugger))?;
     let interrupt = remote.interrupt()?;
@@ -89,6 +102,10 @@ impl Commands for Debugger {
         Debugger::prompt(self).to_owned()
     }
 
+    fn question(&self, line: &str) -> Option<String> {
+        Debugger::question(self, line)
+    }
+
     fn completion(&self) -> Completion {
         let completer = self.completer();
         Box::new(move |line| completer.complete(line))
@@ -126,6 +143,10 @@ impl Commands for Attached {
 
     fn prompt(&self) -> String {
         self.with(String::new(), |remote| remote.prompt().to_owned())
+    }
+
+    fn question(&self, line: &str) -> Option<String> {
+        self.with(None, |remote| remote.question(line))
     }
 
     fn completion(&self) -> Completion {

@@ -61,7 +61,7 @@ struct Prompt {
 pub fn debug(command: DebugCommand) -> Exit {
     let opened = match command.target {
         Target::Program(program, args) => {
-            local::open(program, args, &command.monitors, command.web)
+            local::open(program, args, command.batch, &command.monitors, command.web)
         }
         Target::Process(pid) => local::attach(pid, &command.monitors, command.web),
     };
@@ -161,14 +161,24 @@ impl Prompt {
             drop(reader);
             return self.share();
         }
-        while let Some(line) = reader.next(&self.debugger.prompt()) {
-            let line = match line.trim() {
-                "" => match self.again.clone() {
+        loop {
+            let typed = reader.next(&self.debugger.prompt());
+            let line = match typed.as_deref().map(str::trim) {
+                Some("") => match self.again.clone() {
                     Some(again) => again,
                     None => continue,
                 },
-                _ => line,
+                Some(line) => line.to_owned(),
+                None => "quit".to_owned(),
             };
+            let question = self.debugger.question(&line);
+            if question.is_some_and(|question| !reader.agrees(&question)) {
+                complain("Not confirmed.");
+                continue;
+            }
+            if typed.is_none() {
+                break;
+            }
             if let Flow::Quit = self.line(&line) {
                 break;
             }

@@ -71,6 +71,35 @@ impl Terminal {
             }
         }
     }
+
+    fn agrees(&mut self, question: &str) -> bool {
+        let (before, last) = question.rsplit_once('\n').unwrap_or(("", question));
+        if !before.is_empty() {
+            // Who cannot be shown the question does not answer it either.
+            let _ = writeln!(std::io::stdout(), "{before}");
+        }
+        loop {
+            let answer = self.editor.readline(&format!("{last} (y or n) "));
+            match answer.as_deref().map(str::trim) {
+                Ok(word) if word.eq_ignore_ascii_case("y") || word.eq_ignore_ascii_case("yes") => {
+                    return true;
+                }
+                Ok(word) if word.eq_ignore_ascii_case("n") || word.eq_ignore_ascii_case("no") => {
+                    return false;
+                }
+                Ok(_) => {
+                    let _ = writeln!(std::io::stdout(), "Please answer y or n.");
+                }
+                Err(ReadlineError::Interrupted) => return false,
+                Err(_) => return true,
+            }
+        }
+    }
+}
+
+fn is_dumb() -> bool {
+    let kind = std::env::var_os("TERM").unwrap_or_default();
+    kind.is_empty() || kind == "dumb"
 }
 
 pub(super) enum Reader {
@@ -103,6 +132,15 @@ impl Reader {
     pub fn complete_with(&mut self, completion: Completion) {
         if let Reader::Terminal(terminal) = self {
             terminal.editor.set_helper(Some(Names(completion)));
+        }
+    }
+
+    /// Whether the user agrees with what is asked. Only who can edit lines is asked: on a dumb
+    /// terminal it is a program that types.
+    pub fn agrees(&mut self, question: &str) -> bool {
+        match self {
+            Reader::Terminal(terminal) if !is_dumb() => terminal.agrees(question),
+            _ => true,
         }
     }
 

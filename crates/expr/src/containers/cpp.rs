@@ -37,8 +37,9 @@ pub(super) fn pretty(reader: &Reader, ty: &Type) -> Option<Pretty> {
         "forward_list" => forward_list(reader),
         "unique_ptr" => {
             let pointer = first_pointer(&reader.path(&["_M_t"])?, reader.memory, 0)?;
-            let inner = crate::type_text::name_of(&pointer.ty.strip().target()?);
-            let head = format!("std::unique_ptr<{inner}>");
+            // Of an array: the pointer is that of an element.
+            let held = ty.arguments().into_iter().next()?.ty;
+            let head = format!("std::unique_ptr<{}>", crate::type_text::name_of(&held));
             Some(Pretty::Fields(
                 head,
                 vec![("get()".to_owned(), pointer)],

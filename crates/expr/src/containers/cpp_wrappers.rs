@@ -1,6 +1,6 @@
 //! Types of libstdc++ that hold one value of another type.
 
-use super::{Pretty, Reader, path};
+use super::{Pretty, Reader, SANE, path};
 use crate::type_text::name_of;
 use crate::value::Value;
 use verde_symbols::{Encoding, Kind, Language, Type};
@@ -18,6 +18,20 @@ pub(super) fn pretty(reader: &Reader, ty: &Type, kind: &str) -> Option<Pretty> {
             let head = format!("std::{kind} wrapping: ");
             Some(Pretty::Prefixed(head, Box::new(inner)))
         }
+        "span" => span(reader, ty),
+        "initializer_list" => {
+            let length = reader.number(&["_M_len"])?;
+            let head = format!("std::initializer_list of length {length}");
+            elements(reader, "_M_array", head, length)
+        }
+        "filesystem::__cxx11::path" => {
+            let name = reader.path(&["_M_pathname"])?;
+            let inner = super::pretty(&name, reader.memory, reader.limit)?;
+            Some(Pretty::Prefixed(
+                "filesystem::path ".to_owned(),
+                Box::new(inner),
+            ))
+        }
         "atomic" => {
             let value = ["_M_i", "_M_base", "_M_fp", "_M_b"]
                 .into_iter()
@@ -33,8 +47,34 @@ pub(super) fn pretty(reader: &Reader, ty: &Type, kind: &str) -> Option<Pretty> {
     }
 }
 
+/// A view of elements; how many there are may be part of its type.
+fn span(reader: &Reader, ty: &Type) -> Option<Pretty> {
+    let length = reader.number(&["_M_extent", "_M_extent_value"]);
+    let length = length.or_else(|| {
+        let name = ty.name()?.trim_end_matches('>').trim_end();
+        let (_, count) = name.rsplit_once(',')?;
+        count.trim().trim_end_matches("ul").parse().ok()
+    })?;
+    elements(
+        reader,
+        "_M_ptr",
+        format!("std::span of length {length}"),
+        length,
+    )
+}
+
+/// Elements behind a pointer.
+fn elements(reader: &Reader, pointer: &str, head: String, length: u64) -> Option<Pretty> {
+    let pointer = reader.path(&[pointer])?;
+    let element = pointer.ty.strip().target()?;
+    if length > SANE {
+        return None;
+    }
+    Some(reader.items(head, &element, pointer.to_address().ok()?, length))
+}
+
 /// The name of a type as people write it.
-pub(super) fn short_name(ty: &Type) -> String {
+pub(crate) fn short_name(ty: &Type) -> String {
     const STRING: &str =
         "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
     name_of(ty).replace(STRING, "std::string")

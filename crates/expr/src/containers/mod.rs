@@ -9,6 +9,7 @@ mod rust_btree;
 mod rust_cells;
 
 pub(crate) use cpp::virtual_base_offset;
+pub(crate) use cpp_wrappers::short_name;
 pub(crate) use parts::{Shape, element, held, held_type, is_text, length, nth, pairs, shape};
 
 use crate::text::Width;

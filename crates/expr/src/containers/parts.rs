@@ -195,7 +195,18 @@ pub(crate) fn held_type(ty: &Type) -> Option<Type> {
     if !is_iterator && name != "optional" {
         return None;
     }
-    Some(ty.arguments().into_iter().next()?.ty)
+    let argument = ty.arguments().into_iter().next().map(|a| a.ty);
+    argument.or_else(|| pointed_to(ty))
+}
+
+/// What an iterator's `*` gives: compilers leave out the arguments of some.
+fn pointed_to(ty: &Type) -> Option<Type> {
+    let methods = ty.methods();
+    let star = &methods.iter().find(|m| m.name == "operator*")?.ty;
+    let Kind::Function(result, ..) = star.kind() else {
+        return None;
+    };
+    star.follow(result).strip().target()
 }
 
 /// The member that leads to an iterator's node, and what is in the node before the value.

@@ -3,26 +3,20 @@
 use super::Debugger;
 use super::commands::Reply;
 use super::failure::{Result, failure};
+use super::lists::Owner;
 use super::points::Point;
 use std::collections::VecDeque;
 
-/// Commands being typed and commands to be run.
+/// Commands to be run after a stop.
 #[derive(Default)]
 pub(super) struct Attached {
-    reading: Option<Reading>,
     /// Left to run after the present stop.
     due: VecDeque<String>,
     running: bool,
     /// The stop is not to be announced.
     silent: bool,
-}
-
-/// A list of commands on its way, up to its `end`.
-struct Reading {
-    points: Vec<u32>,
-    lines: Vec<String>,
-    /// Lists within the list.
-    depth: usize,
+    /// How often the program was let go.
+    resumes: u64,
 }
 
 impl Attached {
@@ -30,6 +24,12 @@ impl Attached {
     pub fn forget(&mut self) {
         self.due.clear();
         self.silent = false;
+        self.resumes += 1;
+    }
+
+    /// Differs when the program has gone on meanwhile and a list of a breakpoint is over by that.
+    pub fn stage(&self) -> u64 {
+        if self.running { self.resumes } else { 0 }
     }
 
     /// A point stops the program.
@@ -54,14 +54,6 @@ impl Attached {
 }
 
 impl Debugger {
-    /// What to show before a line is read.
-    pub fn prompt(&self) -> &'static str {
-        match self.attached.reading {
-            Some(_) => ">",
-            None => "(verde) ",
-        }
-    }
-
     /// `commands [NUMBER]...`: the lines up to `end` belong to breakpoints.
     pub(super) fn set_commands(&mut self, args: &str) -> Result<()> {
         let points = match args {
@@ -71,44 +63,8 @@ impl Debugger {
             },
             args => self.named_points(args)?,
         };
-        self.attached.reading = Some(Reading {
-            points,
-            lines: Vec::new(),
-            depth: 0,
-        });
+        self.read_list(Owner::Points(points), Vec::new());
         Ok(())
-    }
-
-    /// Takes a line for the list being read; `false`: none is.
-    pub(super) fn take_line(&mut self, line: &str) -> Result<bool> {
-        let Some(reading) = &mut self.attached.reading else {
-            return Ok(false);
-        };
-        let word = line.split_whitespace().next().unwrap_or_default();
-        if word == "commands" {
-            reading.depth += 1;
-        }
-        if word != "end" || reading.depth > 0 {
-            reading.depth -= usize::from(word == "end");
-            if !word.is_empty() {
-                reading.lines.push(line.to_owned());
-            }
-            return Ok(true);
-        }
-        if let Some(reading) = self.attached.reading.take() {
-            for number in reading.points {
-                self.points.get_mut(number)?.commands = reading.lines.clone();
-            }
-        }
-        Ok(true)
-    }
-
-    /// The commands of a file are over: a list must be complete.
-    pub(super) fn end_of_lines(&mut self) -> Result<()> {
-        match self.attached.reading.take() {
-            Some(_) => failure("commands: there is no \"end\"."),
-            None => Ok(()),
-        }
     }
 
     /// Runs the commands of the points at which the program has stopped. One
@@ -127,6 +83,9 @@ impl Debugger {
         }
         self.attached.running = false;
         self.attached.due.clear();
+        if done.is_err() {
+            self.lists.give_up();
+        }
         done
     }
 }

@@ -4,6 +4,7 @@ use super::Debugger;
 use super::failure::{Result, failure};
 use super::here::Here;
 use super::location::{Spec, split_condition};
+use super::numbers::of_displays;
 use super::points::{Condition, Kind, Point, Site};
 use verde_engine::{Addr, On, Owner, Tid, Trap};
 use verde_expr::{FrameScope, Node, compile};
@@ -46,7 +47,7 @@ impl Debugger {
         };
         let text = self.describe_sites(&spec, &sites);
         let kind = Kind::Code { spec, sites };
-        let number = self.points.add(kind, temporary, condition);
+        let number = self.add_point(kind, temporary, condition);
         self.points.get_mut(number)?.thread = thread;
         if let Err(e) = self.arm() {
             self.remove_point(number)?;
@@ -215,7 +216,7 @@ impl Debugger {
             };
             let wanted: Vec<Option<u64>> = sites
                 .iter()
-                .map(|s| self.address(s).filter(|_| s.trap.is_none()))
+                .map(|s| self.address(s).filter(|_| s.trap.is_none() && !s.disabled))
                 .collect();
             let Some(live) = &mut self.live else { continue };
             let Kind::Code { sites, .. } = &mut self.points.list[index].kind else {
@@ -233,7 +234,7 @@ impl Debugger {
     }
 
     /// Takes a breakpoint's traps out of the process.
-    fn disarm(&mut self, number: u32) -> Result<()> {
+    pub(super) fn disarm(&mut self, number: u32) -> Result<()> {
         let point = self.points.get_mut(number)?;
         let traps = point.traps();
         point.forget_traps();
@@ -254,26 +255,12 @@ impl Debugger {
         Ok(())
     }
 
-    /// The breakpoints a command is about: those named, or all.
-    pub(super) fn named_points(&mut self, args: &str) -> Result<Vec<u32>> {
-        let args = args.strip_prefix("breakpoints").unwrap_or(args).trim();
-        if args.is_empty() {
-            return Ok(self.points.list.iter().map(|p| p.number).collect());
-        }
-        let mut out = Vec::new();
-        for word in args.split_whitespace() {
-            let Ok(number) = word.parse() else {
-                return failure(format!("Bad breakpoint number '{word}'"));
-            };
-            self.points.get_mut(number)?;
-            out.push(number);
-        }
-        Ok(out)
-    }
-
     pub(super) fn delete(&mut self, args: &str) -> Result<()> {
         if let Some(numbers) = Debugger::of_checkpoints(args) {
             return self.delete_checkpoints(numbers);
+        }
+        if let Some(numbers) = of_displays(args) {
+            return self.undisplay(numbers);
         }
         for number in self.named_points(args)? {
             self.remove_point(number)?;
@@ -314,21 +301,6 @@ impl Debugger {
             [one] => self.say(&format!("Deleted breakpoint {one}")),
             several => self.say(&format!("Deleted breakpoints {}", several.join(" "))),
         }
-    }
-
-    pub(super) fn disable(&mut self, args: &str) -> Result<()> {
-        for number in self.named_points(args)? {
-            self.disarm(number)?;
-            self.points.get_mut(number)?.enabled = false;
-        }
-        Ok(())
-    }
-
-    pub(super) fn enable(&mut self, args: &str) -> Result<()> {
-        for number in self.named_points(args)? {
-            self.points.get_mut(number)?.enabled = true;
-        }
-        self.arm()
     }
 
     pub(super) fn condition(&mut self, args: &str) -> Result<()> {

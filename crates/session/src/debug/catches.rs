@@ -210,7 +210,7 @@ impl Debugger {
         let title = on.title();
         let traps = Vec::new();
         let kind = Kind::Catch(Catch { on, traps });
-        let number = self.points.add(kind, temporary, None);
+        let number = self.add_point(kind, temporary, None);
         if let Err(e) = self.arm() {
             self.remove_point(number)?;
             return Err(e);
@@ -221,7 +221,7 @@ impl Debugger {
     fn catch_exception(&mut self, exception: Exception, temporary: bool) -> Result<()> {
         let spec = exception.function().to_owned();
         let sites = self.sites(&spec)?;
-        let number = self.points.add(Kind::Code { spec, sites }, temporary, None);
+        let number = self.add_point(Kind::Code { spec, sites }, temporary, None);
         self.points.get_mut(number)?.exception = Some(exception);
         self.arm()?;
         self.say(&format!("Catchpoint {number} ({})", exception.word()))

@@ -5,6 +5,7 @@ use super::failure::{Failure, NOT_RUN, Result, failure};
 use super::irv::Then;
 use super::live::Live;
 use super::points::{Kind, Point};
+use super::timeline::{Moment, Timeline};
 use std::time::Duration;
 use verde_checkpoint::{Error, Options, Restored, Snapshot, Warning};
 use verde_engine::{End, Tid, TrapSet};
@@ -19,6 +20,7 @@ pub(super) struct Checkpoints {
     undo: Option<Checkpoint>,
     /// What was last run, after its end: a restore goes on with it.
     ended: Option<Live>,
+    pub timeline: Timeline,
     /// What was warned of where nobody has asked: once is enough.
     warned: Vec<Warning>,
     /// Why checkpoints that nobody has asked for were not taken, likewise.
@@ -36,11 +38,12 @@ pub(super) struct Checkpoint {
     settings: Option<TerminalSettings>,
     /// The monitors, saved with the program.
     pub monitors: Option<Then>,
+    pub moment: Moment,
 }
 
 /// Why there is no checkpoint.
-enum NotSaved {
-    /// The kernel has no room for a copy of the process.
+pub(super) enum NotSaved {
+    /// There is no room for a copy of the process.
     Refused(verde_checkpoint::Error),
     Otherwise(Failure),
 }
@@ -53,11 +56,10 @@ impl Checkpoints {
         }
     }
 
-    /// The youngest that fits, by the events that its monitors had seen.
-    pub fn youngest(&self, fits: impl Fn(&Checkpoint) -> bool) -> Option<u32> {
+    /// The youngest that fits.
+    pub fn youngest(&self, fits: impl Fn(&Checkpoint) -> bool) -> Option<&(u32, Checkpoint)> {
         let fitting = self.list.iter().filter(|(_, c)| fits(c));
-        let event = |c: &Checkpoint| c.monitors.as_ref().map(Then::event);
-        fitting.max_by_key(|(_, c)| event(c)).map(|(n, _)| *n)
+        fitting.max_by_key(|(_, c)| c.moment)
     }
 
     /// The user's, by rising number.
@@ -114,7 +116,7 @@ impl Checkpoints {
         if live.process.ended() == Some(End::Detached) {
             // It lives on elsewhere and needs its ids.
             *self = Checkpoints::default();
-        } else if others || !self.list.is_empty() {
+        } else if others || !self.list.is_empty() || self.undo.is_some() {
             self.ended = Some(live);
         }
     }
@@ -123,6 +125,15 @@ impl Checkpoints {
 impl From<verde_checkpoint::Error> for Failure {
     fn from(e: verde_checkpoint::Error) -> Failure {
         Failure(e.to_string())
+    }
+}
+
+impl From<NotSaved> for Failure {
+    fn from(not: NotSaved) -> Failure {
+        match not {
+            NotSaved::Refused(error) => error.into(),
+            NotSaved::Otherwise(failure) => failure,
+        }
     }
 }
 
@@ -155,10 +166,10 @@ impl Debugger {
         (1..).find(|n| !taken(n)).unwrap_or(u32::MAX)
     }
 
-    /// Whether there can be checkpoints of the process at all.
+    /// Whether there can be a checkpoint of the process, which is stopped.
     pub(super) fn can_be_saved(&self) -> bool {
         let live = self.live.as_ref();
-        live.is_some_and(|l| Snapshot::check(&l.process).is_ok())
+        live.is_some_and(|l| Snapshot::refusal(&l.process).is_none())
     }
 
     pub(super) fn has_checkpoint(&self, number: u32) -> bool {
@@ -191,13 +202,12 @@ impl Debugger {
     }
 
     pub(super) fn save(&mut self) -> Result<(Checkpoint, Vec<Warning>)> {
-        self.save_with_reason().map_err(|not| match not {
-            NotSaved::Refused(error) => error.into(),
-            NotSaved::Otherwise(failure) => failure,
-        })
+        self.save_with_reason().map_err(Failure::from)
     }
 
-    fn save_with_reason(&mut self) -> std::result::Result<(Checkpoint, Vec<Warning>), NotSaved> {
+    pub(super) fn save_with_reason(
+        &mut self,
+    ) -> std::result::Result<(Checkpoint, Vec<Warning>), NotSaved> {
         let place = self.place();
         if self.live.is_none() {
             return Err(NotSaved::Otherwise(Failure(NOT_RUN.into())));
@@ -206,13 +216,14 @@ impl Debugger {
         let monitors = monitors.map_err(|e| NotSaved::Otherwise(Failure(e)))?;
         let options = Options {
             layers: self.files.clone(),
+            keep_input: self.reads_input,
         };
         let Some(live) = &mut self.live else {
             return Err(NotSaved::Otherwise(Failure(NOT_RUN.into())));
         };
         let taken = Snapshot::take(&mut live.process, &options);
         let (snapshot, warnings) = taken.map_err(|error| match error {
-            verde_checkpoint::Error::Refused(_) => NotSaved::Refused(error),
+            lack if lack.is_lack() => NotSaved::Refused(lack),
             other => NotSaved::Otherwise(other.into()),
         })?;
         let checkpoint = Checkpoint {
@@ -222,6 +233,7 @@ impl Debugger {
             numbers: live.numbers.clone(),
             settings: self.terminal.program_settings(),
             monitors,
+            moment: self.checkpoints.timeline.moment(),
         };
         Ok((checkpoint, warnings))
     }
@@ -331,12 +343,15 @@ impl Debugger {
                     && let Some(restored) = put_back
                 {
                     // It is another process with the same contents.
+                    self.checkpoints.timeline.restored(undo.moment);
                     self.take_over(undo, restored)?;
                 }
                 return Err(error.into());
             }
         };
         self.terminal.go_back(checkpoint.settings.as_ref());
+        self.checkpoints.timeline.restored(checkpoint.moment);
+        self.automatic.went_back(checkpoint);
         let before = std::mem::replace(&mut self.checkpoints.undo, undo);
         self.forget_checkpoint(before);
         self.take_over(checkpoint, &restored)?;
@@ -465,10 +480,12 @@ impl Debugger {
             let gone = at.map(|at| list.remove(at).1);
             self.forget_checkpoint(gone);
         }
-        if self.checkpoints.list.is_empty() && self.automatic.is_empty() {
-            self.checkpoints.ended = None;
-        }
         if self.live.is_none() {
+            if self.checkpoints.list.is_empty() && self.automatic.is_empty() {
+                self.checkpoints.ended = None;
+                let undo = self.checkpoints.undo.take();
+                self.forget_checkpoint(undo);
+            }
             self.program_left_files();
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use super::Debugger;
 use super::failure::{Result, failure};
+use super::lists::Owner;
 use std::io::Write;
 use std::path::Path;
 use verde_symbols::distance;
@@ -47,7 +48,7 @@ const COMMANDS: &[Command] = commands! {
     ["break", "b", "br", "brea"], Debugger::set_break, No, "break LOCATION [if CONDITION]: stop there; e.g. break f, break a.c:12 if n > 3, break *0x1139";
     ["tbreak", "tb"], Debugger::set_tbreak, No, "tbreak LOCATION [if CONDITION]: stop there once";
     ["dprintf"], Debugger::dprintf, No, "dprintf LOCATION,\"FORMAT\",EXPRESSION...: print there and go on; e.g. dprintf list.c:12,\"n %d\\n\",n";
-    ["rbreak"], Debugger::rbreak, No, "rbreak REGEX: stop at every function of the program whose name fits";
+    ["rbreak"], Debugger::rbreak, No, "rbreak [FILE:]REGEX: stop at every function of the program, or of a file, whose name fits";
     ["skip"], Debugger::skip, No, "skip [function NAME or file FILE]: step does not enter it; skip delete [NUMBER]...; info skip lists them";
     ["watch"], Debugger::set_watch, No, "watch EXPRESSION [if CONDITION]: stop when it is written and changes";
     ["rwatch"], Debugger::set_rwatch, No, "rwatch EXPRESSION: stop when it is read";
@@ -55,10 +56,12 @@ const COMMANDS: &[Command] = commands! {
     ["catch"], Debugger::set_catch, No, "catch EVENT: stop at syscall [NAME]..., signal [NAME]..., fork, vfork, exec, load [TEXT], unload, throw, catch, rethrow; e.g. catch syscall openat close";
     ["tcatch"], Debugger::set_tcatch, No, "tcatch EVENT: catch it once";
     ["commands"], Debugger::set_commands, No, "commands [NUMBER]...: the lines that follow, up to end, run when the breakpoint stops the program; silent as the first one says nothing of the stop";
-    ["delete", "d"], Debugger::delete, No, "delete [NUMBER]...: forget breakpoints, all without a number; delete checkpoint NUMBER";
+    ["define"], Debugger::define, No, "define NAME: the lines that follow, up to end, are a new command; $arg0, $arg1... are the words behind its name; if, else and while EXPRESSION choose and repeat lines";
+    ["document"], Debugger::document, No, "document NAME: the lines that follow, up to end, are what help says of a command of your own";
+    ["delete", "d"], Debugger::delete, No, "delete [NUMBER]...: forget breakpoints, all without a number; e.g. delete 2 4-6; delete display NUMBER; delete checkpoint NUMBER";
     ["clear"], Debugger::clear, No, "clear [LOCATION]: forget the breakpoints there; without one, of this line";
-    ["disable"], Debugger::disable, No, "disable [NUMBER]...: keep breakpoints but do not stop";
-    ["enable"], Debugger::enable, No, "enable [NUMBER]...: stop at them again";
+    ["disable"], Debugger::disable, No, "disable [NUMBER]...: keep breakpoints but do not stop; disable 1.2 one of several places; disable display NUMBER";
+    ["enable"], Debugger::enable, No, "enable [once or delete] [NUMBER]...: stop at them again, once or for the last time";
     ["condition"], Debugger::condition, No, "condition NUMBER [CONDITION]: stop only if it holds; without one always";
     ["ignore"], Debugger::ignore, No, "ignore NUMBER COUNT: pass the next COUNT hits";
     ["continue", "c", "fg"], Debugger::resume, Same, "continue [N]: go on; N passes this breakpoint N-1 times";
@@ -88,7 +91,7 @@ const COMMANDS: &[Command] = commands! {
     ["x"], Debugger::examine, Bare, "x/NFU ADDRESS: N units of size U (b, h, w, g) in format F; e.g. x/4i $pc, x/8xb p, x/s name";
     ["list", "l"], Debugger::list, Bare, "list [LINE or FUNCTION or FIRST,LAST]: source lines";
     ["disassemble"], Debugger::disassemble, Same, "disassemble [/rs] [FUNCTION or FROM,TO or FROM,+BYTES]: its instructions; /s with the source, /r with their bytes";
-    ["info", "i", "inf"], Debugger::info, Same, "info auxv, breakpoints, checkpoints, inferiors, locals, args, registers [NAME], threads [N]..., functions [REGEX], variables [REGEX], types [REGEX], symbol ADDRESS, frame, line [LOCATION], proc [mappings], program, sharedlibrary, signals, skip, source";
+    ["info", "i", "inf"], Debugger::info, Same, "info auxv, breakpoints, checkpoints, inferiors, locals, args, registers [NAME], threads [N]..., functions [REGEX], variables [REGEX], types [REGEX], symbol ADDRESS, address NAME, scope LOCATION, frame, line [LOCATION], proc [mappings], program, sharedlibrary, signals, skip, source";
     ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop";
     ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
     ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";
@@ -108,7 +111,7 @@ const COMMANDS: &[Command] = commands! {
 };
 
 /// Splits a line into its command word and the rest.
-fn split(line: &str) -> (&str, &str) {
+pub(super) fn split(line: &str) -> (&str, &str) {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let end = line.find(|c| !is_word(c)).unwrap_or(line.len());
     // `p-1` is a print.
@@ -161,6 +164,17 @@ pub(super) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> O
     near.filter(|(d, _)| *d > 0).min().map(|(_, name)| name)
 }
 
+/// Whether a word ends the session.
+pub(super) fn is_quit(word: &str) -> bool {
+    matches!(word, "q" | "quit" | "exit")
+}
+
+/// Whether a word is the name of a command, whole or short.
+pub(super) fn is_command(word: &str) -> bool {
+    let others = ["source", "if", "while", "end", "else"];
+    is_quit(word) || others.contains(&word) || COMMANDS.iter().any(|c| c.names.contains(&word))
+}
+
 /// The whole name of the command of a line.
 pub(super) fn name_of(line: &str) -> Option<&'static str> {
     Some(find(split(line.trim()).0).ok()?.names[0])
@@ -208,14 +222,14 @@ impl Debugger {
         if self.joins_group(line) {
             return Ok(Reply::Next(None));
         }
-        if self.take_line(line)? {
-            return Ok(Reply::Next(None));
+        if let Some(reply) = self.take_line(line)? {
+            return Ok(reply);
         }
         if line.is_empty() || line.starts_with('#') {
             return Ok(Reply::Next(None));
         }
         let (word, args) = split(line);
-        if matches!(word, "q" | "quit" | "exit") {
+        if is_quit(word) {
             return Ok(Reply::Quit);
         }
         if let Some(command) = line.strip_prefix('!') {
@@ -227,6 +241,13 @@ impl Debugger {
         }
         if word == "source" {
             return self.source(Path::new(args));
+        }
+        if matches!(word, "if" | "while") {
+            self.read_list(Owner::Block, vec![line.to_owned()]);
+            return Ok(Reply::Next(None));
+        }
+        if let Some(reply) = self.run_user(line) {
+            return reply;
         }
         let command = find(word)?;
         (command.run)(self, args)?;

@@ -33,6 +33,7 @@ impl Debugger {
 /// What may follow some commands.
 const SETTINGS: &[&str] = &[
     "args",
+    "confirm",
     "cwd",
     "disassembly-flavor",
     "environment",
@@ -42,7 +43,7 @@ const SETTINGS: &[&str] = &[
     "scheduler-locking",
     "var",
 ];
-const PRINTING: &[&str] = &["elements", "max-depth", "pretty", "repeats"];
+const PRINTING: &[&str] = &["elements", "max-depth", "object", "pretty", "repeats"];
 /// Commands that take a place of the program.
 const PLACES: &[&str] = &[
     "advance", "b", "break", "clear", "dprintf", "jump", "l", "list", "tb", "tbreak", "until",
@@ -100,7 +101,9 @@ impl Completer {
             ("set", Some("follow-fork-mode")) => of(&["child", "parent"]),
             ("set", Some("disassembly-flavor")) => of(&["att", "intel"]),
             ("set", Some("scheduler-locking")) => of(&["off", "on", "step"]),
-            ("set", Some("print")) if before.ends_with("pretty") => of(&["off", "on"]),
+            ("set", Some("print")) if before.ends_with("pretty") || before.ends_with("object") => {
+                of(&["off", "on"])
+            }
             ("set", Some("print")) => of(PRINTING),
             ("frame" | "f", None) => of(&["apply", "function", "level"]),
             ("catch" | "tcatch", None) => of(EVENTS),

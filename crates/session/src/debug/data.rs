@@ -2,6 +2,7 @@
 
 use super::Debugger;
 use super::failure::{Result, failure};
+use super::live::Live;
 use verde_expr::{Examine, Format, PrintOptions, examine, print_value, ptype, type_named, whatis};
 use verde_symbols::{Kind, Type};
 
@@ -45,6 +46,12 @@ impl Debugger {
     fn show_value(&mut self, args: &str, silent_void: bool) -> Result<()> {
         self.memo.take_passed();
         let shown = self.print_one(args, silent_void);
+        let ended = |l: &Live| l.process.ended().is_some();
+        if shown.is_err() && self.live.as_ref().is_some_and(ended) {
+            let reason = self.wait()?;
+            self.announce(reason, None)?;
+            return failure("The program ended while in a function that was called from here.");
+        }
         self.say_passed()?;
         shown
     }
@@ -100,7 +107,7 @@ impl Debugger {
         if args.is_empty() {
             return failure("The type of what?  ptype TYPE or EXPRESSION");
         }
-        let ty = self.type_asked_for(args)?;
+        let (ty, _) = self.type_asked_for(args)?;
         self.say(&format!("type = {}", ptype(&ty)))
     }
 
@@ -108,15 +115,17 @@ impl Debugger {
         if args.is_empty() {
             return failure("The type of what?  whatis EXPRESSION");
         }
-        let ty = self.type_asked_for(args)?;
-        self.say(&format!("type = {}", whatis(&ty)))
+        let (ty, is_type) = self.type_asked_for(args)?;
+        // Asked of a typedef itself, what it names.
+        let is_typedef = matches!(ty.kind(), Kind::Typedef(_));
+        let named = ty.target().filter(|_| is_type && is_typedef);
+        self.say(&format!("type = {}", whatis(&named.unwrap_or(ty))))
     }
 
-    fn type_asked_for(&mut self, text: &str) -> Result<Type> {
-        match type_named(text, &self.here()) {
-            Ok((ty, _)) => Ok(ty),
-            Err(e) => Err(self.explain(e)),
-        }
+    /// The type, and whether it was named itself.
+    fn type_asked_for(&mut self, text: &str) -> Result<(Type, bool)> {
+        let found = type_named(text, &self.here());
+        found.map_err(|e| self.explain(e))
     }
 
     pub(super) fn examine(&mut self, args: &str) -> Result<()> {

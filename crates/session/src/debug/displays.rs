@@ -1,6 +1,7 @@
 //! Expressions shown at every stop.
 
 use super::Debugger;
+use super::apply::range;
 use super::failure::{Result, failure};
 use verde_expr::{Examine, print_value};
 
@@ -9,6 +10,7 @@ pub(super) struct Display {
     number: u32,
     letters: String,
     text: String,
+    enabled: bool,
 }
 
 #[derive(Default)]
@@ -44,6 +46,7 @@ impl Debugger {
             number: self.displays.last,
             letters: letters.to_owned(),
             text: text.to_owned(),
+            enabled: true,
         };
         let shown = self.display_line(&display)?;
         self.displays.list.push(display);
@@ -54,26 +57,52 @@ impl Debugger {
     }
 
     pub(super) fn undisplay(&mut self, args: &str) -> Result<()> {
-        if args.is_empty() {
-            self.displays.list.clear();
-        }
-        for word in args.split_whitespace() {
-            let before = self.displays.list.len();
-            let number = word.parse::<u32>().ok();
-            self.displays.list.retain(|d| Some(d.number) != number);
-            if self.displays.list.len() == before {
-                return failure(format!("No display number {word}."));
+        let numbers = self.display_numbers(args)?;
+        self.displays.list.retain(|d| !numbers.contains(&d.number));
+        Ok(())
+    }
+
+    /// `enable display` and `disable display`.
+    pub(super) fn switch_displays(&mut self, args: &str, on: bool) -> Result<()> {
+        let numbers = self.display_numbers(args)?;
+        for display in &mut self.displays.list {
+            if numbers.contains(&display.number) {
+                display.enabled = on;
             }
         }
         Ok(())
     }
 
+    /// Those that are named, or all.
+    fn display_numbers(&self, args: &str) -> Result<Vec<u32>> {
+        let known: Vec<u32> = self.displays.list.iter().map(|d| d.number).collect();
+        if args.is_empty() {
+            return Ok(known);
+        }
+        let mut numbers = Vec::new();
+        for word in args.split_whitespace() {
+            let Some(wanted) = range(word) else {
+                return failure(format!("Bad display number '{word}'"));
+            };
+            for number in wanted {
+                match known.iter().find(|k| **k as usize == number) {
+                    Some(known) => numbers.push(*known),
+                    None => return failure(format!("No display number {number}.")),
+                }
+            }
+        }
+        Ok(numbers)
+    }
+
     pub(super) fn info_display(&mut self, _: &str) -> Result<()> {
         let all = self.displays.list.iter();
         let lines: Vec<String> = all
-            .map(|d| match d.letters.as_str() {
-                "" => format!("{}:   y  {}", d.number, d.text),
-                letters => format!("{}:   y  /{letters} {}", d.number, d.text),
+            .map(|d| {
+                let enabled = if d.enabled { 'y' } else { 'n' };
+                match d.letters.as_str() {
+                    "" => format!("{}:   {enabled}  {}", d.number, d.text),
+                    letters => format!("{}:   {enabled}  /{letters} {}", d.number, d.text),
+                }
             })
             .collect();
         if !lines.is_empty() {
@@ -86,7 +115,7 @@ impl Debugger {
     pub(super) fn show_displays(&mut self) -> Result<()> {
         let list = std::mem::take(&mut self.displays.list);
         let mut lines = Vec::new();
-        for display in &list {
+        for display in list.iter().filter(|d| d.enabled) {
             lines.extend(self.display_line(display).ok());
         }
         self.displays.list = list;

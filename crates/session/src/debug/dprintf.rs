@@ -3,11 +3,12 @@
 use super::Debugger;
 use super::failure::{Failure, Result, failure};
 use super::printf;
+use super::skips::is_file;
 use regex_lite::Regex;
 use std::collections::BTreeSet;
 use std::io::Write;
 use verde_engine::Tid;
-use verde_symbols::NameFilter;
+use verde_symbols::{Function, NameFilter};
 
 /// Breakpoints of one command.
 const MOST: usize = 1000;
@@ -54,18 +55,30 @@ impl Debugger {
         Ok(())
     }
 
-    /// `rbreak REGEX`: at every function of the program whose name fits.
+    /// `rbreak [FILE:]REGEX`: at every function of the program, or of a file, whose name fits.
     pub(super) fn rbreak(&mut self, args: &str) -> Result<()> {
-        let regex = Regex::new(args)
-            .map_err(|e| Failure(format!("\"{args}\" is not a regular expression: {e}")))?;
+        let (file, text) = of_file(args);
+        let regex = Regex::new(text)
+            .map_err(|e| Failure(format!("\"{text}\" is not a regular expression: {e}")))?;
         let fits = |name: &str| regex.is_match(name);
         let filter = NameFilter {
             fits: &fits,
             in_paths: false,
         };
         let found = self.images.program().functions_where(&filter, MOST);
-        let described = found.into_iter().filter(|f| f.die.is_some());
-        let names: BTreeSet<String> = described.map(|f| f.name).collect();
+        let is_there = |f: &Function| match (file, &f.declared) {
+            (Some(wanted), Some((file, _))) => is_file(file, wanted),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        let described = found.into_iter().filter(|f| f.die.is_some() && is_there(f));
+        let names: BTreeSet<String> = described
+            .map(|f| match (file, &f.declared) {
+                // Others may have a static function of the same name.
+                (Some(_), Some((file, _))) => format!("{}:{}", file.name, f.name),
+                _ => f.name,
+            })
+            .collect();
         if names.is_empty() {
             return failure(format!("No function fits \"{args}\"."));
         }
@@ -73,5 +86,30 @@ impl Debugger {
             self.set_break(&name)?;
         }
         Ok(())
+    }
+}
+
+/// Takes `FILE:` off a regular expression; `::` belongs to it.
+fn of_file(text: &str) -> (Option<&str>, &str) {
+    let at = text.match_indices(':').map(|(at, _)| at).find(|&at| {
+        let is_pair = text[at + 1..].starts_with(':') || text[..at].ends_with(':');
+        !is_pair
+    });
+    match at {
+        Some(at) => (Some(text[..at].trim()), text[at + 1..].trim()),
+        None => (None, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_file;
+
+    #[test]
+    fn a_file_before_a_pattern() {
+        assert_eq!(of_file("a.c:^f"), (Some("a.c"), "^f"));
+        assert_eq!(of_file("ns::f"), (None, "ns::f"));
+        assert_eq!(of_file("a.cpp:ns::f"), (Some("a.cpp"), "ns::f"));
+        assert_eq!(of_file("^f"), (None, "^f"));
     }
 }

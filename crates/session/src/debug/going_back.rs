@@ -1,7 +1,7 @@
 //! Checkpoints that are taken by themselves, and going back by them.
 
 use super::Debugger;
-use super::checkpoints::{Checkpoint, milliseconds, size};
+use super::checkpoints::{Checkpoint, NotSaved, milliseconds, size};
 use super::failure::{Result, failure};
 use super::irv::Then;
 use std::time::{Duration, Instant};
@@ -120,6 +120,12 @@ impl Automatic {
         self.list.push(checkpoint);
     }
 
+    /// The program is what it was at a checkpoint: the next one is due as after that.
+    pub fn went_back(&mut self, to: &Checkpoint) {
+        let event = to.monitors.as_ref().map_or(0, Then::event);
+        self.last = (event > 0).then(|| (Instant::now(), event));
+    }
+
     /// What they cost together.
     fn cost(&self) -> u64 {
         let costs = self.list.iter().map(|c| c.snapshot.memory_cost());
@@ -128,11 +134,19 @@ impl Automatic {
 
     /// Takes all of them out.
     pub fn take(&mut self) -> Vec<Checkpoint> {
-        std::mem::take(&mut self.list)
+        std::mem::take(self).list
     }
 }
 
 impl Debugger {
+    /// The program was started: nothing leads back to an earlier run but the user's checkpoints.
+    pub(super) fn begin_timeline(&mut self) {
+        self.checkpoints.timeline.started();
+        for gone in self.automatic.take() {
+            self.forget_checkpoint(Some(gone));
+        }
+    }
+
     /// Takes a checkpoint if it is time for one. `changed`: a slice has another state; `n`: the
     /// event that was just applied. If one was taken all threads are stopped; with what is new to
     /// warn of.
@@ -161,33 +175,48 @@ impl Debugger {
             return Ok(None);
         };
         live.process.stop_all()?.keep();
-        let (checkpoint, warnings) = self.save()?;
+        let (checkpoint, warnings) = match self.save_with_reason() {
+            // With some of the older ones less there is room, if not at once.
+            Err(NotSaved::Refused(_)) if self.drop_some() => match self.save_with_reason() {
+                Err(NotSaved::Refused(_)) => return Ok(Some(Vec::new())),
+                done => done?,
+            },
+            done => done?,
+        };
         self.automatic.add(checkpoint);
         self.automatic.last = Some((Instant::now(), n));
         self.thin_out();
         Ok(Some(self.checkpoints.new_warnings(warnings)))
     }
 
-    /// Keeps within the budget: of the older half every second one goes.
+    /// Keeps within the budget.
     fn thin_out(&mut self) {
         while self.automatic.most > self.automation.budget {
             self.automatic.most = self.automatic.cost();
-            if self.automatic.most <= self.automation.budget || self.automatic.list.len() <= LEAST {
+            if self.automatic.most <= self.automation.budget || !self.drop_some() {
                 return;
             }
-            let older = self.automatic.list.len().div_ceil(2);
-            let mut gone = Vec::new();
-            let all = std::mem::take(&mut self.automatic.list);
-            for (index, checkpoint) in all.into_iter().enumerate() {
-                match index < older && index % 2 == 0 {
-                    true => gone.push(checkpoint),
-                    false => self.automatic.list.push(checkpoint),
-                }
-            }
-            for checkpoint in gone {
-                self.forget_checkpoint(Some(checkpoint));
+        }
+    }
+
+    /// Of the older half every second one goes. `false`: there are too few.
+    fn drop_some(&mut self) -> bool {
+        if self.automatic.list.len() <= LEAST {
+            return false;
+        }
+        let older = self.automatic.list.len().div_ceil(2);
+        let mut gone = Vec::new();
+        let all = std::mem::take(&mut self.automatic.list);
+        for (index, checkpoint) in all.into_iter().enumerate() {
+            match index < older && index % 2 == 0 {
+                true => gone.push(checkpoint),
+                false => self.automatic.list.push(checkpoint),
             }
         }
+        for checkpoint in gone {
+            self.forget_checkpoint(Some(checkpoint));
+        }
+        true
     }
 
     /// `verde back [N]`: before the N-th last change of state of the slice that moved last.
@@ -216,17 +245,13 @@ impl Debugger {
     /// Goes to the youngest checkpoint from before an event, and to the thread that will bring
     /// it if that is given; what to say.
     pub(super) fn go_before(&mut self, event: u64, tid: Option<Tid>) -> Result<String> {
-        let then = |c: &Checkpoint| c.monitors.as_ref().map(Then::event);
-        let fits = |c: &Checkpoint| then(c).is_some_and(|n| n < event);
+        let fits = |c: &Checkpoint| self.is_before(c, event);
         let own = self.automatic.list.iter().rposition(fits);
+        let own_moment = own.map(|i| self.automatic.list[i].moment);
         let users = self.checkpoints.youngest(fits);
-        let own_event = own.and_then(|i| then(&self.automatic.list[i]));
-        let users_event = users.and_then(|number| {
-            let checkpoint = self.checkpoints.get(number).ok()?;
-            then(checkpoint)
-        });
+        let (users, users_moment) = users.map(|(number, c)| (*number, c.moment)).unzip();
         match (own, users) {
-            (Some(index), _) if own_event >= users_event => {
+            (Some(index), _) if own_moment > users_moment => {
                 let checkpoint = self.automatic.list.remove(index);
                 // What came after it belongs to a future that is gone.
                 let later = self.automatic.list.split_off(index);
@@ -234,9 +259,7 @@ impl Debugger {
                     self.forget_checkpoint(Some(gone));
                 }
                 let done = self.go_back(&checkpoint);
-                let at = then(&checkpoint).unwrap_or(0);
                 self.automatic.list.push(checkpoint);
-                self.automatic.last = Some((Instant::now(), at));
                 let restored = done?;
                 self.look_at_thread(tid.map(|t| restored.id_now(t)))?;
                 let (place, time) = (self.place(), milliseconds(restored.elapsed));
@@ -267,9 +290,16 @@ impl Debugger {
         }
     }
 
+    /// A checkpoint leads to before an event of the present.
+    fn is_before(&self, checkpoint: &Checkpoint, event: u64) -> bool {
+        let then = checkpoint.monitors.as_ref();
+        then.is_some_and(|then| then.event() < event)
+            && self.checkpoints.timeline.is_past(checkpoint.moment)
+    }
+
     /// Whether there is a checkpoint from before an event.
     pub(super) fn can_go_before(&self, event: u64) -> bool {
-        let fits = |c: &Checkpoint| c.monitors.as_ref().is_some_and(|then| then.event() < event);
+        let fits = |c: &Checkpoint| self.is_before(c, event);
         self.automatic.list.iter().any(fits) || self.checkpoints.youngest(fits).is_some()
     }
 }

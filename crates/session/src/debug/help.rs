@@ -154,7 +154,8 @@ const TOPICS: &[Topic] = &[
         name: "settings",
         title: "How the program is started and followed; scripts",
         commands: &[
-            "set", "unset", "show", "source", "cd", "pwd", "shell", "echo", "help", "quit",
+            "set", "unset", "show", "source", "define", "document", "cd", "pwd", "shell", "echo",
+            "help", "quit",
         ],
         examples: &[
             ("set args -v input.txt", "arguments of the next run"),
@@ -184,6 +185,9 @@ impl Debugger {
         }
         if let Some(topic) = TOPICS.iter().find(|t| t.name == args) {
             return self.help_topic(topic);
+        }
+        if let Some(text) = self.user.help(args) {
+            return self.say(&text);
         }
         if "quit".starts_with(args) {
             return self.say("quit: end the session");

@@ -8,7 +8,7 @@ use super::failure::{NO_STACK, NOT_RUN, Result, failure};
 use super::location::Spec;
 use super::points::{Kind, Point};
 use super::registers::to_dwarf;
-use verde_expr::{PrintOptions, arguments, frame_arguments, name_of, symbol_text};
+use verde_expr::{PrintOptions, arguments, flag_names, frame_arguments, name_of, symbol_text};
 use verde_symbols::{FileAddr, Language, Module, Modules, REGISTER_NAMES, demangle};
 
 type Topic = (
@@ -23,6 +23,11 @@ pub(super) fn topics() -> impl Iterator<Item = &'static str> {
 }
 
 const TOPICS: &[Topic] = &[
+    (
+        "address",
+        Debugger::info_address,
+        "where a variable is kept",
+    ),
     (
         "args",
         Debugger::info_args,
@@ -87,6 +92,11 @@ const TOPICS: &[Topic] = &[
         "registers of the selected frame",
     ),
     (
+        "scope",
+        Debugger::info_scope,
+        "the variables that a function or line knows",
+    ),
+    (
         "sharedlibrary",
         Debugger::info_libraries,
         "libraries that are loaded",
@@ -139,6 +149,7 @@ impl Debugger {
             "f" => Some("frame"),
             "fu" | "fun" => Some("functions"),
             "r" | "reg" => Some("registers"),
+            "a" | "ar" => Some("args"),
             "s" | "share" | "dll" => Some("sharedlibrary"),
             "l" => Some("locals"),
             "lo" => Some("locals"),
@@ -208,17 +219,29 @@ impl Debugger {
         Ok(())
     }
 
-    fn info_breakpoints(&mut self, _: &str) -> Result<()> {
-        self.list_points(|_| true, "No breakpoints or watchpoints.")
+    fn info_breakpoints(&mut self, args: &str) -> Result<()> {
+        let otherwise = match args {
+            "" => "No breakpoints or watchpoints.".to_owned(),
+            args => format!("No breakpoint or watchpoint matching '{args}'."),
+        };
+        self.list_points(|_| true, args, &otherwise)
     }
 
-    fn info_watchpoints(&mut self, _: &str) -> Result<()> {
-        self.list_points(|p| matches!(p.kind, Kind::Watch(_)), "No watchpoints.")
+    fn info_watchpoints(&mut self, args: &str) -> Result<()> {
+        let is_watch = |p: &Point| matches!(p.kind, Kind::Watch(_));
+        self.list_points(is_watch, args, "No watchpoints.")
     }
 
-    fn list_points(&mut self, wanted: fn(&Point) -> bool, otherwise: &str) -> Result<()> {
+    fn list_points(
+        &mut self,
+        wanted: fn(&Point) -> bool,
+        numbers: &str,
+        otherwise: &str,
+    ) -> Result<()> {
+        let numbers = self.point_numbers(numbers)?;
+        let named = |p: &Point| numbers.is_empty() || numbers.contains(&p.number);
         let mut lines = Vec::new();
-        for point in self.points.list.iter().filter(|p| wanted(p)) {
+        for point in self.points.list.iter().filter(|p| wanted(p) && named(p)) {
             lines.extend(self.point_lines(point));
         }
         if !lines.is_empty() {
@@ -229,7 +252,7 @@ impl Debugger {
     }
 
     fn point_lines(&self, point: &Point) -> Vec<String> {
-        let keep = if point.temporary { "del" } else { "keep" };
+        let keep = point.after.word();
         let enabled = if point.enabled { 'y' } else { 'n' };
         let head = |kind: &str| format!("{:<7} {kind:<14} {keep:<4} {enabled} ", point.number);
         let mut lines = Vec::new();
@@ -260,10 +283,13 @@ impl Debugger {
                 } else {
                     "breakpoint"
                 };
-                let all = sites.iter().filter_map(|s| self.address(s));
-                places = all.map(|at| (at, self.place_text(at))).collect();
+                let all = sites.iter().enumerate();
+                let all = all.filter_map(|(i, s)| Some((i, s.disabled, self.address(s)?)));
+                places = all
+                    .map(|(i, off, at)| (i, off, at, self.place_text(at)))
+                    .collect();
                 match places.as_slice() {
-                    [(at, text)] => {
+                    [(_, false, at, text)] => {
                         let thread = point.thread.map(|(n, _)| format!(" thread {n}"));
                         let thread = thread.unwrap_or_default();
                         lines.push(format!("{}  {at:#018x} {text}{thread}", head(kind)));
@@ -296,8 +322,9 @@ impl Debugger {
             lines.push(format!("\tignore next {} hits", point.ignore));
         }
         lines.extend(point.commands.iter().map(|c| format!("        {c}")));
-        for (i, (at, text)) in places.iter().enumerate() {
+        for (i, off, at, text) in places {
             let number = format!("{}.{}", point.number, i + 1);
+            let enabled = if off { 'n' } else { enabled };
             lines.push(format!("{number:<27} {enabled}   {at:#018x} {text}"));
         }
         lines
@@ -479,7 +506,7 @@ impl Debugger {
                 None => format!("{value:#x}"),
             },
             "rsp" | "rbp" => format!("{value:#x}"),
-            "eflags" => flags(value),
+            "eflags" => flag_names(value),
             _ => (value as i64).to_string(),
         };
         format!("{name:<15}{:<20}{natural}", format!("{value:#x}"))
@@ -560,24 +587,6 @@ impl Debugger {
         self.look_again()?;
         self.say_waits()
     }
-}
-
-/// The flags that are set, by name.
-fn flags(value: u64) -> String {
-    const NAMES: [(u32, &str); 9] = [
-        (0, "CF"),
-        (2, "PF"),
-        (4, "AF"),
-        (6, "ZF"),
-        (7, "SF"),
-        (8, "TF"),
-        (9, "IF"),
-        (10, "DF"),
-        (11, "OF"),
-    ];
-    let set = NAMES.iter().filter(|(bit, _)| value >> bit & 1 != 0);
-    let names: Vec<&str> = set.map(|(_, name)| *name).collect();
-    format!("[ {} ]", names.join(" "))
 }
 
 /// The types of a function's parameters as the linker's names would have them.

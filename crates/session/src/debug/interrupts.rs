@@ -1,5 +1,6 @@
 //! Stopping the program from another thread than the debugger's.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use verde_engine::Interrupter;
 
@@ -7,6 +8,8 @@ use verde_engine::Interrupter;
 #[derive(Clone, Default)]
 pub struct Interrupts {
     now: Arc<Mutex<Option<Interrupter>>>,
+    /// Somebody has asked since it was looked at.
+    asked: Arc<AtomicBool>,
 }
 
 impl Interrupts {
@@ -18,6 +21,7 @@ impl Interrupts {
     /// Stops the program: its stop is announced as one by SIGINT. Without one
     /// that runs the next to run stops.
     pub fn interrupt(&self) {
+        self.asked.store(true, Ordering::SeqCst);
         if let Some(interrupter) = self.program() {
             interrupter.interrupt();
         }
@@ -25,9 +29,15 @@ impl Interrupts {
 
     /// Ends a call of one of the program's functions, nothing else.
     pub fn give_up_call(&self) {
+        self.asked.store(true, Ordering::SeqCst);
         if let Some(interrupter) = self.program() {
             interrupter.give_up_call();
         }
+    }
+
+    /// Whether one of both was asked for since this was called last.
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked.swap(false, Ordering::SeqCst)
     }
 
     fn program(&self) -> Option<Interrupter> {

@@ -52,6 +52,7 @@ impl Debugger {
             module: Some(module.clone()),
             addr,
             trap: None,
+            disabled: false,
         };
         match Spec::parse(text) {
             Spec::Address(expression) => {
@@ -71,6 +72,7 @@ impl Debugger {
                         module: None,
                         addr: FileAddr(addr),
                         trap: None,
+                        disabled: false,
                     },
                 }])
             }

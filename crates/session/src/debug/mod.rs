@@ -37,11 +37,15 @@ mod interrupts;
 mod irv;
 mod jumps;
 mod leaving;
+mod lists;
 mod live;
 mod location;
 mod names;
+mod numbers;
+mod places;
 mod points;
 mod printf;
+mod questions;
 mod rebuilt;
 mod registers;
 mod remote;
@@ -57,7 +61,9 @@ mod stops;
 mod style;
 mod terminal;
 mod threads;
+mod timeline;
 mod tls;
+mod user_commands;
 mod waits;
 mod watch_scope;
 mod watches;
@@ -106,10 +112,14 @@ pub struct Debugger {
     signals: SignalPolicy,
     settings: settings::Settings,
     attached: attached::Attached,
+    lists: lists::Lists,
+    user: user_commands::UserCommands,
     interrupts: Interrupts,
     hot: hot_scope::HotScopes,
     style: style::Style,
     terminal: terminal::Shared,
+    /// Commands come from standard input.
+    reads_input: bool,
     automation: Automation,
     automatic: going_back::Automatic,
     /// The monitors, once there are some.
@@ -156,10 +166,13 @@ impl Debugger {
             signals: SignalPolicy::interactive(),
             settings: settings::Settings::default(),
             attached: attached::Attached::default(),
+            lists: lists::Lists::default(),
+            user: user_commands::UserCommands::default(),
             interrupts: Interrupts::default(),
             hot: hot_scope::HotScopes::default(),
             style: style::Style::default(),
             terminal: terminal::Shared::default(),
+            reads_input: false,
             automation: Automation::default(),
             automatic: going_back::Automatic::default(),
             irv: None,

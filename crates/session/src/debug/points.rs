@@ -13,6 +13,8 @@ pub(super) struct Site {
     pub module: Option<Arc<Module>>,
     pub addr: FileAddr,
     pub trap: Option<TrapId>,
+    /// The user has disabled this place of several.
+    pub disabled: bool,
 }
 
 impl Site {
@@ -86,15 +88,35 @@ pub(super) struct Condition {
     pub function: Option<DieId>,
 }
 
+/// What becomes of a breakpoint after a stop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    Keep,
+    Disable,
+    Delete,
+}
+
+impl After {
+    /// As `info breakpoints` calls it.
+    pub fn word(self) -> &'static str {
+        match self {
+            After::Keep => "keep",
+            After::Disable => "dis",
+            After::Delete => "del",
+        }
+    }
+}
+
 pub(super) struct Point {
     pub number: u32,
     pub kind: Kind,
-    pub temporary: bool,
     pub enabled: bool,
     pub condition: Option<Condition>,
     pub hits: u64,
     /// Hits to pass before the next stop.
     pub ignore: u64,
+    /// What becomes of it when it has stopped the program.
+    pub after: After,
     /// Only in this thread, by the user's number and the kernel's.
     pub thread: Option<(usize, Tid)>,
     /// The scenario's: it reacts, and only `stop()` stops.
@@ -144,11 +166,14 @@ impl Points {
         self.list.push(Point {
             number: self.last,
             kind,
-            temporary,
             enabled: true,
             condition,
             hits: 0,
             ignore: 0,
+            after: match temporary {
+                true => After::Delete,
+                false => After::Keep,
+            },
             by_scenario: false,
             thread: None,
             commands: Vec::new(),

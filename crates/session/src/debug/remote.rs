@@ -28,6 +28,7 @@ mod tag {
     pub const EXECUTE: u8 = b'E';
     pub const SOURCE: u8 = b'S';
     pub const COMPLETE: u8 = b'C';
+    pub const QUESTION: u8 = b'?';
     pub const INTERRUPT: u8 = b'I';
     pub const NEXT: u8 = b'N';
     pub const AGAIN: u8 = b'A';
@@ -140,6 +141,13 @@ impl Remote {
         }
     }
 
+    /// What to ask before a line is run.
+    pub fn question(&mut self, line: &str) -> Option<String> {
+        send(&self.channel, tag::QUESTION, line).ok()?;
+        let text = receive(&self.channel)?.text;
+        (!text.is_empty()).then_some(text)
+    }
+
     /// A way to stop the program while a command runs.
     pub fn interrupt(&self) -> io::Result<RemoteInterrupt> {
         Ok(RemoteInterrupt {
@@ -213,6 +221,10 @@ fn serve(pid: i32, channel: UnixStream, prepare: impl FnOnce(&mut Debugger) -> R
                 tag::NEXT,
                 &completions(&debugger.completer(), &frame.text),
             ),
+            tag::QUESTION => {
+                let question = debugger.question(&frame.text).unwrap_or_default();
+                send(&channel, tag::NEXT, &question)
+            }
             tag::SOURCE => {
                 let reply = debugger.source(Path::new(&frame.text));
                 answer(&channel, &debugger, reply)

@@ -66,6 +66,10 @@ impl Debugger {
             layers.entered_by(process.pid())?;
         }
         self.files = layers;
+        self.begin_timeline();
+        for point in &mut self.points.list {
+            point.hits = 0;
+        }
         self.images.refresh(&process);
         self.interrupts.of(process.interrupter());
         self.live = Some(Live::new(process));

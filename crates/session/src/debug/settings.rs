@@ -32,7 +32,6 @@ impl Locking {
 }
 
 /// What the next start of the program uses.
-#[derive(Default)]
 pub(super) struct Settings {
     /// Changed variables; `None` for those taken out.
     changes: BTreeMap<OsString, Option<OsString>>,
@@ -53,6 +52,27 @@ pub(super) struct Settings {
     pub locking: Locking,
     /// Directories whose files come back with checkpoints; none named: the working directory.
     pub fs_snapshot: Option<Vec<PathBuf>>,
+    /// Lines that end the program are asked about.
+    pub confirm: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            changes: BTreeMap::new(),
+            cleared: false,
+            cwd: None,
+            follow: Follow::default(),
+            namespace: false,
+            huge_pages: false,
+            print: PrintOptions::default(),
+            list_size: None,
+            intel: false,
+            locking: Locking::default(),
+            fs_snapshot: None,
+            confirm: true,
+        }
+    }
 }
 
 impl Settings {
@@ -193,8 +213,12 @@ impl Debugger {
                 Ok(())
             }
             "print" | "p" | "pr" => self.set_print(rest),
+            "confirm" => {
+                self.settings.confirm = on_or_off(what, rest)?;
+                Ok(())
+            }
             // What gdb's users have in their scripts, and what is so anyway.
-            "confirm" | "pagination" => on_or_off(what, rest).map(drop),
+            "pagination" => on_or_off(what, rest).map(drop),
             "width" | "height" => match rest {
                 "" => failure("Argument required (integer to set it to, or \"unlimited\".)."),
                 "unlimited" => Ok(()),
@@ -229,9 +253,11 @@ impl Debugger {
             "elements" => print.elements = limit(value)?,
             "repeats" => print.repeats = limit(value)?,
             "max-depth" => print.depth = limit(value)?,
+            "object" => print.object = on_or_off("print object", value.trim())?,
             _ => {
                 return failure(
-                    "set print pretty on, or off; set print elements, repeats or max-depth NUMBER",
+                    "set print pretty or object on, or off; set print elements, repeats or \
+                     max-depth NUMBER",
                 );
             }
         }
@@ -302,10 +328,14 @@ impl Debugger {
             }
             "print" => {
                 let print = &self.settings.print;
-                let pretty = if print.lines { "on" } else { "off" };
+                let word = |on: bool| if on { "on" } else { "off" };
                 let text = format!(
-                    "pretty {pretty}, elements {}, repeats {}, max-depth {}",
-                    print.elements, print.repeats, print.depth
+                    "pretty {}, object {}, elements {}, repeats {}, max-depth {}",
+                    word(print.lines),
+                    word(print.object),
+                    print.elements,
+                    print.repeats,
+                    print.depth
                 );
                 self.say(&text)
             }
@@ -325,6 +355,13 @@ impl Debugger {
                     "Mode for locking scheduler during execution is \"{word}\"."
                 ))
             }
+            "confirm" => {
+                let word = if self.settings.confirm { "on" } else { "off" };
+                self.say(&format!(
+                    "Whether to confirm potentially dangerous operations is {word}."
+                ))
+            }
+            "user" => self.show_user(rest.trim()),
             "version" => self.say(concat!("Verde ", env!("CARGO_PKG_VERSION"))),
             _ => failure(
                 "Show what?  show args, show env [NAME], show cwd, show print, show listsize, \

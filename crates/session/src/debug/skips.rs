@@ -38,7 +38,7 @@ fn is_called(function: &str, name: &str) -> bool {
 }
 
 /// The path, or its last parts.
-fn is_file(file: &SourceFile, name: &str) -> bool {
+pub(super) fn is_file(file: &SourceFile, name: &str) -> bool {
     let head = file.path.strip_suffix(name);
     head.is_some_and(|h| h.is_empty() || h.ends_with('/')) || file.name == name
 }

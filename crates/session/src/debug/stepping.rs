@@ -35,16 +35,16 @@ impl Debugger {
             "" => 1,
             text => self.number(text)?,
         };
-        for _ in 0..count {
+        for left in (0..count).rev() {
             let before = self.standing();
             let reason = self.whole_step(kind)?;
-            let interrupted = !matches!(reason, Reason::Step);
+            // Only where it ends is of interest.
+            if left > 0 && matches!(reason, Reason::Step) {
+                continue;
+            }
             // Another call is another frame, also when it is inlined.
             let same = self.standing().calls == before.calls;
-            self.announce(reason, before.frame.filter(|_| same))?;
-            if interrupted {
-                break;
-            }
+            return self.announce(reason, before.frame.filter(|_| same));
         }
         Ok(())
     }

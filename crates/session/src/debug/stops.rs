@@ -4,7 +4,8 @@ use super::Debugger;
 use super::catches::Exception;
 use super::failure::{NOT_RUN, Result, failure};
 use super::irv::{Asked, Outside};
-use super::points::{Access, Kind};
+use super::points::{Access, After, Kind, Site};
+use std::borrow::Cow;
 use std::io::Write;
 use verde_engine::{Cause, End, Error, FrameRef, Tid};
 use verde_expr::{Data, Value, print_value};
@@ -227,18 +228,29 @@ impl Debugger {
                 let done = point.exception.map_or("", Exception::done);
                 format!("\nCatchpoint {number} (exception {done}), ")
             }
-            Kind::Code { .. } if point.temporary => format!("\nTemporary breakpoint {number}, "),
-            Kind::Code { .. } => format!("\nBreakpoint {number}, "),
+            Kind::Code { sites, .. } => {
+                let title = match point.after {
+                    After::Delete => "Temporary breakpoint",
+                    After::Keep | After::Disable => "Breakpoint",
+                };
+                let place = place_hit(sites, cause).map(|place| format!(".{place}"));
+                format!("\n{title} {number}{}, ", place.unwrap_or_default())
+            }
         };
         let location = match &point.kind {
             Kind::Code { spec, .. } => Some(spec.clone()),
             Kind::Watch(_) | Kind::Catch(_) => None,
         };
         self.attached.hit(point);
-        let temporary = point.temporary;
+        let after = point.after;
         self.points.location = location;
-        if temporary {
-            self.remove_point(number)?;
+        match after {
+            After::Keep => {}
+            After::Disable => {
+                self.disarm(number)?;
+                self.points.get_mut(number)?.enabled = false;
+            }
+            After::Delete => self.remove_point(number)?,
         }
         Ok(Some(format!("{complaint}{text}")))
     }
@@ -385,6 +397,15 @@ impl Debugger {
     }
 }
 
+/// Which of several places a breakpoint was hit at, from 1.
+fn place_hit(sites: &[Site], cause: &Cause) -> Option<usize> {
+    let Cause::Trap { id } = cause else {
+        return None;
+    };
+    let at = sites.iter().position(|site| site.trap == Some(*id))?;
+    (sites.len() > 1).then_some(at + 1)
+}
+
 /// A stop with something to say, if there is anything.
 fn points(lines: Vec<String>) -> Option<Reason> {
     (!lines.is_empty()).then_some(Reason::Point(lines))
@@ -409,8 +430,8 @@ fn merge(first: Option<Reason>, second: Reason) -> Reason {
 }
 
 /// A signal in words.
-pub(super) fn description(signal: i32) -> &'static str {
-    match verde_sys::signals::name(signal).as_str() {
+pub(super) fn description(signal: i32) -> Cow<'static, str> {
+    let text = match verde_sys::signals::name(signal).as_str() {
         "SIGHUP" => "Hangup",
         "SIGINT" => "Interrupt",
         "SIGQUIT" => "Quit",
@@ -435,6 +456,14 @@ pub(super) fn description(signal: i32) -> &'static str {
         "SIGXCPU" => "CPU time limit exceeded",
         "SIGXFSZ" => "File size limit exceeded",
         "SIGSYS" => "Bad system call",
+        "SIGURG" => "Urgent I/O condition",
+        "SIGIO" => "I/O possible",
+        "SIGVTALRM" => "Virtual timer expired",
+        "SIGPROF" => "Profiling timer expired",
+        "SIGWINCH" => "Window size changed",
+        "SIGPWR" => "Power fail/restart",
+        _ if signal >= 32 => return format!("Real-time event {signal}").into(),
         _ => "Signal",
-    }
+    };
+    text.into()
 }

@@ -62,6 +62,12 @@ fn tell(error: &verde_sys::SysError) {
 }
 
 impl Debugger {
+    /// Commands will be read from standard input: a restore leaves it where it is, also for a
+    /// program that has the same.
+    pub fn read_input(&mut self) {
+        self.reads_input = true;
+    }
+
     /// The programs launched get the terminal while they run, and ^C.
     pub fn share_terminal(&mut self) {
         self.terminal.wanted = true;

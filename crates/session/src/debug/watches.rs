@@ -80,9 +80,7 @@ impl Debugger {
             function,
             traps: Vec::new(),
         };
-        let number = self
-            .points
-            .add(Kind::Watch(Box::new(watch)), false, condition);
+        let number = self.add_point(Kind::Watch(Box::new(watch)), false, condition);
         if let Err(e) = self.arm() {
             self.remove_point(number)?;
             return Err(e);

@@ -451,3 +451,134 @@ fn triggers_that_mean_nothing_are_noticed() {
         ran.err
     );
 }
+
+#[test]
+fn a_checkpoint_of_another_future_is_no_way_back() {
+    let bench = Bench::c(
+        r#"
+int x;
+__attribute__((noinline)) void tick(int i) { asm volatile("" :: "r"(i)); }
+int main(void) { for (int i = 1; i <= 8; i++) tick(i); return 0; }
+"#,
+        &["-O0"],
+    );
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event tick(i) success other } }
+state other accepting { transition { event tick(i) success init } }
+",
+    );
+    let text = bench.debug(
+        &["-p", "p.prop"],
+        &[
+            "tbreak tick if i == 2",
+            "run",
+            "checkpoint",
+            "tbreak tick if i == 5",
+            "continue",
+            "checkpoint",
+            "restart 1",
+            "tbreak tick if i == 6",
+            "continue",
+            "verde back",
+            "print i",
+            "tbreak tick if i == 3",
+            "run",
+            "verde back",
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "Checkpoint 1: ",
+            "Checkpoint 2: ",
+            "Checkpoint 1: ",
+            "$1 = 2",
+            "No checkpoint is from before event 3",
+        ],
+    );
+}
+
+#[test]
+fn a_program_that_cannot_be_saved_gives_no_number() {
+    let bench = Bench::c(
+        r#"
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((noinline)) void step(int i) { asm volatile("" :: "r"(i)); }
+int main(void) { unsigned long context = 0; syscall(SYS_io_setup, 8, &context);
+    for (int i = 1; i <= 3; i++) step(i); return 0; }
+"#,
+        &["-O1"],
+    );
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event step(i) success init } }\n",
+    );
+    bench.write(
+        "s.sc",
+        "on entering any state { print(\"got\", checkpoint()) }\n",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    let prints = ran.of_type("print");
+    let texts: Vec<_> = prints.iter().map(|p| &p["text"]).collect();
+    assert_eq!(texts, ["got None", "got None", "got None"]);
+    let reason = "no checkpoint of a program with asynchronous I/O";
+    assert_eq!(ran.err.matches(reason).count(), 1, "{}", ran.err);
+}
+
+#[test]
+fn automatic_checkpoints_make_room_for_later_ones() {
+    let bench = Bench::c(
+        r#"
+#include <stdio.h>
+#include <sys/resource.h>
+__attribute__((noinline)) void tick(int i) { asm volatile("" :: "r"(i)); }
+int main(void) { for (int i = 1; i <= 200; i++) tick(i); return 0; }
+"#,
+        &["-O1"],
+    );
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event tick(i) { return i < 190 } success init failure bad } }
+state bad non-accepting
+",
+    );
+    // Each of them needs a descriptor of the debugger.
+    let mut shell = std::process::Command::new("sh");
+    shell.current_dir(bench.path(""));
+    let verde = env!("CARGO_BIN_EXE_verde");
+    let script = format!(
+        "ulimit -n 100; exec {verde} debug --batch -p p.prop --auto-checkpoint events \
+         --ex run --ex 'verde back' --ex 'print i' ./prog"
+    );
+    let output = shell.args(["-c", &script]).output().expect("a shell");
+    let text = String::from_utf8_lossy(&output.stdout);
+    in_order(
+        &text,
+        &["[Execution stopped.]", "Back before event 190", "$1 = 189"],
+    );
+    assert!(!text.contains("error:"), "{text}");
+}
+
+#[test]
+fn the_program_has_the_limits_of_before() {
+    let bench = Bench::c(
+        r#"
+#include <stdio.h>
+#include <sys/resource.h>
+int main(void) { struct rlimit l; getrlimit(RLIMIT_NOFILE, &l); printf("may %d\n", (int)l.rlim_cur); return 0; }
+"#,
+        &["-O1"],
+    );
+    let mut shell = std::process::Command::new("sh");
+    shell.current_dir(bench.path(""));
+    let verde = env!("CARGO_BIN_EXE_verde");
+    let script = format!(
+        "ulimit -S -n 200; exec {verde} debug --batch \
+         --ex 'tbreak main' --ex run --ex checkpoint --ex run ./prog"
+    );
+    let output = shell.args(["-c", &script]).output().expect("a shell");
+    let text = String::from_utf8_lossy(&output.stdout);
+    in_order(&text, &["Checkpoint 1: ", "may 200"]);
+}

@@ -1,0 +1,70 @@
+//! Everybody on one CPU while they wait for each other.
+
+use verde_engine::Tid;
+use verde_sys::affinity::CpuSet;
+
+/// Keeps this thread and stopped ones, and so the tasks that they create, on
+/// one CPU: each of them runs for a moment while we wait, and a wake-up across
+/// CPUs costs many times what one on the same does. It is only for speed.
+pub(crate) struct Together {
+    here: CpuSet,
+    /// Where we may run by ourselves.
+    ours: Option<CpuSet>,
+    /// Who gets which CPUs afterwards.
+    after: Vec<(Tid, CpuSet)>,
+}
+
+const SELF: Tid = Tid(0);
+
+impl Together {
+    pub fn new() -> Together {
+        let ours = CpuSet::current().ok();
+        let here = CpuSet::here();
+        let _ = here.apply(SELF);
+        Together {
+            here,
+            ours,
+            after: Vec::new(),
+        }
+    }
+
+    /// With a thread of the program, which gets its CPUs back. One that may not run here
+    /// stays away.
+    pub fn with_thread(&mut self, tid: Tid) {
+        if let Ok(own) = CpuSet::of(tid)
+            && own.count() > 1
+            && own.contains(CpuSet::cpu_here())
+            && self.here.apply(tid).is_ok()
+        {
+            self.after.push((tid, own));
+        }
+    }
+
+    /// With a copy that never runs. It may die anywhere, best out of our way.
+    pub fn with_frozen(&mut self, pid: Tid) {
+        if let Some(ours) = self.ours
+            && self.here.apply(pid).is_ok()
+        {
+            self.after.push((pid, ours));
+        }
+    }
+
+    /// With a process that ends before anything else is done.
+    pub fn with_doomed(&self, pid: Tid) {
+        let _ = self.here.apply(pid);
+    }
+}
+
+impl Drop for Together {
+    fn drop(&mut self) {
+        let ours = self.ours.map(|set| (SELF, set));
+        for (tid, set) in self.after.drain(..).chain(ours) {
+            match set.apply(tid) {
+                Err(error) if !error.is_gone() => {
+                    tracing::warn!(%error, "affinity not restored");
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What ties a process to the kernel and to files: a checkpoint does not
+//! disturb it in the program, and it is there again after every restore.
+
+#[path = "../../engine/tests/common/mod.rs"]
+mod common;
+
+use common::{compile, exec, next, run_out, transparent};
+use std::fs;
+use verde_checkpoint::{Item, Options, Snapshot, Warning};
+use verde_engine::End;
+
+/// Runs the program to its end, and again after a restore of what it was before it looked, as
+/// often as items are given to leave out; what it said and the warnings of the last restore.
+fn runs(kind: &str, restores: &[&[Item]]) -> (End, String, Vec<Warning>) {
+    let program = compile("ck_ties.c", &["-O1"]);
+    let dir = format!("{}.{kind}", program.path.display());
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir(&dir).expect("a directory");
+    let (mut process, output) = program.launch_with(&[kind, &dir], transparent());
+    let hold = program.address(&process, "hold");
+    exec(&mut process, hold);
+    process.resume_all().expect("resumed");
+    assert!(next(&mut process).ended().is_none(), "{}", output.text());
+    let pid = process.pid();
+    let (snapshot, warnings) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    assert_eq!(warnings, []);
+    let mut end = run_out(&mut process, |_, _| {});
+    assert_eq!((end, output.text().as_str()), (End::Exited(0), ""));
+    let mut warnings = Vec::new();
+    for without in restores {
+        let restored = snapshot.restore_without(&mut process, None, without);
+        warnings = restored.expect("restored").warnings;
+        assert_eq!(process.pid(), pid);
+        end = run_out(&mut process, |_, _| {});
+    }
+    let _ = fs::remove_dir_all(&dir);
+    (end, output.text(), warnings)
+}
+
+fn comes_back(kind: &str) {
+    let done = runs(kind, &[&[], &[]]);
+    assert_eq!(done, (End::Exited(0), String::new(), Vec::new()));
+}
+
+fn is_missed(kind: &str, item: Item) {
+    let (end, text, _) = runs(kind, &[&[item]]);
+    assert_eq!(end, End::Exited(1), "{text}");
+}
+
+#[test]
+fn locks_of_files_end_with_their_files() {
+    comes_back("locks");
+}
+
+#[test]
+fn locks_of_files_are_missed() {
+    is_missed("locks", Item::Locks);
+}
+
+#[test]
+fn memory_that_forks_clear_comes_back_wherever_it_is_used() {
+    comes_back("cleared");
+}
+
+#[test]
+fn waiting_for_signals_goes_on() {
+    comes_back("signals");
+}
+
+#[test]
+fn a_session_of_its_own_keeps_its_id() {
+    comes_back("session");
+}
+
+#[test]
+fn attributes_come_back() {
+    comes_back("attributes");
+}
+
+#[test]
+fn attributes_are_missed() {
+    is_missed("attributes", Item::Attributes);
+}
+
+#[test]
+fn a_mapped_file_that_was_cut_is_a_warning() {
+    let (end, text, warnings) = runs("cut", &[&[]]);
+    assert_eq!(end, End::Exited(0), "{text}");
+    let cut = |w: &Warning| matches!(w, Warning::CutFiles(list) if list[0].ends_with("/cut"));
+    assert!(warnings.iter().any(cut), "{warnings:?}");
+}

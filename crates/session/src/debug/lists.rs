@@ -1,0 +1,246 @@
+//! Lines that end with `end`: commands of breakpoints, what `if` and `while` run, commands that
+//! users define.
+
+use super::Debugger;
+use super::commands::{Reply, split};
+use super::failure::{Result, failure};
+use super::user_commands::Substitutes;
+
+/// Lists within lists.
+const DEEPEST: usize = 64;
+
+/// What a list of lines is for.
+pub(super) enum Owner {
+    Points(Vec<u32>),
+    /// It is run when it is complete; its first line says when.
+    Block,
+    /// The definition of a command.
+    Command(String),
+    /// What `help` says of one.
+    Help(String),
+}
+
+impl Owner {
+    fn word(&self) -> &'static str {
+        match self {
+            Owner::Points(_) => "commands",
+            Owner::Block => "if or while",
+            Owner::Command(_) => "define",
+            Owner::Help(_) => "document",
+        }
+    }
+}
+
+/// A list on its way, up to its `end`.
+struct Reading {
+    owner: Owner,
+    lines: Vec<String>,
+    /// Lists within the list.
+    depth: usize,
+}
+
+/// Lists being typed and being run.
+#[derive(Default)]
+pub(super) struct Lists {
+    reading: Option<Reading>,
+    /// Blocks and commands of users that run inside each other.
+    pub depth: usize,
+}
+
+impl Lists {
+    /// Nobody will end what is being read.
+    pub fn give_up(&mut self) {
+        self.reading = None;
+    }
+
+    pub fn is_reading(&self) -> bool {
+        self.reading.is_some()
+    }
+}
+
+/// How the lines of a list ended.
+enum Flow {
+    On,
+    Break,
+    Again,
+    Quit,
+}
+
+fn opens(word: &str) -> bool {
+    matches!(word, "commands" | "if" | "while" | "define" | "document")
+}
+
+/// Where the block that begins with the first line has its `else` and its `end`.
+fn extent(lines: &[String]) -> (Option<usize>, usize) {
+    let (mut depth, mut otherwise) = (0usize, None);
+    for (i, line) in lines.iter().enumerate() {
+        match split(line).0 {
+            word if opens(word) => depth += 1,
+            "else" if depth == 1 => otherwise = Some(i),
+            "end" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return (otherwise, i);
+        }
+    }
+    (otherwise, lines.len())
+}
+
+impl Debugger {
+    /// What to show before a line is read.
+    pub fn prompt(&self) -> &'static str {
+        match self.lists.reading {
+            Some(_) => ">",
+            None => "(verde) ",
+        }
+    }
+
+    /// The lines that follow are a list.
+    pub(super) fn read_list(&mut self, owner: Owner, lines: Vec<String>) {
+        self.lists.reading = Some(Reading {
+            owner,
+            lines,
+            depth: 0,
+        });
+    }
+
+    /// Takes a line for the list being read; `None`: none is.
+    pub(super) fn take_line(&mut self, line: &str) -> Result<Option<Reply>> {
+        let Some(reading) = &mut self.lists.reading else {
+            return Ok(None);
+        };
+        let word = split(line).0;
+        let is_text = matches!(reading.owner, Owner::Help(_));
+        if opens(word) && !is_text {
+            reading.depth += 1;
+        }
+        if word != "end" || reading.depth > 0 {
+            reading.depth -= usize::from(word == "end");
+            if !line.is_empty() {
+                reading.lines.push(line.to_owned());
+            }
+            return Ok(Some(Reply::Next(None)));
+        }
+        let Some(Reading { owner, lines, .. }) = self.lists.reading.take() else {
+            return Ok(None);
+        };
+        match owner {
+            Owner::Points(points) => {
+                for number in points {
+                    self.points.get_mut(number)?.commands = lines.clone();
+                }
+            }
+            Owner::Block => return self.run_list(&lines, None).map(Some),
+            Owner::Command(name) => self.user.define(name, lines),
+            Owner::Help(name) => self.user.document(&name, lines),
+        }
+        Ok(Some(Reply::Next(None)))
+    }
+
+    /// The commands of a file are over: a list must be complete.
+    pub(super) fn end_of_lines(&mut self) -> Result<()> {
+        match self.lists.reading.take() {
+            Some(reading) => failure(format!("{}: there is no \"end\".", reading.owner.word())),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs the lines of a complete list.
+    pub(super) fn run_list(
+        &mut self,
+        lines: &[String],
+        arguments: Option<&Substitutes>,
+    ) -> Result<Reply> {
+        if self.lists.depth >= DEEPEST {
+            return failure("Too many lists of commands run each other.");
+        }
+        if self.lists.depth == 0 {
+            self.interrupts.is_asked();
+        }
+        self.lists.depth += 1;
+        let flow = self.run_lines(lines, arguments);
+        self.lists.depth -= 1;
+        if flow.is_err() {
+            self.lists.give_up();
+        }
+        Ok(match flow? {
+            Flow::Quit => Reply::Quit,
+            _ => Reply::Next(None),
+        })
+    }
+
+    fn run_lines(&mut self, lines: &[String], arguments: Option<&Substitutes>) -> Result<Flow> {
+        let mut at = 0;
+        while let Some(line) = lines.get(at) {
+            let whole = arguments.map_or_else(|| line.clone(), |a| a.put_into(line));
+            let (word, condition) = split(&whole);
+            let mut flow = Flow::On;
+            let stage = self.attached.stage();
+            let before = at;
+            at += 1;
+            match word {
+                _ if self.lists.is_reading() => {
+                    self.execute(&whole)?;
+                }
+                "if" | "while" => {
+                    let (otherwise, length) = extent(&lines[before..]);
+                    at = before + length + 1;
+                    let inner = &lines[before + 1..before + length];
+                    let (then, rest) = inner.split_at(otherwise.map_or(inner.len(), |o| o - 1));
+                    flow = match word {
+                        "if" if self.is_true(condition)? => self.run_lines(then, arguments)?,
+                        "if" => self.run_lines(rest.get(1..).unwrap_or_default(), arguments)?,
+                        _ => self.run_while(condition, inner, arguments)?,
+                    };
+                }
+                "loop_break" => flow = Flow::Break,
+                "loop_continue" => flow = Flow::Again,
+                _ => {
+                    if self.execute(&whole)? == Reply::Quit {
+                        flow = Flow::Quit;
+                    }
+                }
+            }
+            // What stops next has its own list.
+            if self.attached.stage() != stage {
+                return Ok(Flow::Break);
+            }
+            if !matches!(flow, Flow::On) {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::On)
+    }
+
+    fn run_while(
+        &mut self,
+        condition: &str,
+        inner: &[String],
+        arguments: Option<&Substitutes>,
+    ) -> Result<Flow> {
+        while self.is_true(condition)? {
+            let stage = self.attached.stage();
+            match self.run_lines(inner, arguments)? {
+                Flow::Quit => return Ok(Flow::Quit),
+                Flow::Break => break,
+                Flow::On | Flow::Again => {}
+            }
+            if self.attached.stage() != stage {
+                break;
+            }
+            if self.interrupts.is_asked() {
+                return failure("Quit");
+            }
+        }
+        Ok(Flow::On)
+    }
+
+    fn is_true(&mut self, condition: &str) -> Result<bool> {
+        if condition.is_empty() {
+            return failure("if/while commands require arguments.");
+        }
+        let value = self.evaluate(condition)?;
+        Ok(value.to_bool()?)
+    }
+}

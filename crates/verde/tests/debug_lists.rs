@@ -1,0 +1,228 @@
+//! Lists of lines: `if`, `while` and commands of the user's own; breakpoints by their numbers.
+
+mod lab;
+
+use lab::{Fallible, Lab, essentials, in_order};
+
+const SOURCE: &str = r#"int total;
+int add(int n) {
+    total += n;
+    return total;
+}
+int sub(int n) {
+    total -= n;
+    return total;
+}
+int main(void) {
+    for (int i = 0; i < 6; i++) add(i);
+    for (int i = 0; i < 3; i++) sub(i);
+    return total == 100;
+}
+"#;
+
+/// What both debuggers say to a file of commands.
+fn same_script(lab: &Lab, script: &str) -> Result<String, Box<dyn std::error::Error>> {
+    let ours = lab.script(script, &[])?;
+    let file = lab.path("script");
+    let source = format!("source {}", file.display());
+    if let Some(theirs) = lab.gdb(&[source.as_str()])? {
+        assert_eq!(essentials(&ours), essentials(&theirs), "{script}");
+    }
+    Ok(ours)
+}
+
+#[test]
+fn blocks_and_commands_of_the_user_run_as_in_gdb() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let script = "\
+define show-sum
+  if $argc == 2
+    printf \"%d\\n\", $arg0 + $arg1
+  else
+    echo wants two\\n
+  end
+end
+document show-sum
+Adds two numbers.
+end
+show-sum 2 3
+show-sum 1
+set $i = 0
+while $i < 5
+  set $i = $i + 1
+  if $i == 2
+    loop_continue
+  end
+  if $i == 4
+    loop_break
+  end
+  print $i
+end
+break add
+commands
+  silent
+  if n == 3
+    print total
+    show-sum n total
+  else
+    continue
+  end
+end
+run
+print n
+help show-sum
+delete 1
+";
+    let text = same_script(&lab, script)?;
+    in_order(
+        &text,
+        &[
+            "5\n",
+            "wants two\n",
+            "$1 = 1\n",
+            "$2 = 3\n",
+            "$3 = 3\n",
+            "6\n",
+            "$4 = 3\n",
+        ],
+    );
+    in_order(&text, &["Adds two numbers.\n"]);
+    Ok(())
+}
+
+#[test]
+fn lists_that_make_no_sense_are_one_line_each() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let says = |commands: &[&str], wanted: &str| -> Fallible {
+        let output = lab.verde(commands, &[])?;
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(errors.trim_end(), wanted, "{commands:?}");
+        Ok(())
+    };
+    says(
+        &["define print"],
+        "\"print\" is a command of Verde's; choose another name.",
+    )?;
+    says(
+        &["define 1x"],
+        "Name a command to define: define NAME, its lines, end.",
+    )?;
+    says(
+        &["document nosuch"],
+        "Command \"nosuch\" is not user-defined.",
+    )?;
+    says(&["if", "end"], "if/while commands require arguments.")?;
+    says(
+        &["while nosuch", "end"],
+        "No symbol \"nosuch\" in current context.",
+    )?;
+    says(
+        &["define again", "again", "end", "again"],
+        "Too many lists of commands run each other.",
+    )?;
+    std::fs::write(lab.path("open"), "while 1\nprint 1\n")?;
+    let file = lab.path("open");
+    let source = format!("source {}", file.display());
+    let wanted = format!("{}: if or while: there is no \"end\".", file.display());
+    says(&[source.as_str(), "print 2"], &wanted)
+}
+
+#[test]
+fn breakpoints_are_named_by_ranges_and_places() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break add",
+        "break sub",
+        "tbreak main",
+        "break prog.c:4",
+        "break prog.c:8",
+        "delete 4-5",
+        "run",
+        "disable 1",
+        "enable once 1",
+        "continue",
+        "info breakpoints 1",
+        "enable delete 2",
+        "continue",
+        "info breakpoints",
+    ])?;
+    let text = lab.text(&[
+        "rbreak prog.c:^sub$",
+        "run",
+        "print $bpnum",
+        "start",
+        "info breakpoints",
+    ])?;
+    in_order(&text, &["Breakpoint 1, sub (n=0)", "$1 = 1\n"]);
+    // A new run counts from the beginning.
+    let last = text.rsplit("$1 = 1").next().unwrap_or_default();
+    assert!(!last.contains("already hit"), "{last}");
+    Ok(())
+}
+
+#[test]
+fn one_place_of_several_is_disabled() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }", &[])?;
+    let source = "template <typename T> T same(T t) {\n  return t;\n}\n\
+                  int main() {\n  same(1);\n  same(2.5);\n  same('c');\n  return 0;\n}\n";
+    lab.build("g++", "prog.cc", source, "prog", &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break same",
+        "disable 1.2",
+        "run",
+        "continue",
+        "bt",
+        "enable 1.1-2",
+        "info breakpoints",
+    ])?;
+    let output = lab.verde(&["break same", "disable 1.9"], &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(errors, "Bad breakpoint location number '9'\n");
+    Ok(())
+}
+
+/// Of several steps the last is shown.
+#[test]
+fn several_steps_are_shown_as_one() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break add",
+        "run",
+        "next 2",
+        "step 3",
+        "bt",
+        "stepi 4",
+        "next 20",
+    ])
+}
+
+#[test]
+fn displays_are_switched() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let text = lab.text(&[
+        "break add",
+        "run",
+        "display total",
+        "display n",
+        "disable display 1",
+        "next",
+        "enable display 1",
+        "delete display 2",
+        "next",
+        "info display",
+    ])?;
+    let said = essentials(&text).split_off(3);
+    let wanted = [
+        "1: total = 0",
+        "2: n = 0",
+        "4\t    return total;",
+        "2: n = 0",
+        "5\t}",
+        "1: total = 0",
+        "Auto-display expressions now in effect:",
+        "Num Enb Expression",
+        "1:   y  total",
+    ];
+    assert_eq!(said, wanted);
+    Ok(())
+}

@@ -1,0 +1,152 @@
+/* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks,
+   cleared (memory that forks clear), signals (a set of descriptors that waits for
+   signals), session, attributes (prctl), cut (a mapped file that becomes shorter).
+   Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
+   where if not; going back to `hold` must make it so again. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+__attribute__((noinline)) void hold(void) { __asm__ volatile(""); }
+
+#define CHECK(what)                                                                               \
+    do {                                                                                          \
+        if (!(what)) {                                                                            \
+            printf("line %d: %s: %s\n", __LINE__, #what, strerror(errno));                        \
+            fflush(stdout);                                                                       \
+            _exit(1);                                                                             \
+        }                                                                                         \
+    } while (0)
+
+static int file(const char *name) { return open(name, O_RDWR | O_CREAT, 0600); }
+
+static int tries(int fd) { return flock(fd, LOCK_EX | LOCK_NB); }
+
+static int tries_part(int fd) {
+    struct flock part = {.l_type = F_WRLCK, .l_start = 10, .l_len = 10};
+    return fcntl(fd, F_OFD_SETLK, &part);
+}
+
+/* Who has closed a file holds no lock on it. */
+static void locks(void) {
+    int closed = file("closed"), kept = file("kept"), part = file("part");
+    CHECK(write(kept, "0123456789", 10) == 10);
+    CHECK(lseek(kept, 4, SEEK_SET) == 4);
+    int same = dup(kept);
+    CHECK(!tries(closed) && !tries(kept) && !tries_part(part));
+    hold();
+    int others[3] = {file("closed"), file("kept"), file("part")};
+    CHECK(tries(others[0]) && tries(others[1]) && tries_part(others[2]));
+    close(closed);
+    close(part);
+    CHECK(!tries(others[0]));
+    CHECK(!tries_part(others[2]));
+    CHECK(lseek(same, 0, SEEK_CUR) == 4);
+    CHECK(lseek(kept, 7, SEEK_SET) == 7 && lseek(same, 0, SEEK_CUR) == 7);
+    CHECK(!flock(same, LOCK_UN));
+    CHECK(!tries(others[1]));
+}
+
+static void cleared(void) {
+    const size_t small = 1 << 20, large = 16 << 20;
+    char *some = mmap(0, small, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *much = mmap(0, large, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(!madvise(some, small, MADV_WIPEONFORK) && !madvise(much, large, MADV_WIPEONFORK));
+    some[small / 2] = much[large / 2] = 7;
+    CHECK(!mprotect(much, large, PROT_READ));
+    hold();
+    CHECK(some[small / 2] == 7);
+    CHECK(much[large / 2] == 7);
+    some[small / 2] = 8;
+}
+
+static void signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, 0);
+    int fd = signalfd(-1, &set, SFD_NONBLOCK), epoll = epoll_create1(0);
+    struct epoll_event event = {EPOLLIN, {.u64 = 42}};
+    CHECK(!epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+    hold();
+    kill(getpid(), SIGUSR1);
+    event.data.u64 = 0;
+    CHECK(epoll_wait(epoll, &event, 1, 1000) == 1 && event.data.u64 == 42);
+    struct signalfd_siginfo info;
+    CHECK(read(fd, &info, sizeof info) == sizeof info);
+}
+
+static void session(void) {
+    CHECK(setsid() == getpid());
+    hold();
+    CHECK(getsid(0) == getpid() && getpgrp() == getpid());
+}
+
+static int ends[2];
+
+static void *thread(void *ready) {
+    char byte;
+    int signal = 0;
+    prctl(PR_SET_TIMERSLACK, 23456);
+    prctl(PR_SET_PDEATHSIG, SIGUSR2);
+    CHECK(write(*(int *)ready, "r", 1) == 1);
+    CHECK(read(ends[0], &byte, 1) == 1);
+    CHECK(prctl(PR_GET_TIMERSLACK) == 23456);
+    CHECK(!prctl(PR_GET_PDEATHSIG, &signal) && signal == SIGUSR2);
+    return 0;
+}
+
+static void attributes(void) {
+    int signal = 0, adopts = 0, ready[2];
+    char byte;
+    pthread_t other;
+    CHECK(!pipe(ends) && !pipe(ready));
+    CHECK(!pthread_create(&other, 0, thread, &ready[1]));
+    CHECK(read(ready[0], &byte, 1) == 1);
+    prctl(PR_SET_PDEATHSIG, SIGUSR1);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_TIMERSLACK, 12345);
+    hold();
+    CHECK(!prctl(PR_GET_PDEATHSIG, &signal) && signal == SIGUSR1);
+    CHECK(!prctl(PR_GET_CHILD_SUBREAPER, &adopts) && adopts == 1);
+    CHECK(prctl(PR_GET_TIMERSLACK) == 12345);
+    prctl(PR_SET_PDEATHSIG, 0);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    CHECK(write(ends[1], "x", 1) == 1);
+    pthread_join(other, 0);
+}
+
+static void cut(void) {
+    int fd = file("cut");
+    CHECK(!ftruncate(fd, 8192));
+    char *map = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    map[0] = map[5000] = 1;
+    hold();
+    CHECK(map[0] == 1);
+    map[0] = 2;
+    CHECK(!ftruncate(fd, 4096));
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        void (*act)(void);
+    } all[] = {{"locks", locks},     {"cleared", cleared},       {"signals", signals},
+               {"session", session}, {"attributes", attributes}, {"cut", cut}};
+    CHECK(!chdir(argv[2]));
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(all[i].name, argv[1]))
+            all[i].act();
+    return 0;
+}
