@@ -57,7 +57,7 @@ impl MonitorSetup {
         for path in &self.properties {
             shown(debugger.add_property(path))?;
         }
-        Ok(())
+        shown(Ok(debugger.scenario_warnings()))
     }
 }
 

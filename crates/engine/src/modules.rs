@@ -5,10 +5,12 @@
 
 use crate::calls::Causes;
 use crate::{Addr, Cause, On, Owner, Process, Result, Trap, TrapId};
-use object::elf::{DT_DEBUG, DT_NULL, ELFMAG, PT_DYNAMIC, PT_PHDR};
+use object::elf::{DT_DEBUG, DT_NULL, ELFMAG, PT_DYNAMIC, PT_LOAD, PT_PHDR};
 use object::{Object, ObjectSymbol};
 use std::path::PathBuf;
 use verde_sys::procfs::{self, Auxv, Mapping};
+
+const PAGE: u64 = 4096;
 
 /// What part a module plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,7 +266,7 @@ impl Process {
         let dynamic = Addr(self.read_u64(at + 16).ok()?);
         let next = self.read_u64(at + 24).ok()?;
         let module = maps.iter().position(|m| m.contains(dynamic)).map(|i| {
-            let (start, end) = run_of(maps, i);
+            let (start, end) = self.extent(maps, i, bias);
             let path = PathBuf::from(&maps[i].name);
             let main = self.modules.executable.as_ref() == Some(&path);
             let kind = match maps[i].name.as_str() {
@@ -282,6 +284,41 @@ impl Process {
             }
         });
         Some((module, next))
+    }
+
+    /// All that a file has in memory, of which the i-th mapping is a part. The kernel leaves gaps between
+    /// the segments of a program, so its headers are asked.
+    fn extent(&self, maps: &[Mapping], i: usize, bias: u64) -> (Addr, Addr) {
+        let headers = maps[..=i].iter().rev();
+        let mut headers = headers.filter(|m| m.name == maps[i].name && m.offset == 0);
+        let extent = headers.next().and_then(|m| self.segments(m.start, bias));
+        extent
+            .filter(|(start, end)| *start <= maps[i].start && maps[i].start < *end)
+            .unwrap_or_else(|| run_of(maps, i))
+    }
+
+    /// Where the segments begin and end of the file whose header is at an address.
+    fn segments(&self, header: Addr, bias: u64) -> Option<(Addr, Addr)> {
+        if self.read_u64(header).ok()? as u32 != u32::from_le_bytes(ELFMAG) {
+            return None;
+        }
+        let table = header + self.read_u64(header + 32).ok()?;
+        let count = self.read_u64(header + 56).ok()? & 0xffff;
+        let (mut low, mut high) = (u64::MAX, 0);
+        for i in 0..count.min(1024) {
+            let segment = table + i * 56;
+            if self.read_u64(segment).ok()? as u32 == PT_LOAD.0 {
+                let address = self.read_u64(segment + 16).ok()?;
+                let size = self.read_u64(segment + 40).ok()?;
+                low = low.min(address);
+                high = high.max(address.checked_add(size)?);
+            }
+        }
+        let high = high.checked_next_multiple_of(PAGE)?;
+        (low < high).then(|| {
+            let at = |address: u64| Addr(bias.wrapping_add(address));
+            (at(low - low % PAGE), at(high))
+        })
     }
 }
 
@@ -305,7 +342,7 @@ fn initial(process: &Process, auxv: &Auxv, maps: &[Mapping]) -> Vec<Module> {
     let mut list = Vec::new();
     let mut add = |at: Addr, bias: u64, kind: ModuleKind| {
         if let Some(i) = maps.iter().position(|m| m.contains(at)) {
-            let (start, end) = run_of(maps, i);
+            let (start, end) = process.extent(maps, i, bias);
             list.push(Module {
                 path: PathBuf::from(&maps[i].name),
                 bias,

@@ -26,14 +26,16 @@ pub fn arguments(scope: &dyn Scope) -> Vec<Named> {
     if let (true, Some(addr)) = (frame.at_entry, frame.file_addr())
         && let Some(function) = module.function_at(addr).filter(|f| f.entry == addr)
     {
-        let arguments = module.entry_arguments(&function);
+        let mut arguments = module.entry_arguments(&function);
+        arguments.retain(|a| !a.variable.name.is_empty());
         let named = arguments.iter().map(|a| Named {
             name: a.variable.name.clone(),
             value: argument_value(scope, module, a, function.entry),
         });
         return named.collect();
     }
-    let parameters = module.parameters(die);
+    let mut parameters = module.parameters(die);
+    parameters.retain(|v| !v.name.is_empty());
     let parameters = parameters.iter().map(|v| Named {
         name: v.name.clone(),
         value: variable_value(scope, module, v),

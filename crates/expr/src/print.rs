@@ -1,6 +1,5 @@
 //! Values as text: C and C++ as gdb prints them, Rust as rust-gdb's users know it.
 
-use crate::arithmetic::bit_field;
 use crate::containers::{self, Pretty};
 use crate::error::EvalError;
 use crate::eval::variable_value;
@@ -588,11 +587,10 @@ impl Printer<'_> {
             let text = self.static_field(member, depth);
             return Some(format!("static {} = {text}", member.name.as_deref()?));
         }
-        let inner = match member.bits {
-            Some(bits) => bit_field(value, member.ty.clone(), bits, &self.memory()),
-            None if member.is_virtual => self.virtual_base(value, member)?,
-            None => value.part(member.ty.clone(), member.offset, &self.memory()),
-        };
+        let inner = value.member(member, &self.memory())?;
+        if member.is_virtual && self.is_shown(member, &inner) {
+            return None;
+        }
         let text = self.value(&inner, depth + 1, false);
         Some(match (&member.name, member.is_base) {
             (_, true) => format!("<{}> = {text}", name_of(&member.ty)),
@@ -601,18 +599,17 @@ impl Printer<'_> {
         })
     }
 
-    /// A virtual base lies where the object's virtual table says.
-    fn virtual_base(&self, value: &Value, member: &Member) -> Option<Value> {
-        let offset = containers::virtual_base_offset(value, member, &self.memory())?;
-        let base = value.part(member.ty.clone(), offset, &self.memory());
-        if let (Some(class), Some(at)) = (member.ty.strip().die(), base.address()) {
-            let mut shared = self.shared.borrow_mut();
-            if shared.contains(&(class, at)) {
-                return None;
-            }
+    /// A virtual base belongs to all that inherit from it, and is shown with the first.
+    fn is_shown(&self, member: &Member, base: &Value) -> bool {
+        let (Some(class), Some(at)) = (member.ty.strip().die(), base.address()) else {
+            return false;
+        };
+        let mut shared = self.shared.borrow_mut();
+        let known = shared.contains(&(class, at));
+        if !known {
             shared.push((class, at));
         }
-        Some(base)
+        known
     }
 
     fn static_field(&self, member: &Member, depth: usize) -> String {

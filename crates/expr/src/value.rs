@@ -1,8 +1,10 @@
 //! Values: a type, bytes or the reason there are none, and where they came from.
 
+use crate::arithmetic::bit_field;
+use crate::containers::virtual_base_offset;
 use crate::error::EvalError;
 use crate::padding::padded;
-use verde_symbols::{Encoding, Kind, LocationError, Memory, Place, Type};
+use verde_symbols::{Encoding, Kind, LocationError, Member, Memory, Place, Type};
 
 /// Values above this are read piece by piece, never as a whole.
 pub(crate) const WHOLE: u64 = 8 << 20;
@@ -151,6 +153,19 @@ impl Value {
             Data::Memory(_) => Err(EvalError::TooMuch(self.ty.size().unwrap_or(0))),
             Data::Missing(why) => Err(why.clone().into()),
         }
+    }
+
+    /// A member that is part of the object; `None` for a virtual base that nobody can find.
+    pub fn member(&self, member: &Member, memory: &dyn Memory) -> Option<Value> {
+        let ty = member.ty.clone();
+        Some(match member.bits {
+            Some(bits) => bit_field(self, ty, bits, memory),
+            None if member.is_virtual => {
+                let offset = virtual_base_offset(self, member, memory)?;
+                self.part(ty, offset, memory)
+            }
+            None => self.part(ty, member.offset, memory),
+        })
     }
 
     /// Part of this value: `size` bytes from `offset`, seen as another type.

@@ -50,70 +50,26 @@ pub struct EntryArgument {
     pub variable: Variable,
     /// Its location list speaks of the first instruction.
     listed: bool,
+    /// It is the same in all calls, so nobody need pass it.
+    is_constant: bool,
     /// Where the calling convention puts it; `None` where the compiler made its own convention.
     place: Option<AbiPlace>,
-    /// Where the convention would put it, and the end of the prologue, from which on its list
-    /// speaks: true where both agree.
-    likely: Option<(AbiPlace, FileAddr)>,
 }
 
 impl EntryArgument {
     /// Where it is in a thread that stands at the function's first instruction.
+    ///
+    /// The convention is asked first: a location list speaks of what holds once the statements are
+    /// done that need no instruction (`x = y`, `p += 3` that is folded into a later address), or of
+    /// the function's own frame, to which nothing has been stored yet, or only of the parts that
+    /// the body uses.
     pub fn locate(&self, env: &Env, entry: FileAddr) -> Result<Place, LocationError> {
-        if let Some((place, body)) = &self.likely {
-            let described = self.variable.place(env, Some(*body))?;
-            return match place.locate(env)? == described {
-                true => Ok(described),
-                false => Err(LocationError::OptimizedOut),
-            };
-        }
-        if !self.listed {
-            let place = self.place.as_ref().ok_or(LocationError::OptimizedOut)?;
-            return place.locate(env);
-        }
-        let described = self.variable.place(env, Some(entry))?;
-        // GCC lists what holds later at the same address: memory of the function's own frame, to
-        // which nothing has been stored yet. And it lists only the parts the body uses: where it
-        // agrees with the convention, the rest is there as well.
-        let partial = matches!(&described, Place::Pieces(p) if p.iter().any(|p| p.place.is_none()));
-        let sp = env.registers.and_then(|r| r.sp()).unwrap_or(0);
-        let unborn = in_own_frame(&described, sp);
-        let wanted = self.place.as_ref().filter(|_| partial || unborn);
-        match wanted.map(|p| p.locate(env)) {
-            Some(Ok(whole)) if unborn || agree(&described, &whole) => Ok(whole),
-            _ => Ok(described),
+        match &self.place {
+            Some(place) if !self.is_constant => place.locate(env),
+            _ if self.listed => self.variable.place(env, Some(entry)),
+            _ => Err(LocationError::OptimizedOut),
         }
     }
-}
-
-/// Whether any part lies below the stack pointer of the entry.
-fn in_own_frame(place: &Place, sp: u64) -> bool {
-    match place {
-        Place::Memory(addr) => *addr < sp && sp - *addr < 1 << 24,
-        Place::Pieces(pieces) => {
-            let mut places = pieces.iter().filter_map(|p| p.place.as_ref());
-            places.any(|p| in_own_frame(p, sp))
-        }
-        _ => false,
-    }
-}
-
-/// Whether the parts that a description has are where the whole has them.
-fn agree(described: &Place, whole: &Place) -> bool {
-    let registers = |place: &Place| match place {
-        Place::Register(n) => vec![*n],
-        Place::Pieces(pieces) => pieces
-            .iter()
-            .filter_map(|p| match p.place {
-                Some(Place::Register(n)) => Some(n),
-                _ => None,
-            })
-            .collect(),
-        _ => Vec::new(),
-    };
-    let whole = registers(whole);
-    let described = registers(described);
-    !described.is_empty() && described.iter().all(|n| whole.contains(n))
 }
 
 impl AbiPlace {
@@ -180,13 +136,13 @@ pub fn float_argument(index: usize) -> Option<AbiPlace> {
 }
 
 impl Module {
-    /// The arguments of a function as they are at its first instruction.
+    /// The arguments of a function as they are at its first instruction, those without a name
+    /// among them.
     pub fn entry_arguments(&self, function: &Function) -> Vec<EntryArgument> {
         let Some(die) = function.die else {
             return Vec::new();
         };
-        let mut parameters = self.parameters(die);
-        parameters.retain(|v| !v.name.is_empty());
+        let parameters = self.parameters(die);
         let mut state = Assign::default();
         let result = self.return_type(function);
         if result.is_some_and(|t| is_returned_by_address(&t, function.language)) {
@@ -196,20 +152,17 @@ impl Module {
             .iter()
             .map(|v| state.argument(&v.ty, function.language))
             .collect();
-        let own_convention = self.has_own_convention(function, &parameters);
-        let body = self.breakpoint_address(function);
+        let own_convention = self.has_own_convention(function, &parameters, &assigned);
         let choose = |(variable, abi): (Variable, Option<AbiPlace>)| {
-            let constant = variable.constant_bytes().map(AbiPlace::Constant);
-            let listed = variable.listed_at(function.entry);
-            let is_known = listed || constant.is_some() || !own_convention;
-            // Unoptimised code lists what is passed by address, but not before the prologue's end.
-            let from_body = !is_known && body > function.entry && variable.begins_at(body);
-            let likely = abi.clone().filter(|_| from_body).map(|place| (place, body));
+            let place = match variable.constant_bytes() {
+                Some(bytes) => Some(AbiPlace::Constant(bytes)),
+                None => abi.filter(|_| !own_convention),
+            };
             EntryArgument {
-                listed,
+                listed: variable.listed_at(function.entry),
+                is_constant: variable.has_one_place() && variable.listed_at(function.entry),
                 variable,
-                place: constant.or_else(|| abi.filter(|_| !own_convention)),
-                likely,
+                place,
             }
         };
         parameters.into_iter().zip(assigned).map(choose).collect()
@@ -217,7 +170,12 @@ impl Module {
 
     /// Whether the optimiser may have changed how the function is called: GCC marks such clones in
     /// their names; LLVM changes any local function, and its location lists say all there is.
-    fn has_own_convention(&self, function: &Function, parameters: &[Variable]) -> bool {
+    fn has_own_convention(
+        &self,
+        function: &Function,
+        parameters: &[Variable],
+        assigned: &[Option<AbiPlace>],
+    ) -> bool {
         let clone = self.symbol_at(function.entry).is_some_and(|(symbol, _)| {
             let marks = [".isra.", ".constprop.", ".part."];
             marks.iter().any(|m| symbol.name.contains(m))
@@ -225,8 +183,15 @@ impl Module {
         let unit = function.die.and_then(|id| self.unit_of(id));
         let llvm = unit.is_some_and(|u| u.producer.is_some_and(|p| p.contains("clang ")));
         let local = function.language == Language::Rust || !self.is_external(function);
-        // Unoptimised code keeps every parameter in one place.
-        clone || (llvm && local && !parameters.iter().all(Variable::has_one_place))
+        // Unoptimised code keeps every parameter in one place; of what is passed by address it
+        // lists where the address is.
+        let is_kept = |(v, abi): (&Variable, &Option<AbiPlace>)| match abi {
+            Some(AbiPlace::ByAddress(register)) => {
+                v.has_one_place() || v.first_pointer() == Some(*register)
+            }
+            _ => v.has_one_place(),
+        };
+        clone || (llvm && local && !parameters.iter().zip(assigned).all(is_kept))
     }
 
     /// Where a function's result is just after it returned; `None` when it has none.
@@ -303,12 +268,20 @@ struct Assign {
     integers: usize,
     floats: u16,
     stack: u64,
+    /// An argument of a size that nobody knows went somewhere: where the next ones are is not known.
+    is_lost: bool,
 }
 
 impl Assign {
     fn argument(&mut self, ty: &Type, language: Language) -> Option<AbiPlace> {
         // No honest argument is larger than a stack.
-        let size = ty.size().filter(|&s| s < 1 << 32)?;
+        let size = match ty.strip().kind() {
+            // `std::nullptr_t` is passed as a pointer.
+            Kind::Unspecified => Some(8),
+            _ => ty.size().filter(|&s| s < 1 << 32),
+        };
+        self.is_lost |= size.is_none();
+        let size = size.filter(|_| !self.is_lost)?;
         if language == Language::Rust {
             return self.rust_argument(ty, size);
         }
@@ -318,7 +291,11 @@ impl Assign {
         if size == 0 {
             return Some(AbiPlace::Empty);
         }
-        match classify(ty) {
+        let classes = match ty.strip().kind() {
+            Kind::Unspecified => Some(Classes::Eightbytes(vec![Class::Integer])),
+            _ => classify(ty),
+        };
+        match classes {
             Some(Classes::Eightbytes(classes)) => {
                 let parts = eightbytes(&classes, size);
                 Some(

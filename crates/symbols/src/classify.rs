@@ -125,7 +125,14 @@ pub(crate) fn merge(
                             Some(())
                         })?;
                     }
-                    None => merge(&member.ty, at.checked_add(member.offset)?, classes, &inner)?,
+                    None => {
+                        let start = at.checked_add(member.offset)?;
+                        // What is packed so that it is not aligned is passed in memory.
+                        if !start.is_multiple_of(alignment(&member.ty, &inner).max(1)) {
+                            return None;
+                        }
+                        merge(&member.ty, start, classes, &inner)?;
+                    }
                 }
             }
             Some(())

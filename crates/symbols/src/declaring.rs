@@ -1,5 +1,6 @@
 //! Which functions have a local of a name.
 
+use crate::addr::FileAddr;
 use crate::functions::{Function, origin, read_function};
 use crate::module::Module;
 use crate::type_read::children;
@@ -39,6 +40,34 @@ impl Module {
         }
         out
     }
+
+    /// Where the block of a function begins that declares a local of this name: the outermost.
+    pub fn block_declaring(&self, function: DieId, name: &str) -> Option<FileAddr> {
+        let info = self.info()?;
+        let unit = info.unit(function.unit)?;
+        block_of(info, &unit, function.offset, name, 0)
+    }
+}
+
+fn block_of(info: &Info, unit: &Unit, offset: u32, name: &str, depth: usize) -> Option<FileAddr> {
+    if depth > DEEPEST {
+        return None;
+    }
+    let inside = children(unit, offset);
+    let is_variable =
+        |c: &Entry| matches!(c.tag(), dw::DW_TAG_variable | dw::DW_TAG_formal_parameter);
+    if inside
+        .iter()
+        .any(|c| is_variable(c) && is_named(info, unit, c, name))
+    {
+        let (begin, _) = unit.ranges(&unit.entry(offset)?).first().copied()?;
+        return Some(FileAddr(begin));
+    }
+    let blocks = inside
+        .iter()
+        .filter(|c| c.tag() == dw::DW_TAG_lexical_block);
+    let mut offsets = blocks.filter_map(|c| u32::try_from(c.offset().0).ok());
+    offsets.find_map(|o| block_of(info, unit, o, name, depth + 1))
 }
 
 fn declares(info: &Info, unit: &Unit, offset: u32, name: &str, depth: usize) -> bool {

@@ -225,9 +225,17 @@ pub(crate) fn normal_parameters(list: &str) -> Vec<String> {
 }
 
 fn normal_type(text: &str) -> String {
-    let text = text.trim();
-    let head = text.find(['*', '&']).unwrap_or(text.len());
-    let mut words: Vec<&str> = text[..head].split_whitespace().collect();
+    // Inside of template arguments spaces mean nothing here.
+    let text: String = Brackets::new(text.trim())
+        .filter(|&(_, c, depth)| depth == 0 || !c.is_whitespace())
+        .map(|(_, c, _)| c)
+        .collect();
+    let text = without_defaults(&text);
+    let head = Brackets::new(&text)
+        .find(|&(_, c, depth)| depth == 0 && matches!(c, '*' | '&'))
+        .map_or(text.len(), |(at, ..)| at);
+    let words = text[..head].split_whitespace();
+    let mut words: Vec<&str> = words.flat_map(meaning).collect();
     // `long int` and `long` are one type; so are `unsigned int` and `unsigned`.
     if words.len() > 1
         && words
@@ -241,9 +249,64 @@ fn normal_type(text: &str) -> String {
     words.join(" ") + &tail
 }
 
-/// Removes the spaces that writers of types put in different places.
+/// What the library's names for numbers stand for: a linker's name has only that.
+fn meaning(word: &str) -> Vec<&str> {
+    match word.strip_prefix("std::").unwrap_or(word) {
+        "size_t" | "uint64_t" | "uintptr_t" | "uintmax_t" => vec!["unsigned", "long"],
+        "ssize_t" | "ptrdiff_t" | "int64_t" | "intptr_t" | "intmax_t" => vec!["long"],
+        "uint32_t" => vec!["unsigned", "int"],
+        "int32_t" => vec!["int"],
+        "uint16_t" => vec!["unsigned", "short"],
+        "int16_t" => vec!["short"],
+        "uint8_t" => vec!["unsigned", "char"],
+        "int8_t" => vec!["signed", "char"],
+        _ => vec![word],
+    }
+}
+
+/// A name in the form in which all writers agree: without spaces, and `std::vector<int>` for
+/// `std::vector<int, std::allocator<int> >`.
 pub(crate) fn squeeze(name: &str) -> String {
-    name.chars().filter(|c| !c.is_whitespace()).collect()
+    let dense: String = name.chars().filter(|c| !c.is_whitespace()).collect();
+    without_defaults(&dense)
+}
+
+/// Leaves out the arguments that templates of the standard library have by themselves. The name
+/// has no spaces inside of its brackets.
+fn without_defaults(name: &str) -> String {
+    if !name.contains("std::") {
+        return name.to_owned();
+    }
+    let defaults = [
+        ",std::char_traits<",
+        ",std::allocator<",
+        ",std::default_delete<",
+        ",std::hash<",
+        ",std::equal_to<",
+        ",std::less<",
+    ];
+    let mut out = name.replace("std::__cxx11::", "std::");
+    for default in defaults {
+        let mut from = 0;
+        while let Some(at) = out[from..].find(default).map(|at| from + at) {
+            let start = at + default.len() - 1;
+            let close = Brackets::new(&out[start..]).find(|&(_, c, depth)| c == '>' && depth == 0);
+            let end = close.map_or(out.len(), |(close, ..)| start + close + 1);
+            match out[end..].starts_with([',', '>']) {
+                true => out.replace_range(at..end, ""),
+                false => from = end,
+            }
+        }
+    }
+    for (long, short) in [
+        ("basic_string<char>", "string"),
+        ("basic_string_view<char>", "string_view"),
+        ("basic_ostream<char>", "ostream"),
+        ("basic_istream<char>", "istream"),
+    ] {
+        out = out.replace(&format!("std::{long}"), &format!("std::{short}"));
+    }
+    out
 }
 
 /// The hash under which a name is indexed.
@@ -327,6 +390,26 @@ mod tests {
             normal_parameters("char const*, unsigned")
         );
         assert_eq!(normal_parameters("void"), Vec::<String>::new());
+        let mangled = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&, std::vector<int*, std::allocator<int*> >&, unsigned long";
+        assert_eq!(
+            normal_parameters(mangled),
+            normal_parameters("const std::string &, std::vector<int *> &, size_t")
+        );
+        assert_ne!(
+            normal_parameters("std::vector<int>"),
+            normal_parameters("std::vector<long>")
+        );
+    }
+
+    #[test]
+    fn default_arguments_of_templates_may_be_left_out() {
+        let long = "map<int, std::vector<int, std::allocator<int> >, std::less<int>, std::allocator<std::pair<int const, int> > >";
+        assert_eq!(
+            squeeze(&format!("std::{long}")),
+            "std::map<int,std::vector<int>>"
+        );
+        assert_eq!(squeeze("Box<int, std::allocator<int> >"), "Box<int>");
+        assert_eq!(squeeze("std::allocator<int>"), "std::allocator<int>");
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct FunctionQuery {
     pub file: Option<String>,
     /// Written with a leading `::`: only the global scope.
     pub global: bool,
+    /// Written with a leading `crate::`, as Rust's programs name what is in their own crate.
+    in_crate: bool,
     /// Scopes and name, outermost first.
     pub path: Vec<String>,
     /// Parameter types, when written.
@@ -49,7 +51,7 @@ impl FunctionQuery {
         } else {
             split_parameters(text)
         };
-        let path: Vec<String> = if name.starts_with('<') {
+        let mut path: Vec<String> = if name.starts_with('<') {
             readable_paths(name).swap_remove(0)
         } else {
             split_path(name)
@@ -57,10 +59,16 @@ impl FunctionQuery {
                 .map(|s| s.trim().to_owned())
                 .collect()
         };
+        // No crate can have that name.
+        let in_crate = path.len() > 1 && path[0] == "crate";
+        if in_crate {
+            path.remove(0);
+        }
         FunctionQuery {
             module,
             file,
             global,
+            in_crate,
             path,
             parameters: parameters.map(normal_parameters),
             exact: name.starts_with('<').then(|| squeeze(name)),
@@ -145,7 +153,12 @@ impl FunctionQuery {
             last == base_name(name)
         };
         let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
-        same && match_scopes(&wanted, scopes).is_some_and(|extra| extra == 0 || !self.global)
+        let fits = |extra: usize| match (self.in_crate, self.global) {
+            (true, _) => extra == 1,
+            (_, true) => extra == 0,
+            _ => true,
+        };
+        same && match_scopes(&wanted, scopes).is_some_and(fits)
     }
 
     fn matches_parameters(&self, readable: Option<&str>) -> bool {
@@ -219,6 +232,16 @@ mod tests {
         assert!(FunctionQuery::parse("Stack<i32>::push").matches("push", &scopes, None));
         assert!(FunctionQuery::parse("m::Stack::push").matches("push<i32>", &scopes, None));
         assert!(!FunctionQuery::parse("Stack<u8>::push").matches("push", &scopes, None));
+    }
+
+    #[test]
+    fn the_own_crate_is_any_crate() {
+        let scopes = steps(&["program", "m", "Stack<i32>"]);
+        let is = |query: &str| FunctionQuery::parse(query).matches("push", &scopes, None);
+        assert!(is("crate::m::Stack<i32>::push"));
+        assert!(is("crate::m::Stack::push"));
+        assert!(!is("crate::Stack::push"));
+        assert!(!is("crate::m::Stack<u8>::push"));
     }
 
     #[test]

@@ -119,20 +119,6 @@ impl Variable {
         false
     }
 
-    /// Whether the list of its places begins at an address.
-    pub(crate) fn begins_at(&self, pc: FileAddr) -> bool {
-        let list = self.location.filter(|l| l.exprloc_value().is_none());
-        let lists = list.map(|l| self.unit.dwarf.attr_locations(&self.unit.unit, l));
-        let Some(Ok(Some(mut list))) = lists else {
-            return false;
-        };
-        let mut first = None;
-        while let Ok(Some(entry)) = list.next() {
-            first = Some(first.unwrap_or(entry.range.begin).min(entry.range.begin));
-        }
-        first == Some(pc.0)
-    }
-
     /// Whether an expression needs neither the frame nor registers, as that of an argument which
     /// is the same in all calls.
     fn holds_everywhere(&self, expression: gimli::Expression<R>) -> bool {
@@ -158,6 +144,25 @@ impl Variable {
     /// Whether it is in one place from the beginning to the end of its scope.
     pub(crate) fn has_one_place(&self) -> bool {
         self.location.is_some_and(|l| l.exprloc_value().is_some())
+    }
+
+    /// The register that has its address where its location list begins.
+    pub(crate) fn first_pointer(&self) -> Option<u16> {
+        let location = self.location.filter(|l| l.exprloc_value().is_none())?;
+        let lists = self.unit.dwarf.attr_locations(&self.unit.unit, location);
+        let first = lists.ok()??.next().ok()??;
+        let mut operations = first.data.operations(self.unit.unit.encoding());
+        match (operations.next(), operations.next()) {
+            (
+                Ok(Some(gimli::Operation::RegisterOffset {
+                    register,
+                    offset: 0,
+                    ..
+                })),
+                Ok(None),
+            ) => Some(register.0),
+            _ => None,
+        }
     }
 
     /// The value itself, when the compiler knows it.
@@ -532,8 +537,12 @@ fn read_variable(
             return None;
         }
     }
-    let (name_unit, name) = attr(dw::DW_AT_name)?;
-    let name = name_unit.string(Some(name))?.to_owned();
+    let name = match attr(dw::DW_AT_name) {
+        Some((unit, name)) => unit.string(Some(name))?.to_owned(),
+        // C++ does not ask for a name, and it is passed nevertheless.
+        None if entry.tag() == dw::DW_TAG_formal_parameter => String::new(),
+        None => return None,
+    };
     let ty = attr(dw::DW_AT_type).and_then(|(u, v)| info.follow(u, Some(v)));
     let ty = ty.map_or_else(Type::void, |id| Type::from_die(info, id));
     let line = attr(dw::DW_AT_decl_line).and_then(|(_, v)| v.udata_value());

@@ -1,5 +1,7 @@
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, recursive;
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
@@ -37,6 +39,20 @@ int main(void) {
     if (pthread_mutex_trylock(&m))
         return 1;
     pthread_mutex_unlock(&m);
+    struct timespec now, limit;
+    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec += 60;
+    if (pthread_mutex_clocklock(&m, CLOCK_MONOTONIC, &limit))
+        return 1;
+    pthread_cond_timedwait(&turned, &m, &now);
+    pthread_mutex_unlock(&m);
+    // It is still held, once.
+    pthread_mutex_lock(&recursive);
+    pthread_mutex_lock(&recursive);
+    pthread_mutex_unlock(&recursive);
+    pthread_cond_timedwait(&turned, &recursive, &now);
+    pthread_mutex_unlock(&recursive);
     pthread_mutex_destroy(&m);
     pthread_mutex_destroy(&recursive);
     printf("%d\n", sum);

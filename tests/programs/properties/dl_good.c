@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -8,6 +9,11 @@ int main(void) {
     dlclose(a);
     double (*root)(double) = (double (*)(double))dlsym(b, "sqrt");
     printf("%.1f\n", root(4.0));
+    if (dlmopen(LM_ID_BASE, "libm.so.6", RTLD_NOW) != b)
+        return 1;
+    dlclose(b);
+    if (!dlsym(b, "cos"))
+        return 1;
     dlclose(b);
     if (dlopen("libno-such.so", RTLD_NOW))
         return 1;

@@ -1,4 +1,7 @@
+#define _GNU_SOURCE
 #include <stdio.h>
+#include <stdlib.h>
+#include <wchar.h>
 
 static int lines(const char *path) {
     FILE *f = fopen(path, "r");
@@ -8,6 +11,26 @@ static int lines(const char *path) {
     for (int ch; (ch = fgetc(f)) != EOF;)
         n += ch == '\n';
     fclose(f);
+    return n;
+}
+
+static ssize_t drop(void *cookie, const char *text, size_t size) {
+    (void)cookie, (void)text;
+    return size;
+}
+
+// They get the addresses of streams that were closed.
+static int others(void) {
+    FILE *f = fopencookie(NULL, "w", (cookie_io_functions_t){.write = drop});
+    int n = fprintf(f, "dropped");
+    fclose(f);
+    wchar_t *text;
+    size_t size;
+    f = open_wmemstream(&text, &size);
+    fputws(L"wide", f);
+    n += fileno(f);
+    fclose(f);
+    free(text);
     return n;
 }
 
@@ -26,6 +49,7 @@ int main(void) {
     pclose(p);
     printf("%d lines, %s", read, text);
     printf("%d %d\n", lines("/dev/null"), lines("/no/such/file"));
+    printf("%d\n", others());
     fprintf(stderr, "done\n");
     return 7;
 }

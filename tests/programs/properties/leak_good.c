@@ -1,5 +1,7 @@
 #define _GNU_SOURCE
+#include <netdb.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +43,11 @@ int main(void) {
         pthread_join(threads[i], NULL);
     time_t zero = 0;
     printf("%d\n", localtime(&zero)->tm_year);
+    // What the C library keeps for itself.
+    getpwent();
+    getservbyname("http", "tcp");
+    putenv("VERDE_LEAK=no");
+    printf("%zu\n", strlen(strerror(12345)));
     FILE *f = fopen("/dev/null", "w");
     fputs("a buffer for the file", f);
     fclose(f);

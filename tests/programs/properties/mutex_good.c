@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, recursive;
 // As std::recursive_mutex is: nobody is told by a call.
@@ -45,6 +46,19 @@ int main(void) {
     if (pthread_mutex_trylock(&m))
         return 1;
     pthread_mutex_unlock(&m);
+    // As std::timed_mutex waits.
+    struct timespec limit;
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec += 60;
+    for (int i = 0; i < 2; i++) {
+        if (pthread_mutex_clocklock(&m, CLOCK_MONOTONIC, &limit))
+            return 1;
+        pthread_mutex_unlock(&m);
+    }
+    if (pthread_mutex_clocklock(&quiet, CLOCK_MONOTONIC, &limit) || pthread_mutex_clocklock(&quiet, CLOCK_MONOTONIC, &limit))
+        return 1;
+    pthread_mutex_unlock(&quiet);
+    pthread_mutex_unlock(&quiet);
     pthread_mutex_destroy(&m);
     pthread_mutex_destroy(&recursive);
     printf("%d\n", sum);

@@ -1,5 +1,6 @@
 #include <regex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int main(int argc, char **argv) {
@@ -7,6 +8,7 @@ int main(int argc, char **argv) {
     puts(what);
     static regex_t re;
     if (!strcmp(what, "early")) {
+        *(void **)&re = calloc(1, 4096); // What happens to be in memory.
         regfree(&re); // BAD early
         return 0;
     }

@@ -1,6 +1,8 @@
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static sem_t full, empty;
 static int slot, sum;
@@ -29,6 +31,17 @@ int main(void) {
         sem_destroy(&full);
         sem_destroy(&empty);
     }
+    // Opened twice it is one semaphore, which is there until it is closed twice.
+    char name[32];
+    snprintf(name, sizeof name, "/verde-%d", getpid());
+    sem_t *a = sem_open(name, O_CREAT, 0600, 0), *b = sem_open(name, 0);
+    sem_unlink(name);
+    if (a != b)
+        return 1;
+    sem_close(a);
+    sem_post(b);
+    sem_wait(b);
+    sem_close(b);
     printf("%d\n", sum);
     return 0;
 }

@@ -1,4 +1,6 @@
+#define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -39,6 +41,28 @@ int main(void) {
     }
     pthread_join(t, NULL);
     close(l);
+    // Numbers of closed ones that come back another way.
+    int pair[2];
+    socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+    int copies[] = {fcntl(pair[0], F_DUPFD_CLOEXEC, 0), dup3(pair[0], 40, 0)};
+    for (int i = 0; i < 2; i++) {
+        send(copies[i], "x", 1, 0);
+        close(copies[i]);
+    }
+    int again = socket(AF_INET, SOCK_STREAM, 0);
+    close(again);
+    again = fcntl(pair[0], F_DUPFD_CLOEXEC, again);
+    send(again, "x", 1, 0);
+    close(again);
+    again = socket(AF_INET, SOCK_STREAM, 0);
+    close(again);
+    dup3(pair[0], again, 0);
+    send(again, "x", 1, 0);
+    close(again);
+    again = socket(AF_INET, SOCK_STREAM, 0);
+    close_range(again, again, 0);
+    close(pair[0]);
+    close(pair[1]);
     int u = socket(AF_INET, SOCK_DGRAM, 0);
     connect(u, (struct sockaddr *)&address, sizeof address);
     send(u, "x", 1, 0);

@@ -97,12 +97,19 @@ impl Debugger {
                         Err(Error::Gone) => continue,
                         Err(e) => return Err(e.into()),
                     }
-                    for tid in live.process.threads() {
-                        live.process.cancel_step(tid)?;
+                    let threads = live.process.threads();
+                    for tid in &threads {
+                        live.process.cancel_step(*tid)?;
                     }
                     let before = live.tid;
                     live.hidden = None;
-                    live.look(stop.tid, &self.images)?;
+                    // A signal may end the thread that was to stop: others can be looked at, or
+                    // the program's end is the news.
+                    let can_tell = |tid: &Tid| live.process.is_stopped(*tid);
+                    let Some(tid) = [stop.tid].into_iter().chain(threads).find(can_tell) else {
+                        continue;
+                    };
+                    live.look(tid, &self.images)?;
                     if let (Reason::Point(_), Some(spec)) = (&reason, self.points.location.take()) {
                         self.stand_before_inlined(&spec);
                     }

@@ -197,3 +197,51 @@ fn a_local_that_another_thread_writes() {
     );
     assert_eq!(writers[0].1, writers[2].1);
 }
+
+/// Locals of inner blocks, `static` ones, and expressions that begin with something else.
+#[test]
+fn locals_wherever_they_are_declared() {
+    let bench = Bench::c(
+        "int g = 7;
+        int f(int n) { int s = 0; for (int i = 0; i < n; i++) { int inner = i * 2; s += inner; } return s; }
+        int h(int k) { static int calls; calls++; return k + calls; }
+        int main(void) { f(3); h(4); h(5); return 0; }",
+        &["-O0"],
+    );
+    let values = |event: &str| -> Vec<i64> {
+        let events = bench.events(&[&format!("event {event} (ret)")]);
+        let value = |e: &serde_json::Value| e["args"]["ret"].as_i64();
+        events.iter().filter_map(value).collect()
+    };
+    assert_eq!(values("write inner"), [0, 2, 4]);
+    assert_eq!(values("write i"), [0, 1, 2, 3]);
+    assert_eq!(values("write f::s"), [0, 0, 2, 6]);
+    assert_eq!(values("write calls"), [1, 2]);
+    assert_eq!(values("update {2 * s}"), [4, 12]);
+    assert_eq!(values("update {g + (long)s}"), [9, 13]);
+}
+
+/// What a function declares under the name of one part does not make the whole known.
+#[test]
+fn expressions_with_unknown_names_and_without_sense() {
+    let bench = Bench::c(
+        "int g; void f(int g2) { int g3 = g2; g = g3; } int main(void) { f(3); return 0; }",
+        &["-O0"],
+    );
+    let check = |event: &str| {
+        bench.check_property(
+            &format!("state init {{ transition {{ event {event} success bad }} }} state bad non-accepting"),
+            &[],
+        )
+    };
+    assert_eq!(check("update {g + g3}").code, 100);
+    let ran = check("update {g3 + nosuch}");
+    assert_eq!(ran.code, 101, "{}", ran.err);
+    let ran = check("update {g + }");
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.err.contains("A syntax error in expression"),
+        "{}",
+        ran.err
+    );
+}

@@ -411,3 +411,55 @@ fn ignored_signals_are_inherited() {
         }
     }
 }
+
+/// Ctrl-C at a terminal reaches the program, too, and may kill it first.
+#[test]
+fn interrupted_together_with_the_program() {
+    use std::io::BufRead;
+    use std::os::unix::process::CommandExt;
+    let bench = program("f(1); puts(\"ready\"); fflush(stdout); sleep(60); return 0;");
+    bench.write("p.prop", LOOP);
+    for signal in ["-INT", "-TERM", "-INT", "-TERM"] {
+        let mut check = bench.command("check");
+        check
+            .args(["-p", "p.prop", "--", "./prog"])
+            .process_group(0)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        let mut child = check.spawn().expect("verde runs");
+        let mut line = String::new();
+        let mut out = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+        out.read_line(&mut line).expect("the program speaks");
+        assert_eq!(line, "ready\n");
+        let group = format!("-{}", child.id());
+        let kill = std::process::Command::new("kill")
+            .args([signal, "--", &group])
+            .status();
+        assert!(kill.expect("kill runs").success());
+        let done = child.wait_with_output().expect("verde ends");
+        let errors = String::from_utf8_lossy(&done.stderr);
+        // Who is faster is not known: the program may have died before we heard of it.
+        let codes = match signal {
+            "-INT" => [130, 130],
+            _ => [130, 128 + 15],
+        };
+        let code = done.status.code().unwrap_or(-1);
+        assert!(codes.contains(&code), "{signal}: {code}: {errors}");
+        assert!(!errors.contains("verde:"), "{errors}");
+    }
+}
+
+/// The kernel leaves a gap between the segments of such a program, and the loader's list knows only
+/// where its data are.
+#[test]
+fn programs_with_gaps_between_their_segments() {
+    let bench = Bench::c(
+        &format!("{F}int main(void) {{ f(1); f(2); return 4; }}"),
+        &["-O1", "-Wl,-z,noseparate-code,-z,max-page-size=0x200000"],
+    );
+    let ran = bench.check_property(LOOP, &[]);
+    assert_eq!(ran.code, 4, "{}", ran.err);
+    assert_eq!(ran.last()["events"], 2);
+    let text = bench.debug(&[], &["break f", "run", "continue", "continue"]);
+    assert!(text.contains("exited with code 04"), "{text}");
+}

@@ -1,5 +1,6 @@
 //! Properties on live programs, as a user runs them.
 
+mod arguments;
 mod bench;
 mod calls;
 mod ci;

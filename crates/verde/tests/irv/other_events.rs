@@ -57,3 +57,27 @@ fn threads_begin_and_end() {
     // The first thread ends, too.
     assert!(started.iter().all(|t| ended.contains(t)), "{events:?}");
 }
+
+/// Traps of system calls have no address, so they would outlive the program.
+#[test]
+fn system_calls_before_and_after_exec() {
+    let bench = Bench::c(
+        "#include <fcntl.h>\n#include <unistd.h>\n\
+         int main(int c, char **v) { int fd = open(\"/dev/null\", O_RDONLY); close(fd); close(fd + c - 1);\n\
+         if (c > 1) execl(v[0], v[0], (char *)0); return 5; }",
+        &[],
+    );
+    let property = "slice on fd
+state init { transition { event syscall close(arg 0 as fd) success closed } }
+state closed { transition { after event syscall openat(ret as fd) success open }
+               transition { event syscall close(arg 0 as fd) success twice } }
+state open { transition { event syscall close(arg 0 as fd) success closed } }
+state twice non-accepting";
+    let ran = bench.check_property(property, &["x"]);
+    assert_eq!(ran.code, 100, "{}", ran.err);
+    let [violation] = ran.of_type("violation")[..] else {
+        panic!("{:?}", ran.rows);
+    };
+    assert_eq!(violation["slice"]["fd"], 3);
+    assert_eq!(ran.last()["program"]["exit"], 5);
+}

@@ -419,6 +419,40 @@ fn nobody_reacts_to_what_is_suppressed() {
 }
 
 #[test]
+fn triggers_that_mean_nothing_are_noticed() {
+    let bench = Bench::c(SOLVER, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    let check = |scenario: &str| {
+        bench.write("s.sc", scenario);
+        bench.check(&["-p", "p.prop", "-s", "s.sc"], &[])
+    };
+    let ran = check("on entering state bda { stop() }");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.err.contains("no loaded property has a state `bda`"),
+        "{}",
+        ran.err
+    );
+    let ran = check("on entering state bad of other { stop() }");
+    assert!(
+        ran.err.contains("no property `other` is loaded"),
+        "{}",
+        ran.err
+    );
+    let ran = check("on entering state bad of p, init { stop() }");
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let ran = check("on entering state bad, init of p { print(1) }");
+    assert!(!ran.err.contains("warning"), "{}", ran.err);
+    let ran = check("on signal SIGNOPE { stop() }");
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{}", ran.err);
+    assert!(
+        ran.err.contains("there is no signal `SIGNOPE`"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
 fn a_checkpoint_of_another_future_is_no_way_back() {
     let bench = Bench::c(
         r#"

@@ -1,11 +1,11 @@
 //! The events that the monitors know, each once, whoever names it.
 
-use super::data::Datum;
+use super::data::{Datum, Locals};
 use super::reads::Read;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use verde_engine::{On, TrapId};
-use verde_expr::FrameScope;
+use verde_expr::{FrameScope, Node};
 use verde_property::{Kind, ParamSpec, Property, SpecId, When, canonical_name};
 
 /// A monitor, as long as it lives.
@@ -45,6 +45,10 @@ pub struct Source {
     pub sites: Vec<Site>,
     /// For `write`, `read` and `update`: what is watched.
     pub datum: Option<Datum>,
+    /// A datum that some function declares and that is in one place nevertheless.
+    pub fixed: Option<Node>,
+    /// What of it functions declare.
+    pub locals: Option<Arc<Locals>>,
     /// It had a place in the program at least once.
     pub found: bool,
     /// What the user was told about it.
@@ -77,6 +81,8 @@ impl Alphabet {
                         wanted: 0,
                         sites: Vec::new(),
                         datum: None,
+                        fixed: None,
+                        locals: None,
                         found: false,
                         told: false,
                     });

@@ -12,15 +12,16 @@ use super::super::live::ProcessMemory;
 use super::super::registers::with_vectors;
 use super::Irv;
 use super::alphabet::Site;
-use super::bind::Note;
+use super::bind::{Note, inner_scope};
 use super::feed::Target;
 use super::values::{Form, Owned};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use verde_engine::{Addr, Error, FrameRef, On, Owner, Tid, Trap, TrapId};
-use verde_expr::{FrameScope, Node, compile, eval};
+use verde_expr::{EvalError, FrameScope, Loaded, Node, compile, eval};
 use verde_property::ast::Operand;
 use verde_property::{Kind, When};
-use verde_symbols::{Frame, backtrace, source_frames};
+use verde_symbols::{DieId, FileAddr, Frame, backtrace, source_frames};
 
 /// Frames looked through for a local.
 const FRAMES: usize = 256;
@@ -171,25 +172,43 @@ impl Debugger {
         }
         let source = &mut irv.alphabet.sources[index];
         source.found |= global.is_ok();
-        if global.is_ok() || !source.sites.is_empty() {
+        if let Err(e @ EvalError::Syntax(_)) = &global {
+            notes.push(Note {
+                text: format!("event {}: {e}", source.title()),
+                is_error: true,
+            });
             return;
         }
-        let name = base_name(&text);
-        let (function, name) = match name.rsplit_once("::") {
-            Some((function, name)) => (Some(function), name),
-            None => (None, name),
+        if global.is_ok() || !source.sites.is_empty() || source.fixed.is_some() {
+            return;
+        }
+        let locals = self.unknown_names(&text);
+        let Some((first, others)) = locals.names.split_first() else {
+            return;
         };
         let mut sites = Vec::new();
-        for loaded in self.images.loaded() {
+        let mut fixed = None;
+        for loaded in self.images.loaded().to_vec() {
             // Libraries have locals of every name; only what the program lacks is looked for there.
-            if !sites.is_empty() {
+            if !sites.is_empty() || fixed.is_some() {
                 break;
             }
-            for f in loaded.module.functions_declaring(name, FUNCTIONS) {
-                if function.is_some_and(|wanted| !f.name.ends_with(wanted)) {
+            let module = &loaded.module;
+            for f in module.functions_declaring(first, FUNCTIONS) {
+                let Some(die) = f.die.filter(|_| locals.may_be_in(&f.name)) else {
+                    continue;
+                };
+                if others
+                    .iter()
+                    .any(|n| module.block_declaring(die, n).is_none())
+                {
                     continue;
                 }
-                let at = loaded.module.breakpoint_address(&f);
+                if let Some(node) = self.static_datum(&locals, &loaded, die) {
+                    fixed = Some(node);
+                    break;
+                }
+                let at = module.breakpoint_address(&f);
                 sites.push(Site {
                     on: On::Exec(Addr(at.at(loaded.bias))),
                     reads: [].into(),
@@ -200,8 +219,59 @@ impl Debugger {
             }
         }
         let source = &mut irv.alphabet.sources[index];
-        source.found |= !sites.is_empty();
+        source.found |= !sites.is_empty() || fixed.is_some();
         source.sites = sites;
+        source.fixed = fixed;
+        source.locals = Some(Arc::new(locals));
+    }
+
+    /// The names of an expression that mean nothing outside of functions.
+    fn unknown_names(&mut self, text: &str) -> Locals {
+        let here = Here {
+            process: None,
+            images: &self.images,
+            frame: None,
+            innermost: false,
+            memo: &mut self.memo,
+        };
+        let means = |text: String| compile(&text, &here).is_ok();
+        let mut locals = Locals::of_text(text);
+        for word in words(text) {
+            let is_type = || means(format!("({word} *)0")) || means(format!("(struct {word} *)0"));
+            if means(word.to_owned()) || KEYWORDS.contains(&word) || is_type() {
+                continue;
+            }
+            let (function, name) = match word.rsplit_once("::") {
+                Some((function, name)) => (Some(function.to_owned()), name.to_owned()),
+                None => (None, word.to_owned()),
+            };
+            if let Some(function) = function {
+                locals.text = locals.text.replace(&format!("{function}::"), "");
+                locals.function = Some(function);
+            }
+            if !locals.names.contains(&name) {
+                locals.names.push(name);
+            }
+        }
+        locals
+    }
+
+    /// What a function declares `static` is where it is, whoever runs.
+    fn static_datum(&mut self, locals: &Locals, loaded: &Loaded, die: DieId) -> Option<Node> {
+        let names = locals.names.iter();
+        let blocks = names.filter_map(|n| loaded.module.block_declaring(die, n));
+        let blocks: Vec<FileAddr> = blocks.collect();
+        blocks.into_iter().find_map(|at| {
+            let here = Here {
+                process: None,
+                images: &self.images,
+                frame: Some(inner_scope(&loaded.module, loaded.bias, at)),
+                innermost: false,
+                memo: &mut self.memo,
+            };
+            let node = compile(&locals.text, &here).ok()?;
+            (!node.needs_frame() && !node.has_effects()).then_some(node)
+        })
     }
 
     /// The event is wanted: the datum is bound if it is there, else at the next entry.
@@ -218,11 +288,14 @@ impl Debugger {
             innermost: false,
             memo: &mut self.memo,
         };
-        let global = compile(&text, &here).ok();
+        let fixed = irv.alphabet.sources[index].fixed.clone();
+        let global = compile(&text, &here).ok().or(fixed);
         // A global is hidden by a local of the function that runs, not by one of its callers.
         let frames = if global.is_some() { 1 } else { FRAMES };
+        let locals = irv.alphabet.sources[index].locals.clone();
+        let locals = locals.unwrap_or_else(|| Arc::new(Locals::of_text(&text)));
         if let Some(tid) = tid
-            && let Some((node, home)) = self.local_datum(&text, tid, frames)
+            && let Some((node, home)) = self.local_datum(&locals, tid, frames)
         {
             return self.bind_datum(irv, index, node, home);
         }
@@ -234,7 +307,7 @@ impl Debugger {
     }
 
     /// The innermost activation on a thread's stack that has the local.
-    fn local_datum(&mut self, text: &str, tid: Tid, limit: usize) -> Option<(Node, Home)> {
+    fn local_datum(&mut self, locals: &Locals, tid: Tid, limit: usize) -> Option<(Node, Home)> {
         let live = self.live.as_mut()?;
         let regs = live.process.regs(tid).ok()?;
         let registers = match live.process.xstate(tid) {
@@ -257,18 +330,26 @@ impl Debugger {
             };
             // Of a parameter the copy in the frame is meant, which the body uses.
             scope.at_entry = false;
-            let here = Here {
-                process: Some((&mut live.process, tid)),
-                images: &self.images,
-                frame: Some(scope.clone()),
-                innermost: level == 0,
-                memo: &mut self.memo,
-            };
-            if let Ok(node) = compile(text, &here)
-                && node.needs_frame()
-            {
-                let home = frame_ref(&frames, level).map(|f| (tid, f));
-                return Some((node, Home::Local(Box::new(scope), home)));
+            let function = scope.source.as_ref().map(|s| s.name.as_str());
+            if !function.is_none_or(|f| locals.may_be_in(f)) {
+                continue;
+            }
+            // An inner block may not have been entered yet.
+            let inner = inner_blocks(&scope, locals);
+            for scope in [scope].into_iter().chain(inner) {
+                let here = Here {
+                    process: Some((&mut live.process, tid)),
+                    images: &self.images,
+                    frame: Some(scope.clone()),
+                    innermost: level == 0,
+                    memo: &mut self.memo,
+                };
+                if let Ok(node) = compile(&locals.text, &here)
+                    && node.needs_frame()
+                {
+                    let home = frame_ref(&frames, level).map(|f| (tid, f));
+                    return Some((node, Home::Local(Box::new(scope), home)));
+                }
             }
         }
         None
@@ -547,27 +628,94 @@ fn frame_ref(frames: &[Frame], level: usize) -> Option<FrameRef> {
     })
 }
 
-/// The variable at the beginning of an lvalue: `s` of `s->name[3]`.
-fn base_name(text: &str) -> &str {
-    let text = text.trim_start_matches(['*', '&', '(', ' ', '{']);
-    let end = text
-        .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'))
-        .unwrap_or(text.len());
-    text[..end].trim_end_matches(':')
+/// The names in an expression that some function must know.
+#[derive(Default)]
+pub struct Locals {
+    names: Vec<String>,
+    /// The function whose they are, where that is said: `f::n`.
+    function: Option<String>,
+    /// The expression as that function would write it.
+    text: String,
+}
+
+impl Locals {
+    fn of_text(text: &str) -> Locals {
+        Locals {
+            text: text.to_owned(),
+            ..Locals::default()
+        }
+    }
+
+    fn may_be_in(&self, function: &str) -> bool {
+        let wanted = self.function.as_ref();
+        wanted.is_none_or(|wanted| base_of(function).ends_with(wanted.as_str()))
+    }
+}
+
+/// A function's name without its parameters.
+fn base_of(name: &str) -> &str {
+    name.split('(').next().unwrap_or(name)
+}
+
+/// A frame as its inner blocks see it that declare one of the names.
+fn inner_blocks(scope: &FrameScope, locals: &Locals) -> Vec<FrameScope> {
+    let (Some((module, bias)), Some(die)) = (&scope.frame.module, scope.die()) else {
+        return Vec::new();
+    };
+    let blocks = locals.names.iter();
+    let blocks = blocks.filter_map(|name| module.block_declaring(die, name));
+    let inner = blocks.map(|at| {
+        let mut scope = scope.clone();
+        scope.frame.pc = at.at(*bias);
+        scope.frame.is_exact = true;
+        scope
+    });
+    inner.collect()
+}
+
+/// Words of C that no variable can have.
+const KEYWORDS: [&str; 17] = [
+    "sizeof", "struct", "union", "enum", "class", "unsigned", "signed", "int", "long", "short",
+    "char", "float", "double", "void", "const", "volatile", "as",
+];
+
+/// The names in an expression, without members and numbers; paths are one name.
+fn words(text: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '$');
+    let mut out = Vec::new();
+    let mut rest = text;
+    let mut before = "";
+    while let Some(start) = rest.find(is_word) {
+        before = if start > 0 { &rest[..start] } else { before };
+        let tail = &rest[start..];
+        let end = tail.find(|c| !is_word(c)).unwrap_or(tail.len());
+        let word = tail[..end].trim_matches(':');
+        let lead = before.trim_end();
+        let is_member = lead.ends_with('.') || lead.ends_with("->");
+        if !is_member && !word.is_empty() && !word.starts_with(|c: char| c.is_numeric() || c == '$')
+        {
+            out.push(word);
+        }
+        rest = &tail[end..];
+        before = "";
+    }
+    out
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_variable_of_an_lvalue() {
-        for (text, name) in [
-            ("s", "s"),
-            ("*s", "s"),
-            ("q->head[3].next", "q"),
-            ("f::n + 1", "f::n"),
-            ("(a + b) * 2", "a"),
+    fn the_names_of_an_expression() {
+        for (text, names) in [
+            ("s", vec!["s"]),
+            ("*s", vec!["s"]),
+            ("q->head[3].next", vec!["q"]),
+            ("f::n + 1", vec!["f::n"]),
+            ("(a + b[i]) * 2.5e3", vec!["a", "b", "i"]),
+            ("2*s", vec!["s"]),
+            ("$rax + x . y", vec!["x"]),
         ] {
-            assert_eq!(super::base_name(text), name);
+            assert_eq!(super::words(text), names, "{text}");
         }
     }
 }

@@ -11,9 +11,11 @@ use crate::replay::REPLACED;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
+use verde_engine::Owner;
 use verde_monitor::{Monitor, Options};
 use verde_property::{
-    BlockId, Diagnostic, Property, Scenario, Severity, Source, load_property, load_scenario,
+    BlockId, Diagnostic, Property, Scenario, Severity, Source, StateFilter, Trigger, load_property,
+    load_scenario,
 };
 
 pub type LoadFailure = Failed;
@@ -100,8 +102,12 @@ impl Debugger {
         path: &Path,
     ) -> Result<Warnings, LoadFailure> {
         let bytes = read(path)?;
-        let loaded = load_scenario(&path.display().to_string(), &bytes, &irv.functions);
-        let Some(scenario) = loaded.model else {
+        let mut loaded = load_scenario(&path.display().to_string(), &bytes, &irv.functions);
+        if let Some(scenario) = &loaded.model {
+            loaded.found.extend(strange_triggers(irv, scenario));
+        }
+        let is_wrong = |d: &Diagnostic| d.severity == Severity::Error;
+        let Some(scenario) = loaded.model.filter(|_| !loaded.found.iter().any(is_wrong)) else {
             return Err(errors(loaded.source, loaded.found));
         };
         let scenario = Arc::new(scenario);
@@ -112,6 +118,18 @@ impl Debugger {
             self.run_scenario_start(irv, block);
         }
         Ok(warnings(loaded.source, loaded.found))
+    }
+
+    /// What the scenario waits for in vain, now that the properties are loaded.
+    pub fn scenario_warnings(&self) -> Warnings {
+        let Some(irv) = &self.irv else {
+            return Vec::new();
+        };
+        let Some(running) = &irv.scenario else {
+            return Vec::new();
+        };
+        let found = strange_triggers(irv, &running.scenario);
+        warnings(running.scenario.source.clone(), found)
     }
 
     /// The scenario's initialization runs before there is a monitor, too.
@@ -288,6 +306,7 @@ impl Debugger {
     /// begins. What was found stays found.
     pub(in super::super) fn monitors_see_exec(&mut self) -> super::super::failure::Result<()> {
         self.monitors_lose_traps();
+        self.remove_monitors_traps();
         let Some(mut irv) = self.irv.take() else {
             return Ok(());
         };
@@ -321,6 +340,22 @@ impl Debugger {
         }
         self.await_start();
         Ok(())
+    }
+}
+
+impl Debugger {
+    /// Those without an address (of system calls, signals and threads) outlive the program they were set in.
+    fn remove_monitors_traps(&mut self) {
+        let Some(live) = &mut self.live else {
+            return;
+        };
+        let traps = live.process.traps().iter();
+        let ours = traps.filter(|(_, entry)| entry.trap.owner == Owner::Monitor);
+        let ours: Vec<_> = ours.map(|(id, _)| id).collect();
+        for id in ours {
+            // One for each that set it.
+            while live.process.remove(id).is_ok() {}
+        }
     }
 }
 
@@ -414,6 +449,59 @@ fn prepare_scenario(irv: &mut Irv, scenario: &Arc<Scenario>) -> Result<(), LoadF
         reason: "it acts on the program".into(),
         raised,
     })
+}
+
+/// Signals that there are none of, and states and properties that are not loaded: nothing would ever happen.
+fn strange_triggers(irv: &Irv, scenario: &Scenario) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let monitors = irv
+        .ones
+        .iter()
+        .filter_map(|o| Some((&o.name, o.monitor.as_ref()?)));
+    let all: Vec<(&str, &Property)> = monitors
+        .map(|(n, m)| (n.as_str(), &**m.property()))
+        .collect();
+    for reaction in &scenario.reactions {
+        for trigger in &reaction.triggers {
+            let strange = match trigger {
+                Trigger::Signal(name) if verde_sys::signals::by_name(name.trim()).is_none() => {
+                    let text = format!("there is no signal `{name}`");
+                    let error = Diagnostic::error("unknown-signal", reaction.span, text);
+                    found.push(error.hint("`kill -l` lists them"));
+                    continue;
+                }
+                Trigger::State {
+                    property, states, ..
+                } if !all.is_empty() => {
+                    let is_meant = |(name, p): &&(&str, &Property)| {
+                        let of = property.as_deref();
+                        of.is_none_or(|of| of == *name || of == p.name)
+                    };
+                    let meant: Vec<_> = all.iter().filter(is_meant).collect();
+                    let has = |state: &str| {
+                        let mut states = meant.iter().flat_map(|(_, p)| &p.states);
+                        states.any(|s| s.name == state)
+                    };
+                    match (property, states) {
+                        (Some(of), _) if meant.is_empty() => {
+                            Some(format!("no property `{of}` is loaded"))
+                        }
+                        (_, StateFilter::Named(names)) => {
+                            let unknown = names.iter().find(|n| !has(n));
+                            unknown.map(|n| format!("no loaded property has a state `{n}`"))
+                        }
+                        _ => None,
+                    }
+                }
+                _ => None,
+            };
+            if let Some(text) = strange {
+                let warning = Diagnostic::warning("unknown-state", reaction.span, text);
+                found.push(warning.hint("nothing will happen, unless it is loaded later"));
+            }
+        }
+    }
+    found
 }
 
 fn errors(source: Arc<Source>, found: Vec<Diagnostic>) -> LoadFailure {

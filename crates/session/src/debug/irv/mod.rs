@@ -371,6 +371,7 @@ impl Irv {
         self.start = None;
         for source in &mut self.alphabet.sources {
             source.sites.clear();
+            source.fixed = None;
             if let Some(datum) = &mut source.datum {
                 *datum = data::Datum::default();
             }

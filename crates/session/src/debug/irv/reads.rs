@@ -5,7 +5,7 @@ use super::super::here::{Here, Memo};
 use super::super::images::Images;
 use super::values::{Form, converts};
 use std::sync::Arc;
-use verde_expr::{FrameScope, Node, compile};
+use verde_expr::{FrameScope, Node, compile, name_of};
 use verde_property::ast::Operand;
 use verde_property::ir::Types;
 use verde_property::{ParamSpec, When, declared_types};
@@ -127,8 +127,22 @@ pub fn of_call(
     {
         return Ok(Read { how, phase });
     }
-    let text = expression(operand, param.ty.as_deref(), callee)?;
-    if let Some(how) = in_register(&text, callee, form) {
+    if after && let Some(text) = of_result(operand, callee)? {
+        let node = bind(&text, callee, images, memo)?;
+        converts(param, &node.ty)?;
+        return Ok(Read::now(How::Node(Box::new(node), form)));
+    }
+    let text = match operand {
+        Operand::Arg(i) => match callee.arguments.get(*i as usize) {
+            Some(a) if a.variable.name.is_empty() => {
+                return nameless(a, param, callee, images, memo).map(|how| Read { how, phase });
+            }
+            _ => expression(operand, param.ty.as_deref(), callee)?,
+        },
+        _ => expression(operand, param.ty.as_deref(), callee)?,
+    };
+    let argument = callee.arguments.iter().find(|a| a.variable.name == text);
+    if let Some(how) = argument.and_then(|a| in_register(a, callee, form)) {
         return Ok(Read { how, phase });
     }
     let node = bind(&text, callee, images, memo).map_err(|e| match &callee.function.name {
@@ -151,6 +165,84 @@ pub fn of_call(
         how: How::Node(Box::new(node), form),
         phase,
     })
+}
+
+/// An argument that has no name in the program: where the calling convention puts it.
+fn nameless(
+    argument: &EntryArgument,
+    param: &ParamSpec,
+    callee: &Callee,
+    images: &Images,
+    memo: &mut Memo,
+) -> Result<How, String> {
+    let ty = &argument.variable.ty;
+    converts(param, ty)?;
+    let form = Form::of(param.ty.as_deref());
+    if let Some(how) = in_register(argument, callee, form) {
+        return Ok(how);
+    }
+    let place = match located(argument, callee) {
+        Some(Place::Register(number @ verde_symbols::XMM0..)) if ty.size() <= Some(8) => {
+            return Ok(How::Vector {
+                number,
+                single: ty.size() == Some(4),
+            });
+        }
+        Some(Place::Register(number)) => INTEGER
+            .iter()
+            .zip(verde_symbols::INTEGER_ARGUMENTS)
+            .find(|(_, n)| *n == number)
+            .map(|(name, _)| format!("({}){name}", name_of(ty))),
+        // No register was known: the address is the distance from the stack pointer.
+        Some(Place::Memory(at)) => Some(format!("*({} *)($rsp + {at})", name_of(ty))),
+        _ => None,
+    };
+    let place = place.ok_or_else(|| {
+        let f = &callee.function.name;
+        format!("`{}` of {f} has no name and cannot be read", param.text)
+    })?;
+    let node = bind(&place, callee, images, memo)?;
+    Ok(How::Node(Box::new(node), form))
+}
+
+/// `*ret`, `ret->member`, `ret.member`: an expression over what the function returned.
+fn of_result(operand: &Operand, callee: &Callee) -> Result<Option<String>, String> {
+    let rest = match operand {
+        Operand::Deref(inner) if **inner == Operand::Ret => None,
+        Operand::Path(path) => match path.strip_prefix("ret") {
+            Some(rest) if rest.trim_start().starts_with(['.', '-', '[']) => Some(rest),
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    // A parameter may have that name.
+    if callee.arguments.iter().any(|a| a.variable.name == "ret") {
+        return Ok(None);
+    }
+    let function = callee.function;
+    let Some(ty) = callee.module.return_type(function) else {
+        return Err(match callee.is_described() {
+            true => format!("{} returns nothing", function.name),
+            false => format!("{} has no debug information: use `ret`", function.name),
+        });
+    };
+    let name = name_of(&ty);
+    let result = match return_place(&ty, function.language) {
+        Some(AbiPlace::ByAddress(_)) => format!("(*({name} *)$rax)"),
+        Some(AbiPlace::Registers(parts)) if parts.as_slice() == [(0, 0, 8)] => {
+            format!("(({name})$rax)")
+        }
+        _ => {
+            return Err(format!(
+                "`{}`: only `ret` as a whole can be read",
+                operand.text()
+            ));
+        }
+    };
+    Ok(Some(match rest {
+        Some(rest) => result + rest,
+        None => format!("*{result}"),
+    }))
 }
 
 /// An argument that is a small structure or union, where a number is declared: a transparent
@@ -351,7 +443,7 @@ fn narrowed(place: &str, declared: Option<&str>) -> String {
 
 /// Other words declare a type of Python's, and say nothing about sizes.
 fn is_c_type(ty: &str) -> bool {
-    Form::of(Some(ty)) == Form::Plain && !matches!(ty, "ptr" | "pointer" | "object" | "any")
+    Form::of(Some(ty)) != Form::Text && !matches!(ty, "ptr" | "pointer" | "object" | "any")
 }
 
 /// `arg i : double` without debug information counts the floating-point registers.
@@ -451,11 +543,10 @@ fn bind(text: &str, callee: &Callee, images: &Images, memo: &mut Memo) -> Result
 }
 
 /// The common case: a number that the calling convention puts into a register.
-fn in_register(name: &str, callee: &Callee, form: Form) -> Option<How> {
+fn in_register(argument: &EntryArgument, callee: &Callee, form: Form) -> Option<How> {
     if form != Form::Plain {
         return None;
     }
-    let argument = callee.arguments.iter().find(|a| a.variable.name == name)?;
     let Place::Register(number @ 0..=15) = located(argument, callee)? else {
         return None;
     };

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use verde_engine::{End, Interrupter, SignalPolicy};
 use verde_monitor::FinalVerdict;
+use verde_sys::number::{SIGINT, SIGTERM};
 
 const UNFIT: &str = "the program was not run: an event does not fit it";
 
@@ -92,7 +93,11 @@ impl Debugger {
         let ending = self.run_unattended(limits, interruption, &timed_out);
         drop(timer);
         self.end_process()?;
-        let ending = ending?;
+        let ending = match ending? {
+            // From a terminal the program gets the same signal, and may be faster.
+            Ending::Killed(SIGINT | SIGTERM) if interruption.is_wanted() => Ending::Cut,
+            ending => ending,
+        };
         let timed_out = timed_out.load(Ordering::Relaxed) && ending == Ending::Cut;
         let interrupted = interruption.is_wanted() && ending == Ending::Cut;
         Ok(self.conclude(ending, interrupted, timed_out))

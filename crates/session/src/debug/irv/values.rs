@@ -34,12 +34,18 @@ pub enum Form {
     Plain,
     /// `: str`.
     Text,
+    /// `: bool` of another number.
+    Truth,
+    /// `: double` of another number.
+    Real,
 }
 
 impl Form {
     pub fn of(declared: Option<&str>) -> Form {
         match declared.map(str::trim) {
             Some("str" | "string" | "String" | "&str" | "std::string") => Form::Text,
+            Some("bool" | "_Bool") => Form::Truth,
+            Some("float" | "double" | "f32" | "f64") => Form::Real,
             _ => Form::Plain,
         }
     }
@@ -83,7 +89,19 @@ impl Owned {
                 None => Owned::None,
             };
         }
-        plain(value, scope, 0).unwrap_or_default()
+        plain(value, scope, 0).unwrap_or_default().formed(form)
+    }
+
+    /// A number as the declared type has it.
+    #[allow(clippy::cast_precision_loss)]
+    fn formed(self, form: Form) -> Owned {
+        match (form, self) {
+            (Form::Truth, Owned::Int(i)) => Owned::Bool(i != 0),
+            (Form::Truth, Owned::UInt(u)) => Owned::Bool(u != 0),
+            (Form::Real, Owned::Int(i)) => Owned::Float(i as f64),
+            (Form::Real, Owned::UInt(u)) => Owned::Float(u as f64),
+            (_, other) => other,
+        }
     }
 }
 
@@ -171,27 +189,42 @@ fn plain(value: &Value, scope: &dyn Scope, depth: usize) -> Option<Owned> {
             Owned::Json(format!("[{}]", parts?.join(",")))
         }
         Kind::Record(_) if depth < DEEPEST && ty.variant_part().is_none() => {
-            let members = ty.members();
-            let known = members.iter().filter(|m| !m.is_static);
-            let memory = Reading(scope);
             let mut parts = Vec::new();
-            for member in known {
-                let Some(name) = member.name.as_deref().filter(|n| !n.is_empty()) else {
-                    return shown(value, scope);
-                };
-                let part = value.part(member.ty.clone(), member.offset, &memory);
-                let part = plain(&part, scope, depth + 1).unwrap_or_default();
-                parts.push(format!(
-                    "{}:{}",
-                    json(&Owned::Str(name.to_owned()))?,
-                    json(&part)?
-                ));
-            }
+            fields(value, scope, depth, &mut parts)?;
             Owned::Json(format!("{{{}}}", parts.join(",")))
         }
         Kind::Void => Owned::None,
         _ => shown(value, scope)?,
     })
+}
+
+/// The members of a structure, each with its name. Those of what has no name of its own, and of base classes,
+/// are members of the whole.
+fn fields(value: &Value, scope: &dyn Scope, depth: usize, out: &mut Vec<String>) -> Option<()> {
+    if depth > DEEPEST + 2 {
+        return Some(());
+    }
+    let memory = Reading(scope);
+    for member in value.ty.strip().members().iter().filter(|m| !m.is_static) {
+        let Some(part) = value.member(member, &memory) else {
+            continue;
+        };
+        let name = member
+            .name
+            .as_deref()
+            .filter(|n| !n.is_empty() && !member.is_base);
+        let Some(name) = name else {
+            fields(&part, scope, depth + 1, out)?;
+            continue;
+        };
+        let part = plain(&part, scope, depth + 1).unwrap_or_default();
+        out.push(format!(
+            "{}:{}",
+            json(&Owned::Str(name.to_owned()))?,
+            json(&part)?
+        ));
+    }
+    Some(())
 }
 
 /// What has no better form is the text that the prompt prints.

@@ -1,0 +1,168 @@
+//! What a call begins with and returns, where compilers make that hard.
+
+use crate::bench::Bench;
+use serde_json::{Value, json};
+
+/// The arguments of the one event that a property with it sees.
+fn args(bench: &Bench, event: &str) -> Value {
+    let events = bench.events(&[event]);
+    assert_eq!(events.len(), 1, "{event}: {events:?}");
+    events[0]["args"].clone()
+}
+
+fn cpp(source: &str, optimised: &str) -> Bench {
+    let bench = Bench::new();
+    let options = ["-w", "-std=c++17", optimised];
+    bench.compile("g++", "prog.cpp", source, "prog", &options);
+    bench
+}
+
+/// The optimiser folds what a function does first into what it does later, and describes its
+/// parameters as if it were done at the first instruction.
+#[test]
+fn parameters_that_are_changed_at_once() {
+    let bench = Bench::c(
+        "#define N __attribute__((noipa))
+        struct small { int a, b; }; struct big { int id; long a[4]; };
+        N int sink(int x) { asm volatile(\"\" :: \"r\"(x)); return x; }
+        N int moved(char *p, int n) { p += 3; n -= 1; sink(*p); return n; }
+        N int replaced(int a, int b) { a = b; return sink(a); }
+        N int grown(int a, int b, int c, int d, int e, int f, int g) { g++; return sink(g); }
+        N double added(double d) { d = d + 1; return d; }
+        N struct big whole(struct big s, int k) { s.id += k; return s; }
+        int main(void) { struct big b = {6, {1, 2, 3, 4}};
+          moved(\"hello\", 5); replaced(29, 30); grown(1, 2, 3, 4, 5, 6, 70); added(1.5);
+          return whole(b, 100).id - 106; }",
+        &["-O2", "-w"],
+    );
+    assert_eq!(
+        args(&bench, "event moved(p : str, n)"),
+        json!({"p": "hello", "n": 5})
+    );
+    assert_eq!(
+        args(&bench, "event replaced(a, b)"),
+        json!({"a": 29, "b": 30})
+    );
+    assert_eq!(args(&bench, "event grown(g)"), json!({"g": 70}));
+    assert_eq!(args(&bench, "event added(d)"), json!({"d": 1.5}));
+    let whole = json!({"s": {"id": 6, "a": [1, 2, 3, 4]}, "k": 100});
+    assert_eq!(args(&bench, "event whole(s, k)"), whole);
+    let result = args(&bench, "after event whole(ret.id, ret.a[1])");
+    assert_eq!(result, json!({"ret.id": 106, "ret.a[1]": 2}));
+}
+
+#[test]
+fn parameters_without_names_and_odd_ones() {
+    let source = "
+        #include <cstddef>
+        #define N __attribute__((noipa))
+        struct Packed { char c; int i; } __attribute__((packed));
+        N int some(int, int x, double, double y) { asm volatile(\"\"); return x; }
+        struct S { N int m(int, long z) { asm volatile(\"\"); return z; } };
+        N int packed(Packed p, int x) { asm volatile(\"\"); return x + p.i; }
+        N int null(std::nullptr_t n, int x) { asm volatile(\"\"); return x; }
+        N int many(int, int, int, int, int, int, long, int x) { asm volatile(\"\"); return x; }
+        int main() { S s; some(1, 2, 3.5, 4.5); s.m(7, 8); packed({1, 2}, 12); null(nullptr, 22);
+          many(1, 2, 3, 4, 5, 6, -7, 8); }";
+    for optimised in ["-O0", "-O2"] {
+        let bench = cpp(source, optimised);
+        assert_eq!(args(&bench, "event some(x, y)"), json!({"x": 2, "y": 4.5}));
+        let all = args(&bench, "event some(arg 0, arg 1, arg 2, arg 3)");
+        assert_eq!(
+            all,
+            json!({"arg 0": 1, "arg 1": 2, "arg 2": 3.5, "arg 3": 4.5})
+        );
+        assert_eq!(
+            args(&bench, "event S::m(z, arg 1)"),
+            json!({"z": 8, "arg 1": 7})
+        );
+        assert_eq!(
+            args(&bench, "event packed(x, p.i)"),
+            json!({"x": 12, "p.i": 2})
+        );
+        assert_eq!(args(&bench, "event null(x)"), json!({"x": 22}));
+        assert_eq!(
+            args(&bench, "event many(arg 6, x)"),
+            json!({"arg 6": -7, "x": 8})
+        );
+    }
+}
+
+#[test]
+fn structures_are_objects() {
+    let bench = cpp(
+        "#include <utility>
+        struct Bits { unsigned a : 3, b : 5; int : 0; int c : 4; };
+        struct Base { int base; }; struct Derived : Base { int own; union { int i; char ch; }; };
+        std::pair<int, double> both(int x) { return {x, x * 2.0}; }
+        void bits(Bits v) {} void derived(Derived v) {} Derived *find(Derived *d) { return d; }
+        int main() { both(27); bits({2, 9, -3}); Derived d; d.base = 1; d.own = 2; d.i = 3; derived(d); find(&d); }",
+        "-O0",
+    );
+    let pair = args(&bench, "after event both(ret)");
+    assert_eq!(pair, json!({"ret": {"first": 27, "second": 54.0}}));
+    let bits = args(&bench, "event bits(v)");
+    assert_eq!(bits, json!({"v": {"a": 2, "b": 9, "c": -3}}));
+    let derived = args(&bench, "event derived(v)");
+    assert_eq!(
+        derived,
+        json!({"v": {"base": 1, "own": 2, "i": 3, "ch": 3}})
+    );
+    let found = args(&bench, "after event find(ret->own, *ret as all)");
+    let all = json!({"base": 1, "own": 2, "i": 3, "ch": 3});
+    assert_eq!(found, json!({"ret->own": 2, "*ret": all}));
+}
+
+#[test]
+fn numbers_become_what_is_declared() {
+    let bench = Bench::c("void f(int x) {} int main(void) { f(5); return 0; }", &[]);
+    assert_eq!(args(&bench, "event f(x : bool)"), json!({"x": true}));
+    assert_eq!(
+        args(&bench, "event f(x : double)").to_string(),
+        "{\"x\":5.0}"
+    );
+    assert_eq!(args(&bench, "event f(x : int)"), json!({"x": 5}));
+}
+
+/// rustc passes a `String` by its address, and lists where that is even in unoptimised code.
+#[test]
+fn strings_by_value_in_rust() {
+    let bench = Bench::new();
+    bench.rust(
+        "#[inline(never)] fn text(s: &str, t: String, n: u8) -> usize { s.len() + t.len() + n as usize }
+        mod m { pub struct Stack<T>(pub Vec<T>); impl<T> Stack<T> { #[inline(never)] pub fn push(&mut self, x: T) { self.0.push(x) } } }
+        fn main() { assert_eq!(text(\"hey\", String::from(\"world\"), 7), 15); m::Stack(vec![]).push(4u8); m::Stack(vec![]).push(5i64); }",
+    );
+    let text = args(&bench, "event prog::text(s : str, t : str, n)");
+    assert_eq!(text, json!({"s": "hey", "t": "world", "n": 7}));
+    // A program's own crate has two names.
+    assert_eq!(
+        args(&bench, "event crate::m::Stack<u8>::push(x)"),
+        json!({"x": 4})
+    );
+    assert_eq!(bench.events(&["event crate::m::Stack::push(x)"]).len(), 2);
+}
+
+#[test]
+fn overloads_by_the_names_that_people_write() {
+    let bench = cpp(
+        "#include <string>\n#include <vector>\n#include <cstdint>
+        namespace ns { void f(const std::string &v) {} void f(std::vector<int *> v) {} void f(std::uint64_t v) {} void f(int v) {} }
+        int main() { ns::f(std::string(\"hi\")); ns::f(std::vector<int *>()); ns::f(std::uint64_t(9)); ns::f(4); std::vector<int> v; v.push_back(1); }",
+        "-O0",
+    );
+    for name in ["const std::string &", "std::string const&"] {
+        let event = format!("event 'ns::f({name})'(v : str)");
+        assert_eq!(args(&bench, &event), json!({"v": "hi"}));
+    }
+    assert_eq!(
+        args(&bench, "event 'ns::f(std::vector<int *>)'()"),
+        json!({})
+    );
+    assert_eq!(args(&bench, "event 'ns::f(size_t)'(v)"), json!({"v": 9}));
+    assert_eq!(args(&bench, "event 'ns::f(int)'(v)"), json!({"v": 4}));
+    assert_eq!(
+        args(&bench, "event std::vector<int>::push_back()"),
+        json!({})
+    );
+}
