@@ -373,7 +373,7 @@ impl Process {
 
     /// A thread is killed before it was decided what becomes of its child,
     /// which lives on.
-    fn release_untold_child(&mut self, tid: Tid) -> Result<()> {
+    pub(crate) fn release_untold_child(&mut self, tid: Tid) -> Result<()> {
         match self.threads.get(&tid).and_then(|t| t.happening) {
             Some(Happening::Fork(child, ForkKind::Fork)) => self.release_new(child),
             _ => Ok(()),

@@ -7,7 +7,7 @@ use crate::slots::REGION;
 use crate::thread::{Happening, State};
 use crate::{End, Error, Process, Result, Tid};
 use verde_sys::ptrace::{self, IfTracerDies};
-use verde_sys::{number, signals, wait};
+use verde_sys::{number, procfs, signals, wait};
 
 impl Process {
     /// Lets the program go. Its code, memory map and pending signals are as
@@ -150,15 +150,22 @@ impl Process {
             Err(e) if e.is_gone() => {}
             other => other?,
         }
+        // Its children live on.
+        for tid in self.threads() {
+            if let Err(error) = self.release_untold_child(tid) {
+                tracing::debug!(%tid, %error, "a child is not released");
+            }
+        }
         // One that was already dying when it stopped is not woken by another SIGKILL.
-        let stopped = self.threads.values().map(|t| t.tid);
-        let strangers = self.strangers.iter().map(|(tid, _)| *tid);
-        for tid in stopped.chain(strangers) {
-            unless_gone(ptrace::resume(tid, ptrace::Go::Continue, 0))?;
+        for tid in self.threads.keys() {
+            unless_gone(ptrace::resume(*tid, ptrace::Go::Continue, 0))?;
         }
         while self.end.is_none() {
             match wait::any(true) {
                 Ok(Some((tid, status))) if status.is_end() => self.arrived(tid, status)?,
+                Ok(Some((tid, status))) if self.is_stranger(tid) => {
+                    self.strangers.push((tid, status));
+                }
                 // Stops of the dying: exit events.
                 Ok(Some((tid, _))) => {
                     unless_gone(ptrace::resume(tid, ptrace::Go::Continue, 0))?;
@@ -168,8 +175,14 @@ impl Process {
                 Err(_) => self.end = Some(End::Killed(number::SIGKILL)),
             }
         }
+        self.see_children_off();
         self.pin.undo();
         Ok(())
+    }
+
+    fn is_stranger(&self, tid: Tid) -> bool {
+        let known = self.threads.contains_key(&tid) || self.borrowers.contains_key(&tid);
+        !known && !procfs::is_thread_of(self.pid, tid)
     }
 }
 

@@ -4,6 +4,7 @@
 //! child runs in the parent's own memory. Both are traced from birth.
 
 use crate::arrive::unless_gone;
+use crate::page_windows::BorrowerCall;
 use crate::pages::BorrowerFault;
 use crate::plant::take_out;
 use crate::relocate::Passage;
@@ -210,11 +211,11 @@ impl Process {
                     false => unless_gone(ptrace::detach(child, 0)),
                 };
             }
-            WaitStatus::Syscall => {
-                if let Some(status) = self.borrower_call(child)? {
-                    return self.borrower_arrived(child, status);
-                }
-            }
+            WaitStatus::Syscall => match self.borrower_call(child)? {
+                BorrowerCall::Goes => {}
+                BorrowerCall::Then(status) => return self.borrower_arrived(child, status),
+                BorrowerCall::Made => return Ok(()),
+            },
             WaitStatus::Event(event @ (Event::Fork | Event::Vfork | Event::Clone)) => {
                 let grandchild = Tid(ptrace::event_message(child)? as i32);
                 let regs = ptrace::regs(child)?;

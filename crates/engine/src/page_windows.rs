@@ -5,7 +5,7 @@
 use crate::call_places::{Known, places};
 use crate::calls::Causes;
 use crate::detour::{Way, arguments};
-use crate::reach::{Reach, reach};
+use crate::reach::{EXECS, Reach, reach};
 use crate::thread::Thread;
 use crate::watch::wanted;
 use crate::{Addr, Process, Result, Tid, TrapId};
@@ -18,6 +18,9 @@ use verde_sys::{WaitStatus, number, wait};
 /// How long other threads wait for a system call that touches a watched page.
 /// A call that blocks longer may wait for one of them.
 const PATIENCE: Duration = Duration::from_millis(20);
+
+/// An exec waits for files alone, but they may be the program's own to serve.
+const PATIENCE_OF_EXEC: Duration = Duration::from_secs(1);
 
 /// How long a thread sleeps before its call counts as one that waits.
 const NAP: Duration = Duration::from_millis(1);
@@ -62,6 +65,35 @@ enum Outcome {
     Within,
     /// It waits.
     Asleep,
+}
+
+/// What becomes of a child at a system call that has the memory on loan.
+pub(crate) enum BorrowerCall {
+    /// It goes on.
+    Goes,
+    /// Something else happened to it.
+    Then(WaitStatus),
+    /// Its call was made, or is being waited for.
+    Made,
+}
+
+/// Lets a child that stands before a call make it; how it stops then. `None`:
+/// the call takes longer.
+fn await_call_of(child: Tid, patience: Duration) -> Result<Option<WaitStatus>> {
+    let deadline = Instant::now() + patience;
+    let mut entered = false;
+    ptrace::resume(child, Go::Syscall, 0)?;
+    while Instant::now() < deadline {
+        match wait::try_task(child)? {
+            Some(WaitStatus::Syscall) if !entered => {
+                entered = true;
+                ptrace::resume(child, Go::Syscall, 0)?;
+            }
+            None => std::thread::yield_now(),
+            status => return Ok(status),
+        }
+    }
+    Ok(None)
 }
 
 impl Process {
@@ -259,11 +291,10 @@ impl Process {
     }
 
     /// A child that has the memory on loan is at a system call's entry or exit.
-    /// What it needs is open for all meanwhile: a call that waits may wait for
-    /// one of them. Something else that happened to it.
-    pub(crate) fn borrower_call(&mut self, child: Tid) -> Result<Option<WaitStatus>> {
+    /// Others are stopped while it has its pages open, unless the call waits.
+    pub(crate) fn borrower_call(&mut self, child: Tid) -> Result<BorrowerCall> {
         let Some(borrower) = self.borrowers.get_mut(&child) else {
-            return Ok(None);
+            return Ok(BorrowerCall::Goes);
         };
         let entry = matches!(
             ptrace::syscall_stop(child)?,
@@ -272,10 +303,10 @@ impl Process {
         if !entry {
             let open = std::mem::take(&mut borrower.open);
             self.close_in(child, &open)?;
-            return Ok(None);
+            return Ok(BorrowerCall::Goes);
         }
         if !borrower.open.is_empty() {
-            return Ok(None);
+            return Ok(BorrowerCall::Goes);
         }
         let mut regs = ptrace::regs(child)?;
         let (call, args) = (regs.orig_rax, arguments(&regs));
@@ -283,7 +314,7 @@ impl Process {
         let known = places(call.cast_signed(), &args, &word);
         let reach = reach(call.cast_signed(), &args, &known, &self.watches.pages);
         if reach.pages.is_empty() {
-            return Ok(None);
+            return Ok(BorrowerCall::Goes);
         }
         // Back before the call, as a thread of the program.
         regs.orig_rax = u64::MAX;
@@ -291,16 +322,34 @@ impl Process {
         ptrace::resume(child, Go::Syscall, 0)?;
         let status = wait::task(child)?;
         if status != WaitStatus::Syscall {
-            return Ok(Some(status));
+            return Ok(BorrowerCall::Then(status));
         }
         regs.rip = regs.rip.wrapping_sub(2);
         regs.rax = call;
         ptrace::set_regs(child, &regs)?;
-        self.open_in(child, &reach.pages)?;
-        if let Some(borrower) = self.borrowers.get_mut(&child) {
-            borrower.open = reach.pages;
+        let others = self.stop_threads(None)?;
+        let result = self.let_borrower_in(child, call.cast_signed(), reach.pages);
+        for other in others {
+            self.go(other)?;
         }
-        Ok(None)
+        result.map(|()| BorrowerCall::Made)
+    }
+
+    /// Everybody else is stopped.
+    fn let_borrower_in(&mut self, child: Tid, call: i64, pages: Vec<u64>) -> Result<()> {
+        self.open_in(child, &pages)?;
+        if let Some(borrower) = self.borrowers.get_mut(&child) {
+            borrower.open = pages;
+        }
+        let patience = match EXECS.contains(&call) {
+            true => PATIENCE_OF_EXEC,
+            false => PATIENCE,
+        };
+        match await_call_of(child, patience)? {
+            Some(status) => self.borrower_arrived(child, status),
+            // It waits, for one of them perhaps, who is not seen meanwhile.
+            None => Ok(()),
+        }
     }
 
     fn watched_bytes(&self, pages: &[u64]) -> Vec<(TrapId, Vec<u8>)> {

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use verde_sys::doorbell::{Button, Doorbell};
 use verde_sys::launch::{self, Launch, Launched};
 use verde_sys::memory::Memory;
@@ -30,6 +31,9 @@ pub(crate) const RING_INTERRUPT: u32 = 1;
 const RING_WAKE: u32 = 2;
 pub(crate) const RING_TICK: u32 = 4;
 pub(crate) const RING_GIVE_UP: u32 = 8;
+
+/// How long children may take to tell of their birth after their maker's end.
+const LAST_BIRTHS: Duration = Duration::from_millis(50);
 
 /// Choices that hold for the life of a process; they may be changed at any
 /// time.
@@ -348,10 +352,20 @@ impl Process {
     }
 
     /// The program was killed: children that it made at the last moment live on.
-    fn see_children_off(&mut self) {
-        while let Ok(Some((tid, status))) = wait::any(false) {
-            if let Err(error) = self.arrived(tid, status) {
-                tracing::debug!(%tid, %error, "after the end");
+    pub(crate) fn see_children_off(&mut self) {
+        let deadline = Instant::now() + LAST_BIRTHS;
+        loop {
+            match wait::any(false) {
+                Ok(Some((tid, status))) => {
+                    if let Err(error) = self.arrived(tid, status) {
+                        tracing::debug!(%tid, %error, "after the end");
+                    }
+                }
+                // Somebody is left who says nothing: not yet, or not any more.
+                Ok(None) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                _ => break,
             }
         }
         self.release_strangers();

@@ -8,6 +8,9 @@ use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 use verde_sys::number;
 
+/// The calls that replace the program.
+pub(crate) const EXECS: [i64; 2] = [number::SYS_execve, number::SYS_execveat];
+
 /// What a call needs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reach {
@@ -21,15 +24,8 @@ pub(crate) struct Reach {
 
 /// The guarded pages that a call with these arguments touches.
 pub(crate) fn reach(call: i64, args: &[u64; 6], known: &Known, pages: &Pages) -> Reach {
-    if [number::SYS_execve, number::SYS_execveat].contains(&call) {
-        // It reads lists of strings, and then there is nothing left to watch.
-        return Reach {
-            pages: pages.guarded(),
-            ..Reach::default()
-        };
-    }
-    if call == number::SYS_rt_sigreturn {
-        // The frame is on any stack.
+    if EXECS.contains(&call) || call == number::SYS_rt_sigreturn {
+        // Lists of strings anywhere; a frame on any stack.
         let closed = pages.map.iter().filter(|(_, page)| !page.is_readable());
         return Reach {
             pages: closed.map(|(at, _)| *at).collect(),

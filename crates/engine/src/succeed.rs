@@ -96,6 +96,11 @@ impl Process {
         self.followed
     }
 
+    /// The id that a thread had before any restore; it may have got others since.
+    pub fn origin(&self, tid: Tid) -> Tid {
+        self.threads.get(&tid).map_or(tid, |t| t.origin)
+    }
+
     /// Whether the program has a PID namespace of its own: it knows its tasks
     /// by other ids.
     pub fn has_namespace(&self) -> bool {

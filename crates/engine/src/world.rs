@@ -1,6 +1,7 @@
 //! Stopping threads: all of them, or one.
 
 use crate::arrive::unless_gone;
+use crate::reach::EXECS;
 use crate::thread::{State, Thread};
 use crate::{Error, Process, Result, Tid};
 use std::ops::{Deref, DerefMut};
@@ -10,7 +11,6 @@ use verde_sys::{WaitStatus, number, ptrace, wait};
 
 /// How often to look whether an exec waits for a thread that is kept.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
-const EXECS: [i64; 2] = [number::SYS_execve, number::SYS_execveat];
 
 /// All threads are stopped while this lives: the only way to consistent reads
 /// of several threads. Dropping it lets go the threads that it stopped.

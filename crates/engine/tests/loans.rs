@@ -4,10 +4,10 @@ mod common;
 
 use common::{Output, Program, compile, exec, next, run_out, transparent, until};
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::Write;
 use std::os::fd::OwnedFd;
 use verde_engine::{Cause, End, Error, Launch, Process, Tid};
-use verde_sys::{number, signals};
+use verde_sys::{WaitStatus, number, signals, wait};
 
 /// Whether a child has the memory or a copy of it is another question than how
 /// the kernel calls its birth: no call of the program is lost, none of a child
@@ -39,21 +39,7 @@ fn children_by_any_flags() {
 #[test]
 fn released_with_a_child_that_shares_the_memory() {
     let program = compile("clones.c", &["-O1", "-w"]);
-    let mut child = program.spawn(&["stay"]);
-    let mut output = BufReader::new(child.stdout.take().expect("output"));
-    let mut line = String::new();
-    output.read_line(&mut line).expect("a line");
-    let input = child.stdin.take().expect("input");
-    let pid = Tid(child.id() as i32);
-    let mut process = Process::attach(pid, transparent()).expect("attached");
-    let f = program.address(&process, "f");
-    exec(&mut process, f);
-    process.resume_all().expect("goes on");
-    process.detach().expect("detached");
-    drop(input);
-    assert!(child.wait().expect("its end").success());
-
-    let (input, feed) = std::io::pipe().expect("a pipe");
+    let (input, mut feed) = std::io::pipe().expect("a pipe");
     let launch = Launch {
         program: program.path.clone(),
         args: vec!["stay".into()],
@@ -65,15 +51,14 @@ fn released_with_a_child_that_shares_the_memory() {
     let f = program.address(&process, "f");
     exec(&mut process, f);
     process.resume_all().expect("goes on");
-    let mut feed = Some(feed);
-    std::io::Write::write_all(feed.as_mut().expect("a pipe"), b"x").expect("written");
+    feed.write_all(b"x").expect("written");
     let stop = next(&mut process);
     assert_eq!(stop.traps().count(), 1, "the program's own call");
     let pid = process.pid();
     process.detach().expect("detached");
-    drop(feed.take());
-    let end = verde_sys::wait::task(pid).expect("its end");
-    assert_eq!(end, verde_sys::WaitStatus::Exited(0));
+    drop(feed);
+    let end = wait::task(pid).expect("its end");
+    assert_eq!(end, WaitStatus::Exited(0));
 }
 
 /// A thread that waits for its vfork child cannot stop; it does as soon as it can.
@@ -139,6 +124,20 @@ fn a_child_of_a_killed_program() {
     signals::send(process.pid(), number::SIGKILL).expect("killed");
     assert_eq!(run_out(&mut process, |_, _| {}), End::Killed(9));
     until("the child has run", || output.text() == "it lives\n");
+}
+
+/// The debugger kills the program, and has heard of the child or has not.
+#[test]
+fn a_child_of_a_program_that_the_debugger_kills() {
+    let program = compile("makers.c", &["-O1"]);
+    for heard in [false, true] {
+        let (mut process, output) = just_made(&program);
+        if heard {
+            process.stop_all().expect("stopped").keep();
+        }
+        process.kill().expect("killed");
+        until("the child has run", || output.text() == "it lives\n");
+    }
 }
 
 /// The program ends before it was decided what becomes of the child.

@@ -173,3 +173,28 @@ fn children_with_their_arguments_on_guarded_pages() {
     assert_eq!(output.text(), "spawned\nspawned\n");
     assert_eq!(writes, 3, "one after each child, and one of the last");
 }
+
+/// Nobody else runs while they are open for that, and they are not open at all
+/// where they can be read.
+#[test]
+fn writes_while_children_are_made() {
+    let program = compile("page_spawning.c", &["-O1"]);
+    for reads in [false, true] {
+        let mut process = program.launch(&[]);
+        let at = program.address(&process, "shared");
+        let on = match reads {
+            false => On::Write { at, len: 64 },
+            true => On::Access { at, len: 64 },
+        };
+        let id = process.insert(Trap::new(on, Owner::User)).expect("a watch");
+        let (mut writes, mut count) = (0, 0);
+        let end = run_out(&mut process, |process, stop| {
+            let hits =
+                |c: &&Cause| matches!(c, Cause::Watch { id: i, write: true, .. } if *i == id);
+            writes += stop.causes.iter().filter(hits).count() as u64;
+            count = process.read_u64(at + 8).expect("readable");
+        });
+        assert_eq!(end, End::Exited(7));
+        assert_eq!(writes, count + 1, "reads: {reads}");
+    }
+}

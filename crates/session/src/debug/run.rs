@@ -62,8 +62,10 @@ impl Debugger {
             Ok(process) => process,
             Err(e) => return Err(self.without_layers(layers, e.into())),
         };
-        if let Some(layers) = &layers {
-            layers.entered_by(process.pid())?;
+        let entered = layers.as_ref().map(|l| l.entered_by(process.pid()));
+        if let Some(Err(e)) = entered {
+            drop(process);
+            return Err(self.without_layers(layers, e.into()));
         }
         self.files = layers;
         self.begin_timeline();

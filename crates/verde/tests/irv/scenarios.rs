@@ -548,3 +548,45 @@ int main(void) { struct rlimit l; getrlimit(RLIMIT_NOFILE, &l); printf("may %d\n
     let text = String::from_utf8_lossy(&output.stdout);
     in_order(&text, &["Checkpoint 1: ", "may 200"]);
 }
+
+#[test]
+fn a_thread_is_the_same_one_after_a_restore() {
+    let bench = Bench::c(
+        r#"
+#include <pthread.h>
+__attribute__((noinline)) void tick(int i) { asm volatile("" :: "r"(i)); }
+static void *run(void *a) { for (int i = 0; i < 60; i++) tick(i); return a; }
+int main(void) { pthread_t t[4]; for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, run, 0);
+    for (int i = 0; i < 4; i++) pthread_join(t[i], 0); return 0; }
+"#,
+        &["-O1", "-pthread"],
+    );
+    bench.write(
+        "p.prop",
+        "slice on tid
+initialization { n = 0 }
+state init accepting { transition { event tick(i, $tid as tid) { return i == n } success { n = n + 1 } init failure bad } }
+state bad non-accepting",
+    );
+    bench.write(
+        "s.sc",
+        "initialization { k = 0; c = None; r = 0 }
+on entering any state {
+    k = k + 1
+    if k == 100: c = checkpoint()
+    if k > 100 and k % 20 == 0 and r < 4:
+        r = r + 1
+        restore_checkpoint(c)
+}
+on exit { print(\"restores\", r) }
+",
+    );
+    // In a namespace the program's ids are those of before, but ours are not.
+    let ran = bench.check(&["--namespace", "-p", "p.prop", "-s", "s.sc"], &[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let prints = ran.of_type("print");
+    assert_eq!(
+        prints.last().map(|p| &p["text"]),
+        Some(&"restores 4".into())
+    );
+}

@@ -324,6 +324,13 @@ impl Debugger {
         Some(Thread::new(*live.process.regs(tid).ok()?))
     }
 
+    /// What `$tid` is: the same for a thread after a restore, which may give it another id.
+    fn identity(&self, tid: Tid) -> Owned {
+        let live = self.live.as_ref();
+        let id = live.map_or(tid, |l| l.process.origin(tid));
+        Owned::Int(id.0.into())
+    }
+
     /// Reads the parameters and lets every monitor that knows the event see it.
     fn happen(&mut self, irv: &mut Irv, it: Happening) {
         let mut values = std::mem::take(&mut irv.values);
@@ -404,7 +411,7 @@ impl Debugger {
         for (i, read) in reads.iter().enumerate() {
             let value = match (&read.how, read.phase) {
                 (How::Brought, _) => it.brought.clone(),
-                (How::Tid, _) => Owned::Int(it.tid.0.into()),
+                (How::Tid, _) => self.identity(it.tid),
                 (How::Caller, _) => match &mut thread {
                     Some(thread) => self.caller_name(thread, kind, when),
                     None => Owned::None,
@@ -554,7 +561,7 @@ impl Debugger {
                 };
                 Owned::of(&value, *form, &here)
             }
-            How::Tid => Owned::Int(tid.0.into()),
+            How::Tid => self.identity(tid),
             How::Time => {
                 Owned::uint(u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
             }
