@@ -327,6 +327,8 @@ impl Evaluator<'_> {
                     let bytes = self.called(reference)?;
                     evaluation.resume_with_at_location(bytes)?
                 }
+                // What a caller has passed, to a function of which only a part is left.
+                E::RequiresParameterRef(_) => return Err(LocationError::OptimizedOut),
                 _ => return Err(LocationError::Dwarf("unsupported operation".into())),
             };
         }

@@ -3,7 +3,7 @@
 
 mod lab;
 
-use lab::{Fallible, Lab, in_order};
+use lab::{Fallible, Lab, essentials, in_order};
 
 const LIBRARY: &str = r#"__thread int per_thread = 5;
 int twice(int n) {
@@ -478,6 +478,43 @@ fn a_tail_call_through_a_stub_is_stepped_over() -> Fallible {
                 "14\t    return 0;\n",
             ],
         );
+    }
+    Ok(())
+}
+
+const TIDY: &str = r#"#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+static std::map<std::string, std::vector<int>> table;
+__attribute__((noinline)) static long sum(const std::vector<int> &v, int from) {
+  long s = 0;
+  for (size_t i = from; i < v.size(); ++i) s += v[i];
+  return s;
+}
+int main() {
+  table["bob"] = {3, 6, 9};
+  long s = sum(table["bob"], 1);
+  std::printf("%ld\n", s);
+  return 0;
+}
+"#;
+
+/// Behind a call in optimised code an inlined destructor may begin: the program stands before it.
+#[test]
+fn finish_ends_in_the_caller_before_what_is_inlined_there() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }", &[])?;
+    lab.build("g++", "prog.cc", TIDY, "prog", &["-O2"])?;
+    let commands = ["tbreak sum", "run", "finish", "next", "print s"];
+    // What is left of the arguments is shown before.
+    let end = |text: &str| {
+        let mut lines = essentials(text);
+        lines.split_off(lines.len().saturating_sub(5))
+    };
+    let ours = end(&lab.text(&commands)?);
+    assert_eq!(ours[0], "main () at prog.cc:13");
+    if let Some(theirs) = lab.gdb(&commands)? {
+        assert_eq!(ours, end(&theirs));
     }
     Ok(())
 }

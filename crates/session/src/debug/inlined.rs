@@ -124,6 +124,28 @@ impl Debugger {
 }
 
 impl Debugger {
+    /// Back from a call, where the code of inlined calls begins, the program stands before them.
+    pub(super) fn stand_before_calls(&mut self) {
+        let Some(live) = &mut self.live else {
+            return;
+        };
+        let Ok(frame) = live.frame(0) else {
+            return;
+        };
+        let Some((module, bias)) = frame.module.clone() else {
+            return;
+        };
+        let before = FileAddr::of(frame.pc.wrapping_sub(1), bias);
+        let begins = |source: &SourceFrame| {
+            let mut code = module.code_of_call(source.die).into_iter();
+            source.is_inlined && !code.any(|(from, to)| from <= before && before < to)
+        };
+        let levels = live.levels.iter();
+        let hidden = levels.take_while(|l| l.source.as_ref().is_some_and(begins));
+        let hidden = hidden.count();
+        live.hide(hidden);
+    }
+
     /// The line of a function where an address is, also when another call is inlined there.
     pub(super) fn line_in_function(&self, spec: &str, addr: u64) -> Option<(Arc<SourceFile>, u32)> {
         let Spec::Function(name) = Spec::parse(spec) else {

@@ -208,6 +208,9 @@ impl Debugger {
         // Not so where an exception or a longjmp has ended it.
         let pc = self.live.as_ref().and_then(|l| Some(l.frame(0).ok()?.pc));
         let returned = matches!(reason, Reason::Step) && pc == Some(frame.return_to.0);
+        if returned {
+            self.stand_before_calls();
+        }
         self.announce(reason, None)?;
         match result {
             Some((ty, language)) if returned => {
