@@ -143,6 +143,30 @@ fn strings_by_value_in_rust() {
     assert_eq!(bench.events(&["event crate::m::Stack::push(x)"]).len(), 2);
 }
 
+/// Optimised Rust does not return the address to which a result was written.
+#[test]
+fn results_in_memory_in_rust() {
+    for options in [&[][..], &["-O"]] {
+        let bench = Bench::new();
+        bench.rust_with(
+            "pub struct Three { pub a: u64, pub b: u64, pub c: u64 }
+            #[inline(never)] fn three(a: u64) -> Three { Three { a, b: a + 1, c: std::hint::black_box(a * 3) } }
+            #[inline(never)] fn name(n: u64) -> String { let mut s = String::new(); for _ in 0..n { s.push('x'); } s }
+            fn main() { let t = three(std::hint::black_box(5)); let s = name(t.c - 12);
+              if t.a + t.b + s.len() as u64 != 14 { std::process::exit(1); } }",
+            options,
+        );
+        assert_eq!(
+            args(&bench, "after event prog::name(ret : str)"),
+            json!({"ret": "xxx"})
+        );
+        assert_eq!(
+            args(&bench, "after event prog::three(ret.c)"),
+            json!({"ret.c": 15})
+        );
+    }
+}
+
 #[test]
 fn overloads_by_the_names_that_people_write() {
     let bench = cpp(

@@ -55,9 +55,14 @@ impl Bench {
 
     /// Makes the program of a file in Rust.
     pub fn rust(&self, source: &str) {
+        self.rust_with(source, &[]);
+    }
+
+    pub fn rust_with(&self, source: &str, options: &[&str]) {
         self.write("prog.rs", source);
         let done = Command::new("rustc")
             .args(["-g", "--edition", "2021", "-o", "prog", "prog.rs"])
+            .args(options)
             .current_dir(self.dir.path())
             .status()
             .expect("rustc runs");

@@ -6,7 +6,7 @@ use super::super::registers::{place, to_dwarf, with_vectors};
 use super::data::Meaning;
 use super::host::{Host, Watcher};
 use super::reads::{How, Phase, Read};
-use super::values::Owned;
+use super::values::{Form, Owned};
 use super::{Fallen, Irv, Latch, Moved};
 use crate::recorder::Found;
 use crate::report::Row;
@@ -15,10 +15,10 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
 use verde_engine::{Addr, CallId, Cause, ForkKind, On, Regs, Tid, TrapId};
-use verde_expr::{FrameScope, compile, eval, returned_value};
+use verde_expr::{FrameScope, Value, compile, eval, returned_value};
 use verde_monitor::{Arg, Event};
 use verde_property::{Kind, When};
-use verde_symbols::{FileAddr, Modules, Registers, SourceFile, demangle};
+use verde_symbols::{FileAddr, INTEGER_ARGUMENTS, Modules, Registers, SourceFile, demangle};
 
 /// Calls that a violation shows.
 pub(super) const MOST_CALLS: usize = 64;
@@ -544,22 +544,24 @@ impl Debugger {
                 if !thread.vectors && !ty.is_integral() {
                     self.with_vectors(tid, thread);
                 }
-                let Some(live) = &mut self.live else {
+                let Some(live) = &self.live else {
                     return Owned::None;
                 };
                 let registers = thread.dwarf().clone();
                 let memory = super::super::live::ProcessMemory(&live.process);
-                let Some(value) = returned_value(ty, *language, &registers, &memory) else {
+                match returned_value(ty, *language, &registers, &memory) {
+                    Some(value) => self.own(tid, &value, *form),
+                    None => Owned::None,
+                }
+            }
+            How::Written(ty, form) => {
+                let (Some(live), Some(at)) = (&self.live, thread.dwarf().get(INTEGER_ARGUMENTS[0]))
+                else {
                     return Owned::None;
                 };
-                let here = Here {
-                    process: Some((&mut live.process, tid)),
-                    images: &self.images,
-                    frame: None,
-                    innermost: false,
-                    memo: &mut self.memo,
-                };
-                Owned::of(&value, *form, &here)
+                let memory = super::super::live::ProcessMemory(&live.process);
+                let value = Value::at(ty.clone(), at, &memory);
+                self.own(tid, &value, *form)
             }
             How::Tid => self.identity(tid),
             How::Time => {
@@ -567,6 +569,21 @@ impl Debugger {
             }
             How::Brought | How::Caller | How::Unknown => Owned::None,
         }
+    }
+
+    /// A value of the program as one of the property's.
+    fn own(&mut self, tid: Tid, value: &Value, form: Form) -> Owned {
+        let Some(live) = &mut self.live else {
+            return Owned::None;
+        };
+        let here = Here {
+            process: Some((&mut live.process, tid)),
+            images: &self.images,
+            frame: None,
+            innermost: false,
+            memo: &mut self.memo,
+        };
+        Owned::of(value, form, &here)
     }
 
     fn with_vectors(&self, tid: Tid, thread: &mut Thread) {

@@ -11,7 +11,7 @@ use verde_property::ir::Types;
 use verde_property::{ParamSpec, When, declared_types};
 use verde_symbols::{
     AbiPlace, Encoding, EntryArgument, Env, FileAddr, Frame, Function, Kind, Language,
-    LocationError, Memory, Module, Place, Registers, Type, return_place,
+    LocationError, Memory, Module, Place, Registers, Type, is_returned_in_memory, return_place,
 };
 
 /// From where a parameter's value comes.
@@ -33,6 +33,8 @@ pub enum How {
     Node(Box<Node>, Form),
     /// What the function returned.
     Returned(Type, Language, Form),
+    /// What it wrote to where its caller wanted the result: the first register at the entry.
+    Written(Type, Form),
     /// The value that the event itself brings: of a watched datum, a system call, a status.
     Brought,
     Tid,
@@ -110,7 +112,12 @@ pub fn of_call(
         if !after {
             return Err("`ret` exists only in an `after` event".into());
         }
-        return returned(param, form, callee, images, memo).map(Read::now);
+        let how = returned(param, form, callee, images, memo)?;
+        let phase = match how {
+            How::Written(..) => Phase::FromEntry,
+            _ => Phase::Now,
+        };
+        return Ok(Read { how, phase });
     }
     let operand = match &param.operand {
         Operand::Entry(inner) => inner,
@@ -130,7 +137,12 @@ pub fn of_call(
     if after && let Some(text) = of_result(operand, callee)? {
         let node = bind(&text, callee, images, memo)?;
         converts(param, &node.ty)?;
-        return Ok(Read::now(How::Node(Box::new(node), form)));
+        let phase = match writes_result(callee) {
+            true => Phase::FromEntry,
+            false => Phase::Now,
+        };
+        let how = How::Node(Box::new(node), form);
+        return Ok(Read { how, phase });
     }
     let text = match operand {
         Operand::Arg(i) => match callee.arguments.get(*i as usize) {
@@ -228,6 +240,7 @@ fn of_result(operand: &Operand, callee: &Callee) -> Result<Option<String>, Strin
     };
     let name = name_of(&ty);
     let result = match return_place(&ty, function.language) {
+        Some(AbiPlace::ByAddress(_)) if writes_result(callee) => format!("(*({name} *)$rdi)"),
         Some(AbiPlace::ByAddress(_)) => format!("(*({name} *)$rax)"),
         Some(AbiPlace::Registers(parts)) if parts.as_slice() == [(0, 0, 8)] => {
             format!("(({name})$rax)")
@@ -481,7 +494,10 @@ fn returned(
         if let Err(misfit) = converts(param, &ty) {
             return small_result(param, &ty, callee).ok_or(misfit);
         }
-        return Ok(How::Returned(ty, callee.function.language, form));
+        return Ok(match writes_result(callee) {
+            true => How::Written(ty, form),
+            false => How::Returned(ty, callee.function.language, form),
+        });
     }
     if let Some(how) = vector(0, param.ty.as_deref()) {
         return Ok(how);
@@ -489,6 +505,14 @@ fn returned(
     let text = narrowed("(unsigned long)$rax", param.ty.as_deref());
     let node = bind(&text, callee, images, memo)?;
     Ok(How::Node(Box::new(node), form))
+}
+
+/// The function does not return the address to which it wrote its result: optimised Rust, where
+/// C and C++ are bound to.
+fn writes_result(callee: &Callee) -> bool {
+    let language = callee.function.language;
+    let ty = callee.module.return_type(callee.function);
+    language == Language::Rust && ty.is_some_and(|t| is_returned_in_memory(&t, language))
 }
 
 /// As [`small_whole`], of a result.
