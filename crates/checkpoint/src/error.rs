@@ -86,8 +86,7 @@ impl Error {
     /// There is no room for one more copy: of memory, processes or descriptors.
     pub fn is_lack(&self) -> bool {
         match self {
-            Error::Refused(_) => true,
-            Error::Sys(e) | Error::Remote(RemoteError::Sys(e)) => {
+            Error::Refused(e) | Error::Sys(e) | Error::Remote(RemoteError::Sys(e)) => {
                 matches!(e.errno, n::EMFILE | n::ENFILE | n::ENOMEM | n::EAGAIN)
             }
             _ => false,

@@ -94,12 +94,18 @@ fn uncopied(leader: &Leader, maps: &Maps, copy: Tid) -> Result<Vec<Range>> {
         ranges.extend(maps.list.iter().filter(missing).map(|m| range(m, EXCLUDED)));
     }
     let memory = Memory::open(copy)?;
-    let pages = (PageMap::open(maps.pid)?, PageMap::open(copy)?);
+    // Not every kernel has them.
+    let pages = PageMap::open(maps.pid).and_then(|here| Ok((here, PageMap::open(copy)?)));
+    let lacks = |map: &Mapping| match &pages {
+        Ok((here, there)) => lacks_pages(map, here, there).ok(),
+        Err(_) => None,
+    };
     for map in maps.list.iter().filter(|m| can_be_cleared(m)) {
-        let cleared = match lacks_pages(map, &pages.0, &pages.1) {
-            Ok(lacks) => lacks,
-            Err(_) => is_cleared(map, &leader.memory, &memory),
-        };
+        if ranges.iter().any(|r| r.start == map.start) {
+            // It is not there at all.
+            continue;
+        }
+        let cleared = lacks(map).unwrap_or_else(|| is_cleared(map, &leader.memory, &memory));
         if cleared {
             ranges.push(range(map, CLEARED));
         }

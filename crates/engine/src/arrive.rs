@@ -28,7 +28,11 @@ impl Process {
     /// Takes note of a wait status.
     pub(crate) fn arrived(&mut self, tid: Tid, status: WaitStatus) -> Result<()> {
         if self.borrowers.contains_key(&tid) {
-            return self.borrower_arrived(tid, status);
+            return match self.borrower_arrived(tid, status) {
+                // Killed meanwhile: its end is told yet.
+                Err(error) if error.is_gone() => Ok(()),
+                other => other,
+            };
         }
         if let Some(end) = ended(status) {
             self.thread_ended(tid, end);

@@ -199,6 +199,11 @@ impl Process {
             }
             return Ok(());
         }
+        if status == WaitStatus::Interrupt {
+            // Where it leaves and cannot yet, the signal of a fault comes next; one more
+            // interrupt would come before that, again and again.
+            return self.resume_borrower(child, 0);
+        }
         let mut signal = 0;
         match status {
             WaitStatus::Exited(_) | WaitStatus::Killed { .. } => {
@@ -244,6 +249,10 @@ impl Process {
         if self.borrowers.get(&child).is_some_and(|b| b.leaving) {
             unless_gone(ptrace::interrupt(child))?;
         }
+        self.resume_borrower(child, signal)
+    }
+
+    fn resume_borrower(&self, child: Tid, signal: i32) -> Result<()> {
         let go = match self.watches.pages.is_empty() {
             true => Go::Continue,
             false => Go::Syscall,

@@ -30,12 +30,12 @@ impl Process {
         if site.needed() || !site.planted {
             return Ok(());
         }
-        let byte = site.bytes[0];
+        let (byte, volatile) = (site.bytes[0], site.volatile);
         self.sites.set_planted(at, false);
-        if self.end.is_some() {
+        if self.end.is_some() || (volatile && !has_int3(&self.memory, at)) {
             return Ok(());
         }
-        take_out(&self.memory, at, byte)
+        put_back(&self.memory, at, byte)
     }
 
     /// Whether an int3 that was planted is there. Code that was made at run
@@ -151,9 +151,13 @@ fn has_int3(memory: &Memory, at: Addr) -> bool {
 /// Puts the program's own byte back in the place of an int3, unless the
 /// program has written something else there.
 pub(crate) fn take_out(memory: &Memory, at: Addr, byte: u8) -> Result<()> {
-    if !has_int3(memory, at) {
-        return Ok(());
+    match has_int3(memory, at) {
+        true => put_back(memory, at, byte),
+        false => Ok(()),
     }
+}
+
+fn put_back(memory: &Memory, at: Addr, byte: u8) -> Result<()> {
     match memory.write(at, &[byte]) {
         // The address space is gone: so is the int3.
         Err(e) if e.is_gone() || e.errno == n::EIO => Ok(()),

@@ -295,7 +295,6 @@ impl Process {
                     // Nobody can be stopped before a child has its own memory.
                     Err(Error::Gone) if self.threads.values().any(|t| t.vforking) => {
                         self.interrupt_later = true;
-                        continue;
                     }
                     stop => return stop.map(Some),
                 }

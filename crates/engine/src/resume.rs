@@ -124,9 +124,9 @@ impl Process {
         };
         let limited = restart::prolong(thread, &self.memory);
         let followed = syscalls || limited || thread.detour.is_some();
-        let (info, signal) = match thread.behind.take() {
-            Some(info) if signal == 0 => (Some(info), keep_blocked(tid, &info)?),
-            _ => (info, signal),
+        let (info, signal) = match thread.behind.take_if(|_| signal == 0) {
+            Some(info) => (Some(info), keep_blocked(tid, &info)?),
+            None => (info, signal),
         };
         let result = hand_over(thread, info, signal, step, followed);
         unless_gone(result)

@@ -264,3 +264,19 @@ fn breakpoints_wait_for_their_library() -> Fallible {
     assert!(!output.status.success());
     Ok(())
 }
+
+#[test]
+fn a_block_does_not_begin_in_an_argument() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    std::fs::write(lab.path("script"), "define foo\n$arg0 1\nend\nfoo if\n")?;
+    let source = format!("source {}", lab.path("script").display());
+    let output = lab.verde(&[&source, "print 6 * 7"], &[])?;
+    let (text, errors) = (&output.stdout, &output.stderr);
+    let (text, errors) = (
+        String::from_utf8_lossy(text),
+        String::from_utf8_lossy(errors),
+    );
+    assert!(errors.contains("cannot come from an argument"), "{errors}");
+    assert!(text.contains("= 42"), "{text}");
+    Ok(())
+}

@@ -40,14 +40,14 @@ fn place(pid: Tid, number: RawFd) -> String {
     format!("/proc/{pid}/fd/{number}")
 }
 
-fn stat(pid: Tid, number: RawFd) -> Option<fs::Metadata> {
+pub(super) fn stat(pid: Tid, number: RawFd) -> Option<fs::Metadata> {
     fs::metadata(place(pid, number)).ok()
 }
 
 /// The files that this process itself writes as its standard ones, and reads
 /// if `input`. The program may have the same; moving their offsets would garble
 /// our own input and output.
-fn our_own(input: bool) -> Vec<(u64, u64)> {
+pub(super) fn our_own(input: bool) -> Vec<(u64, u64)> {
     let first = if input { 0 } else { 1 };
     let files = (first..3).filter_map(|n| fs::metadata(format!("/proc/self/fd/{n}")).ok());
     files.map(|m| (m.dev(), m.ino())).collect()

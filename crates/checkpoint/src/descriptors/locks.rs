@@ -3,11 +3,13 @@
 //! that the program has closed. So it gets open files of its own, and a restored
 //! one again, which takes the locks.
 
+use super::files::{our_own, stat};
 use super::numbers::Numbers;
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use crate::{Error, Result, Warning};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 use verde_engine::Tid;
 use verde_sys::descriptors::{Descriptor, Lock};
 use verde_sys::number as n;
@@ -29,7 +31,10 @@ impl Locks {
         let mut all: Vec<Locked> = Vec::new();
         for d in list {
             let locks = d.locks();
-            if locks.is_empty() || all.iter().any(|l| l.numbers.contain(d.number)) {
+            if locks.is_empty()
+                || all.iter().any(|l| l.numbers.contain(d.number))
+                || !can_be_opened_anew(pid, d.number)
+            {
                 continue;
             }
             let same = |o: &Descriptor| {
@@ -95,6 +100,14 @@ impl Locks {
         }
         Ok(())
     }
+}
+
+/// Pipes and devices would wait for somebody, or do something. And the files that we write
+/// ourselves keep their offset.
+fn can_be_opened_anew(pid: Tid, number: RawFd) -> bool {
+    stat(pid, number).is_some_and(|meta| {
+        (meta.is_file() || meta.is_dir()) && !our_own(true).contains(&(meta.dev(), meta.ino()))
+    })
 }
 
 /// Opens a file again for all its numbers.

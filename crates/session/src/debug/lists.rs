@@ -188,6 +188,9 @@ impl Debugger {
                 }
                 "if" | "while" => {
                     let (otherwise, length) = extent(&lines[before..]);
+                    if length == 0 {
+                        return failure(format!("\"{word}\" cannot come from an argument."));
+                    }
                     at = before + length + 1;
                     let inner = &lines[before + 1..before + length];
                     let (then, rest) = inner.split_at(otherwise.map_or(inner.len(), |o| o - 1));

@@ -34,21 +34,22 @@ impl Debugger {
             return None;
         }
         let mut wanted = Register::RDI;
-        for instruction in before.iter().rev() {
+        for (at, instruction) in before.iter().enumerate().rev() {
             if instruction.flow_control() != FlowControl::Next {
                 return None;
             }
+            let later = &before[at + 1..];
             let writes = instruction.op0_kind() == OpKind::Register
                 && instruction.op0_register().full_register() == wanted;
             if !writes {
                 continue;
             }
             let is_register = instruction.op1_kind() == OpKind::Register;
-            let memory = || self.memory_operand(instruction);
+            let memory = || self.memory_operand(instruction, later);
             match instruction.mnemonic() {
                 Mnemonic::Lea => return memory(),
                 Mnemonic::Mov if is_register => match kept(instruction.op1_register()) {
-                    Some(number) => return self.register_now(number),
+                    Some(_) => return self.register_then(instruction.op1_register(), later),
                     None => wanted = instruction.op1_register().full_register(),
                 },
                 Mnemonic::Mov if instruction.op1_kind() == OpKind::Memory => {
@@ -63,16 +64,34 @@ impl Debugger {
         None
     }
 
-    fn register_now(&self, number: u16) -> Option<u64> {
+    /// What a register was that only the `later` instructions and the call came after.
+    fn register_then(&self, register: Register, later: &[Instruction]) -> Option<u64> {
         let live = self.live.as_ref()?;
-        live.frame(0).ok()?.registers.get(number)
+        let now = live.frame(0).ok()?.registers.get(kept(register)?)?;
+        let writes = |i: &Instruction| {
+            i.op0_kind() == OpKind::Register
+                && i.op0_register().full_register() == register
+                && !matches!(
+                    i.mnemonic(),
+                    Mnemonic::Cmp | Mnemonic::Test | Mnemonic::Push
+                )
+        };
+        if later.iter().any(writes) {
+            return None;
+        }
+        // Arguments on the stack were pushed.
+        let pushed: i32 = later.iter().map(|i| i.stack_pointer_increment()).sum();
+        match register {
+            Register::RSP => Some(now.wrapping_sub(i64::from(pushed) as u64)),
+            _ => Some(now),
+        }
     }
 
-    fn memory_operand(&self, instruction: &Instruction) -> Option<u64> {
+    fn memory_operand(&self, instruction: &Instruction, later: &[Instruction]) -> Option<u64> {
         if instruction.memory_index() != Register::None {
             return None;
         }
-        let base = self.register_now(kept(instruction.memory_base())?)?;
+        let base = self.register_then(instruction.memory_base(), later)?;
         Some(base.wrapping_add(instruction.memory_displacement64()))
     }
 

@@ -222,7 +222,7 @@ impl Debugger {
             }
             "breakpoint" => self.set_pending(rest),
             // What gdb's users have in their scripts, and what is so anyway.
-            "debuginfod" | "history" | "style" | "verbose" => Ok(()),
+            "debuginfod" | "history" | "style" | "verbose" if !rest.starts_with('=') => Ok(()),
             "pagination" => on_or_off(what, rest).map(drop),
             "width" | "height" => match rest {
                 "" => failure("Argument required (integer to set it to, or \"unlimited\".)."),

@@ -190,3 +190,32 @@ fn overloads_by_the_names_that_people_write() {
         json!({})
     );
 }
+
+/// What the C++ library is made of is not for properties.
+#[test]
+fn strings_and_containers_of_cpp_as_they_are_printed() {
+    let bench = cpp(
+        "#include <string>\n#include <vector>\n#include <utility>
+        struct named { std::string name; int n; };
+        void text(std::string s) {} void list(std::vector<int> v) {}
+        void whole(named w) {} void two(std::pair<int, int> p) {}
+        int main() { text(\"hello\"); list({5, 6}); whole({\"x\", 2}); two({3, 4}); }",
+        "-O0",
+    );
+    let text = args(&bench, "event text(s)");
+    assert!(
+        text["s"].as_str().is_some_and(|s| s.contains("hello")),
+        "{text}"
+    );
+    let list = args(&bench, "event list(v)");
+    assert!(
+        list["v"].as_str().is_some_and(|s| s.contains("5, 6")),
+        "{list}"
+    );
+    let whole = args(&bench, "event whole(w)");
+    assert!(whole["w"]["name"].is_string(), "{whole}");
+    assert_eq!(
+        args(&bench, "event two(p)"),
+        json!({"p": {"first": 3, "second": 4}})
+    );
+}

@@ -245,3 +245,19 @@ fn expressions_with_unknown_names_and_without_sense() {
         ran.err
     );
 }
+
+/// A local may have the name of a type or of a function.
+#[test]
+fn locals_with_names_that_mean_something_else() {
+    let bench = Bench::c(
+        "#include <stdlib.h>\nstruct queue { int count; };
+        void push(struct queue *queue) { queue->count++; }
+        void drop(struct queue *link) { link->count--; }
+        int main(void) { struct queue *q = calloc(1, sizeof *q); push(q); push(q); drop(q); return 0; }",
+        &["-O0"],
+    );
+    for event in ["write queue->count", "write link->count"] {
+        let events = bench.events(&[&format!("event {event} (ret)")]);
+        assert!(!events.is_empty(), "{event}");
+    }
+}

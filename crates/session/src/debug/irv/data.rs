@@ -236,11 +236,16 @@ impl Debugger {
         };
         let means = |text: String| compile(&text, &here).is_ok();
         let mut locals = Locals::of_text(text);
-        for word in words(text) {
-            let is_type = || means(format!("({word} *)0")) || means(format!("(struct {word} *)0"));
-            if means(word.to_owned()) || KEYWORDS.contains(&word) || is_type() {
-                continue;
-            }
+        let is_type =
+            |word: &str| means(format!("({word} *)0")) || means(format!("(struct {word} *)0"));
+        let all = || words(text).into_iter().filter(|w| !KEYWORDS.contains(w));
+        let is_unknown = |word: &&str| !means((*word).to_owned()) && !is_type(word);
+        let mut unknown: Vec<&str> = all().filter(is_unknown).collect();
+        if unknown.is_empty() && !means(text.to_owned()) {
+            // A local may have the name of a type (`struct queue *queue`) or of a function.
+            unknown.extend(all().next());
+        }
+        for word in unknown {
             let (function, name) = match word.rsplit_once("::") {
                 Some((function, name)) => (Some(function.to_owned()), name.to_owned()),
                 None => (None, word.to_owned()),
@@ -335,7 +340,8 @@ impl Debugger {
                 continue;
             }
             // An inner block may not have been entered yet.
-            let inner = inner_blocks(&scope, locals);
+            let outer = scope.clone();
+            let inner = std::iter::once_with(|| inner_blocks(&outer, locals)).flatten();
             for scope in [scope].into_iter().chain(inner) {
                 let here = Here {
                     process: Some((&mut live.process, tid)),

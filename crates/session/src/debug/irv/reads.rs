@@ -205,8 +205,9 @@ fn nameless(
             .zip(verde_symbols::INTEGER_ARGUMENTS)
             .find(|(_, n)| *n == number)
             .map(|(name, _)| format!("({}){name}", name_of(ty))),
-        // No register was known: the address is the distance from the stack pointer.
-        Some(Place::Memory(at)) => Some(format!("*({} *)($rsp + {at})", name_of(ty))),
+        // No register was known: the address is the distance from the stack pointer, where the
+        // return address is. What is passed by a register's address would be below it.
+        Some(Place::Memory(at)) if at >= 8 => Some(format!("*({} *)($rsp + {at})", name_of(ty))),
         _ => None,
     };
     let place = place.ok_or_else(|| {

@@ -188,6 +188,8 @@ fn plain(value: &Value, scope: &dyn Scope, depth: usize) -> Option<Owned> {
                 .collect();
             Owned::Json(format!("[{}]", parts?.join(",")))
         }
+        // Their members are nobody's but the library's.
+        Kind::Record(_) if is_of_library(&ty) => shown(value, scope)?,
         Kind::Record(_) if depth < DEEPEST && ty.variant_part().is_none() => {
             let mut parts = Vec::new();
             fields(value, scope, depth, &mut parts)?;
@@ -196,6 +198,36 @@ fn plain(value: &Value, scope: &dyn Scope, depth: usize) -> Option<Owned> {
         Kind::Void => Owned::None,
         _ => shown(value, scope)?,
     })
+}
+
+/// What the C++ library makes of more than its members say.
+const LIBRARY: [&str; 19] = [
+    "string",
+    "basic_string",
+    "vector<",
+    "map<",
+    "set<",
+    "multi",
+    "unordered_",
+    "deque<",
+    "list<",
+    "forward_list<",
+    "stack<",
+    "queue<",
+    "priority_queue<",
+    "optional<",
+    "variant<",
+    "shared_ptr<",
+    "weak_ptr<",
+    "unique_ptr<",
+    "function<",
+];
+
+fn is_of_library(ty: &Type) -> bool {
+    let name = name_of(ty);
+    let name = name.strip_prefix("std::");
+    let name = name.map(|n| n.strip_prefix("__cxx11::").unwrap_or(n));
+    name.is_some_and(|n| LIBRARY.iter().any(|l| n.starts_with(l)))
 }
 
 /// The members of a structure, each with its name. Those of what has no name of its own, and of base classes,
