@@ -26,6 +26,18 @@ fn interrupted(process: &mut Process) -> Stop {
     stop
 }
 
+/// Runs the program to its end; the values of the calls that were told.
+fn told_calls(process: &mut Process) -> (End, Vec<Option<i64>>) {
+    let mut told = Vec::new();
+    let end = run_out(process, |_, stop| {
+        told.extend(stop.causes.iter().filter_map(|c| match c {
+            Cause::Syscall { value, .. } => Some(*value),
+            _ => None,
+        }));
+    });
+    (end, told)
+}
+
 /// The call is made again after a stop; a signal that came meanwhile ends it all the same.
 #[test]
 fn a_handled_signal_ends_a_call_that_is_made_again() {
@@ -113,13 +125,7 @@ fn a_function_called_at_a_call() {
     let square = program.address(&process, "square");
     let result = process.call_function(tid, square, &[7], |_| {});
     assert_eq!(result.expect("called").regs.rax, 49);
-    let mut told = Vec::new();
-    let end = run_out(&mut process, |_, stop| {
-        told.extend(stop.causes.iter().filter_map(|c| match c {
-            Cause::Syscall { value, .. } => Some(*value),
-            _ => None,
-        }));
-    });
+    let (end, told) = told_calls(&mut process);
     assert_eq!(end, End::Exited(0));
     assert_eq!(output.text(), "hello\n");
     assert_eq!(told, [Some(6)]);
@@ -179,13 +185,7 @@ fn a_handler_after_a_stop_ends_a_call() {
         process.interrupter().interrupt();
         next(&mut process);
         signals::send(pid, number::SIGUSR1).expect("sent");
-        let mut told = Vec::new();
-        let end = run_out(&mut process, |_, stop| {
-            told.extend(stop.causes.iter().filter_map(|c| match c {
-                Cause::Syscall { value, .. } => Some(*value),
-                _ => None,
-            }));
-        });
+        let (end, told) = told_calls(&mut process);
         assert_eq!(end, End::Exited(0));
         assert!(matches!(told[..], [Some(..0)]), "{told:?}");
     }

@@ -93,7 +93,6 @@ impl Owned {
     }
 
     /// A number as the declared type has it.
-    #[allow(clippy::cast_precision_loss)]
     fn formed(self, form: Form) -> Owned {
         match (form, self) {
             (Form::Truth, Owned::Int(i)) => Owned::Bool(i != 0),
