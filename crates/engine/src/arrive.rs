@@ -53,6 +53,7 @@ impl Process {
         }
     }
 
+    #[cold]
     fn thread_ended(&mut self, tid: Tid, end: End) {
         self.threads.remove(&tid);
         self.watches.hardware.forget(tid);
@@ -193,6 +194,7 @@ impl Process {
 
     /// While the world is being stopped a thread that ends is not kept: the
     /// one whose exec ends it waits for that, and would never stop.
+    #[cold]
     fn let_end(&mut self, tid: Tid, status: i32) -> Result<()> {
         // What it had not told when it was killed is void.
         self.queue.retain(|t| *t != tid);
@@ -286,6 +288,7 @@ impl Process {
     /// A SIGTRAP that somebody sent and the program blocked is all that the
     /// kernel shows of an int3: it keeps one of several signals. It has opened
     /// the signal and taken its handler away.
+    #[cold]
     fn hidden_int3(&self, tid: Tid, info: &SigInfo) -> Option<Addr> {
         let thread = self.threads.get(&tid)?;
         let at = Addr(thread.regs.rip.wrapping_sub(1));
@@ -323,6 +326,7 @@ impl Process {
         Ok(false)
     }
 
+    #[inline(never)]
     fn note_event(&mut self, tid: Tid, event: Event) -> Result<Option<Happening>> {
         let message = ptrace::event_message(tid)?;
         let task = Tid(message as i32);

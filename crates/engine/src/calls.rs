@@ -80,6 +80,7 @@ impl Process {
     }
 
     /// Ends the calls that are over for a thread where it is now.
+    #[inline(never)]
     pub(crate) fn settle_calls(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
@@ -109,6 +110,7 @@ impl Process {
     }
 
     /// Opens a call for each return trap on the function entered at `at`.
+    #[inline(never)]
     fn open_calls(&mut self, tid: Tid, at: Addr, causes: &mut Causes) -> Result<()> {
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
@@ -162,6 +164,7 @@ impl Process {
     /// function has overwritten the return address of the call it caught.
     /// Where it goes is known of a longjmp to the thread's own stack, and of
     /// a catch, which is there; of others every open call may be over soon.
+    #[cold]
     fn leave_calls(&mut self, tid: Tid, exit: Option<Exit>, causes: &mut Causes) -> Result<()> {
         let Some(thread) = self.threads.get(&tid).filter(|t| !t.shadow.is_empty()) else {
             return Ok(());

@@ -189,6 +189,7 @@ impl Process {
 
     /// Something happened to a child that has the memory on loan. Its hits
     /// are not the program's: it passes traps in silence.
+    #[cold]
     pub(crate) fn borrower_arrived(&mut self, child: Tid, status: WaitStatus) -> Result<()> {
         if let Some(borrower) = self.borrowers.get(&child)
             && borrower.leaving

@@ -173,6 +173,11 @@ impl Process {
             return Ok(());
         };
         causes.remove(i);
+        self.read_changes(causes)
+    }
+
+    #[cold]
+    fn read_changes(&mut self, causes: &mut Causes) -> Result<()> {
         let Some(debug) = self.modules.debug else {
             return Ok(());
         };

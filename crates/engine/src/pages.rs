@@ -372,6 +372,7 @@ impl Process {
     }
 
     /// A SIGSEGV: what it was, dealt with if it was ours.
+    #[inline(never)]
     pub(crate) fn page_fault(
         &mut self,
         tid: Tid,

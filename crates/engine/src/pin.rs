@@ -262,6 +262,7 @@ impl Process {
     }
 
     /// Held threads that have not hit for a while part.
+    #[cold]
     pub(crate) fn part_idle(&mut self) {
         for tid in self.pin.held.clone() {
             if let Some(thread) = self.threads.get_mut(&tid)

@@ -351,6 +351,7 @@ impl Process {
     }
 
     /// The program was killed: children that it made at the last moment live on.
+    #[cold]
     pub(crate) fn see_children_off(&mut self) {
         let deadline = Instant::now() + LAST_BIRTHS;
         loop {
@@ -371,6 +372,7 @@ impl Process {
     }
 
     /// Every tracee is gone without a word (somebody else reaped it).
+    #[cold]
     fn lost(&mut self) {
         self.threads.clear();
         self.queue.clear();
@@ -384,6 +386,7 @@ impl Process {
     }
 
     /// Stops one thread on request and reports it.
+    #[cold]
     fn interrupted(&mut self) -> Result<Stop> {
         let tid = self.stop_one()?;
         Ok(Stop::new(tid, Cause::Interrupted))

@@ -49,6 +49,20 @@ impl Process {
                 self.frame_ended(causes)?;
                 self.loader_hit(causes)
             }
+            _ => self.find_other_causes(tid, what, causes),
+        }
+    }
+
+    /// Out of the way of the code that runs at every trap.
+    #[inline(never)]
+    fn find_other_causes(
+        &mut self,
+        tid: Tid,
+        what: &mut Happening,
+        causes: &mut Causes,
+    ) -> Result<()> {
+        match *what {
+            Happening::Int3(_) => Ok(()),
             Happening::Perf(slot) => {
                 let also = self.also_hit(tid, slot as usize)?;
                 self.slot_hit(tid, slot as usize, causes)?;

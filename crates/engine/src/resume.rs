@@ -139,6 +139,7 @@ impl Process {
     /// Delivers a signal to its handler with all pages open and everybody else
     /// stopped: the kernel puts the handler's frame on whatever stack there is,
     /// and kills a program whose stack it may not write to.
+    #[cold]
     fn enter_handler(
         &mut self,
         tid: Tid,
@@ -188,6 +189,7 @@ impl Process {
 
     /// Runs one instruction where it is, with the int3 out and everybody else
     /// stopped: the last resort.
+    #[cold]
     fn go_in_place(&mut self, tid: Tid, at: Addr) -> Result<()> {
         let others = self.stop_threads(Some(tid))?;
         let status = self.step_in_place(tid, at);
@@ -250,6 +252,7 @@ impl Process {
 }
 
 /// A signal that a thread gets while it blocks it waits again: its number.
+#[cold]
 pub(crate) fn keep_blocked(tid: Tid, info: &SigInfo) -> Result<i32> {
     let signal = info.signal();
     unless_gone(

@@ -85,6 +85,7 @@ impl Process {
     }
 
     /// Before a step: which hardware slots will the instruction set off?
+    #[cold]
     pub(crate) fn note_touches(&mut self, tid: Tid) {
         if self.watches.hardware.of(tid).next().is_none() {
             return;
@@ -225,9 +226,14 @@ impl Process {
 
     /// A frame with watched locals may have returned.
     pub(crate) fn frame_ended(&mut self, causes: &mut Causes) -> Result<()> {
-        if self.watches.ends.is_empty() {
-            return Ok(());
+        match self.watches.ends.is_empty() {
+            true => Ok(()),
+            false => self.end_watches_of_frames(causes),
         }
+    }
+
+    #[cold]
+    fn end_watches_of_frames(&mut self, causes: &mut Causes) -> Result<()> {
         let ended: SmallVec<[TrapId; 2]> = causes
             .iter()
             .filter_map(|c| match c {

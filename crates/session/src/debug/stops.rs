@@ -91,34 +91,44 @@ impl Debugger {
                     Err(e) => return Err(e.into()),
                 },
                 Some(reason) => {
-                    match live.process.stop_all() {
-                        Ok(guard) => guard.keep(),
-                        // It ended meanwhile, which is the news.
-                        Err(Error::Gone) => continue,
-                        Err(e) => return Err(e.into()),
+                    if let Some(reason) = self.stop_for(stop.tid, reason)? {
+                        return Ok(reason);
                     }
-                    let threads = live.process.threads();
-                    for tid in &threads {
-                        live.process.cancel_step(*tid)?;
-                    }
-                    let before = live.tid;
-                    live.hidden = None;
-                    // A signal may end the thread that was to stop: others can be looked at, or
-                    // the program's end is the news.
-                    let can_tell = |tid: &Tid| live.process.is_stopped(*tid);
-                    let Some(tid) = [stop.tid].into_iter().chain(threads).find(can_tell) else {
-                        continue;
-                    };
-                    live.look(tid, &self.images)?;
-                    if let (Reason::Point(_), Some(spec)) = (&reason, self.points.location.take()) {
-                        self.stand_before_inlined(&spec);
-                    }
-                    self.listing.reset();
-                    self.say_switch(before)?;
-                    return Ok(reason);
                 }
             }
         }
+    }
+
+    /// Stops everything where one thread gave the reason. `None`: the program's end is the news.
+    #[cold]
+    fn stop_for(&mut self, tid: Tid, reason: Reason) -> Result<Option<Reason>> {
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        match live.process.stop_all() {
+            Ok(guard) => guard.keep(),
+            // It ended meanwhile.
+            Err(Error::Gone) => return Ok(None),
+            Err(e) => return Err(e.into()),
+        }
+        let threads = live.process.threads();
+        for tid in &threads {
+            live.process.cancel_step(*tid)?;
+        }
+        let before = live.tid;
+        live.hidden = None;
+        // A signal may end the thread that was to stop: others can be looked at.
+        let can_tell = |tid: &Tid| live.process.is_stopped(*tid);
+        let Some(tid) = [tid].into_iter().chain(threads).find(can_tell) else {
+            return Ok(None);
+        };
+        live.look(tid, &self.images)?;
+        if let (Reason::Point(_), Some(spec)) = (&reason, self.points.location.take()) {
+            self.stand_before_inlined(&spec);
+        }
+        self.listing.reset();
+        self.say_switch(before)?;
+        Ok(Some(reason))
     }
 
     /// Whether a cause is one to stop for.
@@ -134,6 +144,14 @@ impl Debugger {
                 }
                 Ok((!lines.is_empty()).then_some(Reason::Point(lines)))
             }
+            _ => self.judge_other(tid, cause),
+        }
+    }
+
+    /// Out of the way of the code that runs at every trap.
+    #[inline(never)]
+    fn judge_other(&mut self, tid: Tid, cause: &Cause) -> Result<Option<Reason>> {
+        match *cause {
             Cause::WatchEnded { id, frame } => {
                 let numbers = self.points.of_trap(id);
                 let mut lines = Vec::new();
@@ -171,6 +189,7 @@ impl Debugger {
     }
 
     /// A breakpoint or watchpoint was hit: what to say if it is to stop.
+    #[inline(never)]
     pub(super) fn hit(&mut self, tid: Tid, number: u32, cause: &Cause) -> Result<Option<String>> {
         let Some(index) = self.points.list.iter().position(|p| p.number == number) else {
             return Ok(None);

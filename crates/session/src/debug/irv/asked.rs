@@ -21,6 +21,13 @@ pub(in super::super) enum Asked {
     Stop(Vec<String>),
 }
 
+impl Irv {
+    /// Nobody has to act before the program goes on.
+    fn wants_nothing(&self) -> bool {
+        self.latch.is_empty() && !self.refused && !self.is_stale()
+    }
+}
+
 impl Debugger {
     /// The monitors see a stop. Where a breakpoint of the user's stops as well, the user comes
     /// before the event, which waits until the program goes on.
@@ -46,8 +53,20 @@ impl Debugger {
         self.what_was_asked()
     }
 
-    /// Obeys what was latched: `None` when the program may go on.
+    /// Obeys what was latched. After most events that is nothing.
     fn what_was_asked(&mut self) -> Asked {
+        match &mut self.irv {
+            None => Asked::Nothing,
+            Some(irv) if irv.wants_nothing() && self.automation.often.is_none() => {
+                irv.latch.changed = false;
+                Asked::Nothing
+            }
+            Some(_) => self.obey(),
+        }
+    }
+
+    #[inline(never)]
+    fn obey(&mut self) -> Asked {
         let Some(mut irv) = self.irv.take() else {
             return Asked::Nothing;
         };
@@ -114,12 +133,14 @@ impl Debugger {
     }
 
     /// Why there is no checkpoint is the same for every event.
+    #[cold]
     fn tell_once(&mut self, e: Failure) {
         if self.checkpoints.is_news(&e) {
             self.tell_of_checkpoint(Err(e));
         }
     }
 
+    #[cold]
     fn tell_of_checkpoint(&mut self, done: Result<String>) {
         let Some(mut irv) = self.irv.take() else {
             return;

@@ -115,12 +115,13 @@ impl Debugger {
             Cause::Trap { id } if irv.start == Some(id) => self.loaded(irv, tid),
             Cause::Trap { id } => {
                 for target in irv.targets_of(id) {
-                    if let Target::Birth { source } = target {
-                        self.thread_begins(irv, source, tid);
-                        self.say_complaints(irv);
-                    }
-                    let Target::Site { source, site } = target else {
-                        continue;
+                    let (source, site) = match target {
+                        Target::Site { source, site } => (source, site),
+                        Target::Birth { source } => {
+                            self.begin_for_thread(irv, source, tid);
+                            continue;
+                        }
+                        Target::Datum { .. } => continue,
                     };
                     // Told of by what they bring, below.
                     if matches!(
@@ -130,10 +131,7 @@ impl Debugger {
                         continue;
                     }
                     if irv.alphabet.sources[source].datum.is_some() {
-                        if irv.alphabet.sources[source].wanted > 0 {
-                            self.watch_datum(irv, source, Some(tid));
-                            self.say_complaints(irv);
-                        }
+                        self.begin_for_frame(irv, source, tid);
                         continue;
                     }
                     self.note_beginning(irv, tid, source, site);
@@ -149,6 +147,14 @@ impl Debugger {
                     );
                 }
             }
+            _ => self.feed_other(irv, tid, cause),
+        }
+    }
+
+    /// Out of the way of the code that runs at every call.
+    #[inline(never)]
+    fn feed_other(&mut self, irv: &mut Irv, tid: Tid, cause: &Cause) {
+        match *cause {
             Cause::Entry { id, call } => {
                 let saved = self.entry_values(irv, tid, &irv.awaiting(id));
                 irv.saved.extend(saved.map(|s| (call, s)));
@@ -239,12 +245,29 @@ impl Debugger {
         }
     }
 
+    /// A thread begins, which may have data of its own.
+    #[inline(never)]
+    fn begin_for_thread(&mut self, irv: &mut Irv, source: usize, tid: Tid) {
+        self.thread_begins(irv, source, tid);
+        self.say_complaints(irv);
+    }
+
+    /// A function begins whose variables may be watched.
+    #[inline(never)]
+    fn begin_for_frame(&mut self, irv: &mut Irv, source: usize, tid: Tid) {
+        if irv.alphabet.sources[source].wanted > 0 {
+            self.watch_datum(irv, source, Some(tid));
+            self.say_complaints(irv);
+        }
+    }
+
     /// The program is over: the event `process exit`.
     pub(super) fn process_over(&mut self, irv: &mut Irv, tid: Tid, status: i64) {
         self.unplaced(irv, tid, Kind::Process, Owned::Int(status), |_| true);
     }
 
     /// Events without a place of code.
+    #[inline(never)]
     fn unplaced(
         &mut self,
         irv: &mut Irv,
@@ -274,6 +297,7 @@ impl Debugger {
 
     /// What a thread at the entry of a call has for those who may wait for its return: source
     /// and site of each.
+    #[inline(never)]
     pub(super) fn entry_values(
         &mut self,
         irv: &Irv,
@@ -300,6 +324,7 @@ impl Debugger {
     }
 
     /// A call returned or was abandoned, which is an event for those who want it now.
+    #[inline(never)]
     fn call_over(&mut self, irv: &mut Irv, tid: Tid, id: TrapId, call: CallId, kind: Kind) {
         let saved = irv.saved.remove(&call);
         for (source, site) in irv.awaiting(id) {
@@ -349,11 +374,7 @@ impl Debugger {
         irv.n += 1;
         let time = u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         if irv.choices.stacks {
-            let frames = self.stack_text(it.tid, 64);
-            let keep = irv.n;
-            irv.stacks.insert(keep, frames.into());
-            // Slices remember the last events only.
-            irv.stacks.remove(&keep.wrapping_sub(MOST_STACKS));
+            self.keep_stack(irv, it.tid);
         }
         if let Some(trace) = &mut irv.trace {
             let source = &irv.alphabet.sources[it.source];
@@ -385,6 +406,16 @@ impl Debugger {
         if !(irv.complaints.is_empty() && irv.warnings.is_empty()) {
             self.say_complaints(irv);
         }
+    }
+
+    /// Keeps the backtrace of the event that is being applied.
+    #[inline(never)]
+    fn keep_stack(&mut self, irv: &mut Irv, tid: Tid) {
+        let frames = self.stack_text(tid, 64);
+        let keep = irv.n;
+        irv.stacks.insert(keep, frames.into());
+        // Slices remember the last events only.
+        irv.stacks.remove(&keep.wrapping_sub(MOST_STACKS));
     }
 
     fn read_all(&mut self, irv: &mut Irv, it: &Happening, values: &mut Vec<Owned>) {
@@ -443,6 +474,7 @@ impl Debugger {
 
     /// How the parameters of a data event are read where a thread is: its own variables, else
     /// those of the frame that the local belongs to. Worked out once for each place.
+    #[inline(never)]
     fn plan_here(&mut self, irv: &mut Irv, source: usize, pc: u64) -> Plan {
         if let Some(known) = irv.plans.get(&(source, pc)) {
             return known.clone();
@@ -517,6 +549,21 @@ impl Debugger {
                 };
                 register_value(*word, *bytes, *signed, *boolean)
             }
+            _ => self.read_other(irv, how, tid, thread, scope),
+        }
+    }
+
+    /// What is not in a general register, out of the way of what is.
+    #[inline(never)]
+    fn read_other(
+        &mut self,
+        irv: &Irv,
+        how: &How,
+        tid: Tid,
+        thread: &mut Thread,
+        scope: Option<&FrameScope>,
+    ) -> Owned {
+        match how {
             How::Vector { number, single } => {
                 self.with_vectors(tid, thread);
                 match thread.dwarf().bytes(*number) {
@@ -567,7 +614,7 @@ impl Debugger {
             How::Time => {
                 Owned::uint(u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
             }
-            How::Brought | How::Caller | How::Unknown => Owned::None,
+            How::Register { .. } | How::Brought | How::Caller | How::Unknown => Owned::None,
         }
     }
 
@@ -586,6 +633,7 @@ impl Debugger {
         Owned::of(value, form, &here)
     }
 
+    #[inline(never)]
     fn with_vectors(&self, tid: Tid, thread: &mut Thread) {
         if thread.vectors {
             return;
@@ -599,6 +647,7 @@ impl Debugger {
         }
     }
 
+    #[inline(never)]
     fn evaluate_at(
         &mut self,
         node: &verde_expr::Node,
@@ -644,6 +693,7 @@ impl Debugger {
     }
 
     /// The function that called the one of the event.
+    #[inline(never)]
     fn caller_name(&self, thread: &mut Thread, kind: Kind, when: When) -> Owned {
         let Some(live) = &self.live else {
             return Owned::None;
@@ -676,6 +726,7 @@ impl Debugger {
     }
 
     /// Where a thread is, for an event that is not bound to one place.
+    #[inline(never)]
     fn current_place(&self, irv: &mut Irv, tid: Tid, kind: Kind) -> Option<Arc<str>> {
         let live = self.live.as_ref()?;
         let pc = live.process.regs(tid).ok()?.rip;
@@ -715,13 +766,18 @@ impl Debugger {
         drop(args);
         irv.values = values;
         if !relevant && irv.ones[index].switches.all_events {
-            // `set_transition_debug_function`: an event that no state takes.
-            let text = serde_json::json!([irv.alphabet.sources[source].name]).to_string();
-            self.with_context(irv, index, Some(at.tid), |context, slices| {
-                context.fire(slices, "debug", &text);
-            });
+            self.tell_not_taken(irv, source, index, at.tid);
         }
         relevant
+    }
+
+    /// `set_transition_debug_function`: an event that no state takes.
+    #[cold]
+    fn tell_not_taken(&mut self, irv: &mut Irv, source: usize, index: usize, tid: Tid) {
+        let text = serde_json::json!([irv.alphabet.sources[source].name]).to_string();
+        self.with_context(irv, index, Some(tid), |context, slices| {
+            context.fire(slices, "debug", &text);
+        });
     }
 
     /// One monitor sees an event. Whether some slice could take it.
@@ -765,14 +821,11 @@ impl Debugger {
             let Some(index) = irv.position(monitor) else {
                 continue;
             };
-            let one = &mut irv.ones[index];
-            let Some(m) = &one.monitor else {
+            if irv.ones[index].monitor.is_none() {
                 continue;
-            };
-            if show != crate::replay::Show::Final && one.listens() {
-                let name = irv.alphabet.sources[source].name.clone();
-                let row = event_row(m, &mut one.recorder, show, irv.n, name, &mut irv.python);
-                irv.output.row(Row::Event(row));
+            }
+            if show != crate::replay::Show::Final {
+                irv.show_event(index, source);
             }
             self.event_applied(irv, index, at.tid);
             let one = &mut irv.ones[index];
@@ -791,6 +844,7 @@ impl Debugger {
     }
 
     /// A slice breaks its property.
+    #[cold]
     pub(super) fn violated(
         &mut self,
         irv: &mut Irv,
@@ -851,6 +905,7 @@ impl Debugger {
     }
 
     /// The calls of a thread, innermost first: `f at file.c:12`.
+    #[cold]
     pub(super) fn stack_text(&self, tid: Tid, limit: usize) -> Vec<String> {
         let frames = self.stack(tid, limit).into_iter();
         frames.map(|f| f.text).collect()
@@ -922,6 +977,19 @@ pub struct Moment {
 }
 
 impl Irv {
+    /// A line about the event that was applied.
+    #[inline(never)]
+    fn show_event(&mut self, index: usize, source: usize) {
+        let one = &mut self.ones[index];
+        let Some(m) = one.monitor.as_ref().filter(|_| one.listens()) else {
+            return;
+        };
+        let name = self.alphabet.sources[source].name.clone();
+        let show = self.output.show();
+        let row = event_row(m, &mut one.recorder, show, self.n, name, &mut self.python);
+        self.output.row(Row::Event(row));
+    }
+
     /// A trap is for this, too.
     pub(super) fn add_target(&mut self, id: TrapId, target: Target) {
         let targets = self.targets.entry(id).or_default();

@@ -35,6 +35,7 @@ impl Irv {
 
 impl Debugger {
     /// Sets and takes out traps after states changed. `tid`: the thread whose event it was.
+    #[inline(never)]
     pub(super) fn instrument(&mut self, irv: &mut Irv, tid: Option<Tid>) {
         for one in &mut irv.ones {
             if let Some(m) = &one.monitor {
@@ -224,6 +225,7 @@ impl Debugger {
         }
     }
 
+    #[cold]
     pub(super) fn say_complaints(&mut self, irv: &mut Irv) {
         for text in std::mem::take(&mut irv.warnings) {
             if irv.once(&text) {

@@ -46,6 +46,7 @@ pub(super) fn final_line(p: &FinalProperty) -> String {
 impl Debugger {
     /// A block raised, or an argument was wrong: it is shown; at the prompt the program stops, in
     /// an unattended run the property is dropped.
+    #[cold]
     pub(super) fn failed(&mut self, irv: &mut Irv, index: usize, failure: &Failure) {
         irv.errors += 1;
         let one = &mut irv.ones[index];

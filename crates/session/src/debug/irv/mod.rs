@@ -197,6 +197,18 @@ struct Latch {
     restore: Option<u32>,
 }
 
+impl Latch {
+    /// Nothing was asked for.
+    fn is_empty(&self) -> bool {
+        let said = self.stop | self.settled | self.violated | self.raised | self.reinstrument;
+        !said
+            && self.lines.is_empty()
+            && self.checkpoints.is_empty()
+            && self.zoom.is_none()
+            && self.restore.is_none()
+    }
+}
+
 /// The monitors of a session, and what they follow.
 pub struct Irv {
     ones: Vec<One>,

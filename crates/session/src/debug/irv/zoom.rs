@@ -72,6 +72,7 @@ impl Debugger {
     }
 
     /// A datum was touched while looking closer.
+    #[cold]
     pub(super) fn say_closer(&mut self, irv: &mut Irv, source: usize, value: &Owned, at: &Moment) {
         let it = &irv.alphabet.sources[source];
         if !irv.is_zoomed(it) {
