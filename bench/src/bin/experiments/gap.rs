@@ -21,7 +21,8 @@ pub fn measure(lab: &Lab) -> Fallible<Section> {
         &[0.05, 0.5, 3.0, 10.0],
         &[0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 3.0, 10.0],
     );
-    let (length, repetitions) = lab.pick((120.0, 3), (300.0, 5));
+    // A few dear events must not decide about the whole: at least so many.
+    let (length, fewest, repetitions) = lab.pick((120.0, 30.0, 3), (300.0, 100.0, 5));
     let mut table = Table::new(&[
         "gap",
         "ratio of overheads (argument)",
@@ -34,7 +35,7 @@ pub fn measure(lab: &Lab) -> Fallible<Section> {
     let mut curves: Vec<Curve> = WAYS.iter().map(|w| curve(w.2, w.3)).collect();
     let mut lines = Vec::new();
     for gap in gaps {
-        let times = (length / gap).clamp(15.0, 1000.0) as u64;
+        let times = (length / gap).clamp(fewest, 1000.0) as u64;
         let args = args([&times, &(gap * 1000.0), &1]);
         // What the program takes alone is the gaps' sum, for the gaps are measured while it waits.
         let alone = times as f64 * gap / 1e3;
