@@ -128,7 +128,9 @@ pub struct DebugArgs {
     commands: CommandArgs,
     #[command(flatten)]
     launch: LaunchArgs,
+    /// The program to run: a path, or a name found in PATH
     program: PathBuf,
+    /// Its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
 }

@@ -119,7 +119,9 @@ pub struct CheckArgs {
     error_exitcode: u8,
     #[command(flatten)]
     web: WebArgs,
+    /// The program to run: a path, or a name found in PATH
     program: PathBuf,
+    /// Its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
 }
@@ -167,7 +169,9 @@ pub struct RecordArgs {
     /// End the program after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<f64>,
+    /// The program to run: a path, or a name found in PATH
     program: PathBuf,
+    /// Its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
 }
