@@ -1,6 +1,6 @@
 /* ck_outside KIND: has something that no checkpoint brings back: socket,
    child, lock, ring (io_uring), requests (io_setup), faults (userfaultfd), rights (a
-   descriptor in a message), inotify, queue, terminal (data in a terminal of its own); or is
+   descriptor in a message), inotify, queue, messages and semaphores (of System V), terminal (data in a terminal of its own); or is
    in a narrow place: filter (seccomp, for clone3), memory (no more of it), processes (no
    more of them). */
 #define _GNU_SOURCE
@@ -16,8 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -84,6 +87,21 @@ int main(int argc, char **argv) {
     mq_unlink("/verde-ck-outside");
     if (!strcmp(argv[1], "inotify"))
         inotify_init();
+    int messages = -1, semaphores = -1;
+    if (!strcmp(argv[1], "messages")) {
+        struct {
+            long kind;
+            char text[4];
+        } message = {1, "one"};
+        messages = msgget(IPC_PRIVATE, 0600);
+        if (messages < 0 || msgsnd(messages, &message, sizeof message.text, 0))
+            return 3;
+    }
+    if (!strcmp(argv[1], "semaphores")) {
+        semaphores = semget(IPC_PRIVATE, 3, 0600);
+        if (semaphores < 0 || semop(semaphores, &(struct sembuf){2, 1, 0}, 1))
+            return 3;
+    }
     int master, terminal;
     if (!strcmp(argv[1], "terminal")) {
         if (openpty(&master, &terminal, 0, 0, 0) || write(terminal, "out", 3) != 3)
@@ -110,6 +128,10 @@ int main(int argc, char **argv) {
     if (ring < 0)
         return 77;
     hold();
+    if (messages >= 0)
+        msgctl(messages, IPC_RMID, 0);
+    if (semaphores >= 0)
+        semctl(semaphores, 0, IPC_RMID);
     if (socket_with && !received(socket_with))
         return 4;
     if (child) {

@@ -1,6 +1,7 @@
 /* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks,
    cleared (memory that forks clear), signals (a set of descriptors that waits for
-   signals), session, attributes (prctl), cut (a mapped file that becomes shorter).
+   signals), session, attributes (prctl), pidfds (of itself), segment (of
+   System V), cut (a mapped file that becomes shorter).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
@@ -13,9 +14,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/shm.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 __attribute__((noinline)) void hold(void) { __asm__ volatile(""); }
@@ -127,10 +131,57 @@ static void attributes(void) {
     pthread_join(other, 0);
 }
 
+static int names(int fd) { return !syscall(SYS_pidfd_send_signal, fd, 0, 0, 0); }
+
+static void *named(void *ready) {
+    char byte;
+    int tid = gettid();
+    CHECK(write(*(int *)ready, &tid, sizeof tid) == sizeof tid);
+    CHECK(read(ends[0], &byte, 1) == 1);
+    return 0;
+}
+
+static void pidfds(void) {
+    int ready[2], tid;
+    pthread_t other;
+    CHECK(!pipe(ends) && !pipe(ready));
+    CHECK(!pthread_create(&other, 0, named, &ready[1]));
+    CHECK(read(ready[0], &tid, sizeof tid) == sizeof tid);
+    int process = syscall(SYS_pidfd_open, getpid(), O_NONBLOCK), same = dup(process);
+    CHECK(process >= 0 && same >= 0);
+    /* Old kernels know none of threads. */
+    int thread = syscall(SYS_pidfd_open, tid, O_EXCL), epoll = epoll_create1(0);
+    struct epoll_event event = {EPOLLIN, {.u64 = 41}};
+    CHECK(!epoll_ctl(epoll, EPOLL_CTL_ADD, process, &event));
+    event.data.u64 = 42;
+    CHECK(thread < 0 || !epoll_ctl(epoll, EPOLL_CTL_ADD, thread, &event));
+    hold();
+    CHECK(names(process) && names(same) && (thread < 0 || names(thread)));
+    CHECK(fcntl(process, F_GETFL) & O_NONBLOCK);
+    CHECK(fcntl(process, F_GETFD) == FD_CLOEXEC && fcntl(same, F_GETFD) == 0);
+    CHECK(!fcntl(process, F_SETFL, 0) && !(fcntl(same, F_GETFL) & O_NONBLOCK));
+    CHECK(epoll_wait(epoll, &event, 1, 0) == 0);
+    CHECK(write(ends[1], "x", 1) == 1);
+    pthread_join(other, 0);
+    event.data.u64 = 0;
+    CHECK(thread < 0 || (epoll_wait(epoll, &event, 1, 10000) == 1 && event.data.u64 == 42));
+}
+
+static void segment(void) {
+    int id = shmget(IPC_PRIVATE, 8192, 0600);
+    volatile char *map = shmat(id, 0, 0);
+    CHECK(map != (void *)-1 && !shmctl(id, IPC_RMID, 0));
+    map[5000] = 1;
+    hold();
+    CHECK(map[5000] == 1);
+    map[5000] = 2;
+    CHECK(!shmdt((void *)map));
+}
+
 static void cut(void) {
     int fd = file("cut");
     CHECK(!ftruncate(fd, 8192));
-    char *map = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    volatile char *map = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     map[0] = map[5000] = 1;
     hold();
     CHECK(map[0] == 1);
@@ -143,7 +194,8 @@ int main(int argc, char **argv) {
         const char *name;
         void (*act)(void);
     } all[] = {{"locks", locks},     {"cleared", cleared},       {"signals", signals},
-               {"session", session}, {"attributes", attributes}, {"cut", cut}};
+               {"session", session}, {"attributes", attributes}, {"pidfds", pidfds},
+               {"segment", segment}, {"cut", cut}};
     CHECK(!chdir(argv[2]));
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i].name, argv[1]))

@@ -352,16 +352,16 @@ impl Revived<'_> {
         if let Some(files) = &beyond.files {
             files.restore(self.pid, &mut leader, borrow, self.without, warnings)?;
         }
+        let inner = |then: Tid| self.inner_id(now(then));
         beyond
             .descriptors
-            .restore(self.pid, &mut leader, borrow, self.without, warnings)?;
+            .restore(self.pid, &mut leader, borrow, inner, self.without, warnings)?;
         if !beyond.ranges.is_empty() && !self.without.contains(Item::Ranges) {
             let leader = Leader::get_or_borrow(&mut leader, borrow)?;
             memory::restore_ranges(leader, &beyond.ranges)?;
         }
         if !beyond.timers.is_empty() {
             let leader = Leader::get_or_borrow(&mut leader, borrow)?;
-            let inner = |then: Tid| self.inner_id(now(then));
             beyond.timers.restore(leader, self.without, inner)?;
         }
         drop(leader);

@@ -52,6 +52,7 @@ pub enum Item {
     Ranges,
     Files,
     Locks,
+    PidFds,
     Shared,
     Attributes,
 }

@@ -18,6 +18,10 @@ pub enum Warning {
     TravellingDescriptors(Vec<RawFd>),
     /// Message queues.
     Queues(Vec<RawFd>),
+    /// Message queues of System V, by id.
+    SystemVQueues(Vec<i32>),
+    /// Sets of semaphores of System V, by id.
+    SystemVSemaphores(Vec<i32>),
     /// Watches for changes of files.
     Inotify,
     /// Terminals of the program with unread data.
@@ -69,6 +73,18 @@ impl fmt::Display for Warning {
                 f,
                 "message queues are not part of the checkpoint: what is in them stays so \
                  (descriptors {})",
+                join(list)
+            ),
+            Warning::SystemVQueues(list) => write!(
+                f,
+                "message queues of System V are not part of the checkpoint: what is in them \
+                 stays so (msqid {})",
+                join(list)
+            ),
+            Warning::SystemVSemaphores(list) => write!(
+                f,
+                "semaphores of System V are not part of the checkpoint: they stay as they are \
+                 (semid {})",
                 join(list)
             ),
             Warning::Inotify => f.write_str(

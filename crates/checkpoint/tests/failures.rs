@@ -78,6 +78,16 @@ fn what_does_not_come_back_is_one_warning_each() {
     assert!(matches!(warned("child").as_slice(), [Warning::Children(list)] if list.len() == 1));
     assert_eq!(warned("lock"), [Warning::RecordLocks]);
     assert_eq!(warned("inotify"), [Warning::Inotify]);
+    let messages = warned("messages");
+    assert!(
+        matches!(messages.as_slice(), [Warning::SystemVQueues(list)] if list.len() == 1),
+        "{messages:?}"
+    );
+    let semaphores = warned("semaphores");
+    assert!(
+        matches!(semaphores.as_slice(), [Warning::SystemVSemaphores(list)] if list.len() == 1),
+        "{semaphores:?}"
+    );
     // Not every kernel has them.
     if let Some(saved) = outside("queue") {
         let warnings = saved.expect("saved");

@@ -83,6 +83,26 @@ fn attributes_are_missed() {
 }
 
 #[test]
+fn descriptors_of_the_process_itself_name_it_again() {
+    comes_back("pidfds");
+}
+
+#[test]
+fn descriptors_of_the_process_itself_are_missed() {
+    is_missed("pidfds", Item::PidFds);
+}
+
+#[test]
+fn segments_of_system_v_come_back() {
+    comes_back("segment");
+}
+
+#[test]
+fn segments_of_system_v_are_missed() {
+    is_missed("segment", Item::Shared);
+}
+
+#[test]
 fn a_mapped_file_that_was_cut_is_a_warning() {
     let (end, text, warnings) = runs("cut", &[&[]]);
     assert_eq!(end, End::Exited(0), "{text}");

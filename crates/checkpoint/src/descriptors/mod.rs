@@ -7,6 +7,7 @@ mod files;
 mod locks;
 mod numbers;
 mod pairs;
+mod pidfds;
 mod pipes;
 
 use crate::leader::Leader;
@@ -17,6 +18,7 @@ use epoll::Epolls;
 use files::{Files, Found};
 use locks::Locks;
 use pairs::Pairs;
+use pidfds::PidFds;
 use pipes::Pipes;
 use std::os::fd::{AsFd, OwnedFd};
 use verde_engine::Tid;
@@ -49,6 +51,7 @@ pub(crate) struct Descriptors {
     terminals: Terminals,
     epolls: Epolls,
     locks: Locks,
+    pidfds: PidFds,
 }
 
 impl Descriptors {
@@ -95,6 +98,7 @@ impl Descriptors {
             terminals,
             epolls: Epolls::save(&list),
             locks: Locks::save(pid, &list),
+            pidfds: PidFds::save(pid, &list),
         })
     }
 
@@ -105,21 +109,28 @@ impl Descriptors {
         frozen: &mut Option<Leader>,
         borrow: impl FnOnce() -> Result<Leader>,
     ) -> Result<()> {
-        if !self.pipes.are_own() && !self.pairs.are_own() && self.locks.is_empty() {
+        if !self.pipes.are_own()
+            && !self.pairs.are_own()
+            && self.pidfds.are_none()
+            && self.locks.is_empty()
+        {
             return Ok(());
         }
         let frozen = Leader::get_or_borrow(frozen, borrow)?;
         self.pipes.close(frozen)?;
         self.pairs.close(frozen)?;
+        self.pidfds.close(frozen)?;
         self.locks.part(frozen)
     }
 
-    /// Brings it back in a copy of the process.
+    /// Brings it back in a copy of the process. `inner`: the id by which that knows the thread
+    /// that it has for one of then.
     pub fn restore(
         &self,
         pid: Tid,
         leader: &mut Option<Leader>,
         borrow: impl Fn() -> Result<Leader>,
+        inner: impl Fn(Tid) -> Tid,
         without: &Items,
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
@@ -131,6 +142,10 @@ impl Descriptors {
         if self.pairs.are_own() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
             self.pairs.make(leader, &handle, without)?;
+        }
+        if !self.pidfds.are_none() {
+            let leader = Leader::get_or_borrow(leader, &borrow)?;
+            self.pidfds.make(leader, inner, without)?;
         }
         if !self.locks.is_empty() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
@@ -146,7 +161,9 @@ impl Descriptors {
             return Ok(());
         }
         let leader = Leader::get_or_borrow(leader, borrow)?;
-        let new = |number| self.pipes.are_new(number) || self.pairs.are_new(number);
+        let new = |number| {
+            self.pipes.are_new(number) || self.pairs.are_new(number) || self.pidfds.are_new(number)
+        };
         self.epolls.restore(pid, leader, new, without)
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn above(list: &[Descriptor]) -> u64 {
 }
 
 /// Moves a new open file out of the way of the numbers that others shall have.
-fn move_away(leader: &mut Leader, file: u64, above: u64) -> Result<u64> {
+pub(super) fn move_away(leader: &mut Leader, file: u64, above: u64) -> Result<u64> {
     let moved = leader.call("fcntl", n::SYS_fcntl, &[file, n::F_DUPFD as u64, above])?;
     leader.call("close", n::SYS_close, &[file])?;
     Ok(moved)
