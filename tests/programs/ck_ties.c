@@ -1,5 +1,6 @@
-/* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks,
-   cleared (memory that forks clear), signals (a set of descriptors that waits for
+/* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks, fifo
+   (with a lock), terminal (likewise), cleared (memory that forks clear), excluded (memory
+   that forks leave out), signals (a set of descriptors that waits for
    signals), session, attributes (prctl), pidfds (of itself), segment (of
    System V), cut (a mapped file that becomes shorter).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
@@ -19,7 +20,10 @@
 #include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 __attribute__((noinline)) void hold(void) { __asm__ volatile(""); }
@@ -60,6 +64,41 @@ static void locks(void) {
     CHECK(lseek(kept, 7, SEEK_SET) == 7 && lseek(same, 0, SEEK_CUR) == 7);
     CHECK(!flock(same, LOCK_UN));
     CHECK(!tries(others[1]));
+}
+
+/* Opened anew it would have lost its signal. */
+static void fifo(void) {
+    CHECK(!access("fifo", F_OK) || !mkfifo("fifo", 0600));
+    int fd = open("fifo", O_RDWR);
+    CHECK(!tries(fd) && !fcntl(fd, F_SETSIG, SIGUSR1));
+    hold();
+    CHECK(fcntl(fd, F_GETSIG) == SIGUSR1);
+}
+
+/* Opened anew it would become the one of a session. */
+static void terminal(void) {
+    CHECK(setsid() == getpid());
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    CHECK(!grantpt(master) && !unlockpt(master));
+    int fd = open(ptsname(master), O_RDWR | O_NOCTTY);
+    CHECK(!tries(fd));
+    hold();
+    CHECK(tcgetsid(master) == -1 && open("/dev/tty", O_RDWR) == -1);
+}
+
+static void excluded(void) {
+    const size_t size = 1 << 20;
+    volatile char *some = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(!madvise((void *)some, size, MADV_DONTFORK));
+    some[size / 2] = 7;
+    hold();
+    CHECK(some[size / 2] == 7);
+    /* A child must now have it as it is. */
+    CHECK(!madvise((void *)some, size, MADV_DOFORK));
+    int child = fork(), status;
+    if (!child)
+        _exit(some[size / 2] == 7 ? 0 : 1);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
 static void cleared(void) {
@@ -193,7 +232,8 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*act)(void);
-    } all[] = {{"locks", locks},     {"cleared", cleared},       {"signals", signals},
+    } all[] = {{"locks", locks},     {"fifo", fifo},             {"terminal", terminal},
+               {"excluded", excluded}, {"cleared", cleared},     {"signals", signals},
                {"session", session}, {"attributes", attributes}, {"pidfds", pidfds},
                {"segment", segment}, {"cut", cut}};
     CHECK(!chdir(argv[2]));

@@ -58,6 +58,21 @@ fn locks_of_files_are_missed() {
 }
 
 #[test]
+fn a_locked_fifo_stays_the_same_open_file() {
+    comes_back("fifo");
+}
+
+#[test]
+fn a_locked_terminal_becomes_nobodys() {
+    comes_back("terminal");
+}
+
+#[test]
+fn memory_that_forks_leave_out_is_not_cleared_by_later_ones() {
+    comes_back("excluded");
+}
+
+#[test]
 fn memory_that_forks_clear_comes_back_wherever_it_is_used() {
     comes_back("cleared");
 }

@@ -283,3 +283,43 @@ fn input_from_a_file_is_read_again() -> Fallible {
     assert!(text.contains("exited normally"), "{text}");
     Ok(())
 }
+
+#[test]
+fn output_that_the_program_locks_goes_on_where_it_was() -> Fallible {
+    let dir = tempfile::tempdir()?;
+    let source = "#include <sys/file.h>\n#include <unistd.h>\nint look(void) { return 0; }\n\
+        int main(void) {\n    flock(1, LOCK_EX);\n    write(1, \"first\\n\", 6);\n    look();\n    \
+        write(1, \"second\\n\", 7);\n    return 0;\n}\n";
+    std::fs::write(dir.path().join("prog.c"), source)?;
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-g", "-O0", "-o", "prog", "prog.c"]);
+    assert!(gcc.current_dir(dir.path()).status()?.success());
+    let mut verde = Command::new(env!("CARGO_BIN_EXE_verde"));
+    verde.args(["debug", "--batch"]);
+    for command in [
+        "break look",
+        "run",
+        "checkpoint",
+        "continue",
+        "restart 1",
+        "continue",
+    ] {
+        verde.args(["--ex", command]);
+    }
+    let output = dir.path().join("output");
+    verde.arg(dir.path().join("prog")).stdin(Stdio::null());
+    assert!(
+        verde
+            .stdout(std::fs::File::create(&output)?)
+            .status()?
+            .success()
+    );
+    let text = std::fs::read_to_string(output)?;
+    let said: Vec<&str> = text
+        .lines()
+        .filter(|l| matches!(*l, "first" | "second") || l.contains("exited normally"))
+        .map(|l| if l.contains("exited") { "end" } else { l })
+        .collect();
+    assert_eq!(said, ["first", "second", "end", "second", "end"], "{text}");
+    Ok(())
+}
