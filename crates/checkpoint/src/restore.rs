@@ -57,10 +57,12 @@ pub(crate) fn restore(
         _ => None,
     };
     let mut together = Together::new();
+    let present = process.pid();
     if process.ended().is_none() {
-        together.with_doomed(process.pid());
+        together.with_thread(present);
     }
     process.make_place()?;
+    together.without(present);
     together.with_frozen(snapshot.frozen.pid);
     let result = replace(snapshot, process, without);
     drop(together);
