@@ -4,7 +4,7 @@ use crate::filter::{self, Suspended};
 use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
 use crate::memory;
-use crate::snapshot::{Item, Items, Program, Snapshot};
+use crate::snapshot::{Group, Item, Items, Program, Snapshot};
 use crate::threads::ThreadState;
 use crate::together::Together;
 use crate::unfinished::Unfinished;
@@ -108,7 +108,7 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     let program = Program {
         pid,
         namespaced: world.has_namespace(),
-        own_group: false,
+        group: Group::Other,
         own_session: false,
         adopts_orphans: false,
         filtered: false,
@@ -199,8 +199,12 @@ fn revive(
     let pid = unfinished.pid();
     // Its threads inherit that, too.
     ptrace::suspend_seccomp(pid, IfTracerDies::Kill, program.filtered)?;
-    if program.own_group && !program.own_session {
-        task::set_group(pid, None)?;
+    match program.group {
+        // It makes one of its own.
+        _ if program.own_session => {}
+        Group::Own => task::set_group(pid, None)?,
+        Group::Ours => task::set_group(pid, Some(task::group(Tid(0))?))?,
+        Group::Other => {}
     }
     Ok(unfinished)
 }

@@ -5,7 +5,7 @@ use crate::filter::Suspended;
 use crate::leader::Leader;
 use crate::memory::{self, Maps, Shared};
 use crate::signals::Pending;
-use crate::snapshot::{Beyond, Options, Program, Snapshot};
+use crate::snapshot::{Beyond, Group, Options, Program, Snapshot};
 use crate::threads::Saved;
 use crate::timers::Timers;
 use crate::{Error, Result, Warning, descriptors, filter, threads};
@@ -101,7 +101,7 @@ fn take_stopped(
     let program = Program {
         pid,
         namespaced: world.has_namespace(),
-        own_group: task::group(pid)? == pid,
+        group: Group::of(pid)?,
         own_session: task::session(pid)? == pid,
         adopts_orphans,
         filtered,

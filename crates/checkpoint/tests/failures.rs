@@ -8,7 +8,7 @@ use common::{as_user, compile, exec, next, run_out, transparent};
 use std::time::Duration;
 use verde_checkpoint::{Error, Options, Snapshot, Warning};
 use verde_engine::{End, Launch, Process, Tid};
-use verde_sys::signals;
+use verde_sys::{signals, task};
 
 fn at_hold() -> (common::Program, Process, common::Output) {
     let program = compile("ck_calls.c", &["-O1"]);
@@ -195,6 +195,22 @@ fn left_of(program: &common::Program) -> Vec<Tid> {
         file.is_ok_and(|file| file == program.path)
     };
     pids.filter(runs).collect()
+}
+
+/// Whoever waits for the program's group waits for none of its copies, and what is sent to the
+/// group reaches the program alone.
+#[test]
+fn a_copy_is_in_no_group_of_others() {
+    let (_program, mut process, _) = at_hold();
+    let group = task::group(process.pid()).expect("a group");
+    let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    for _ in 0..2 {
+        let frozen = snapshot.frozen_pid();
+        assert_eq!(task::group(frozen).expect("a group"), frozen);
+        snapshot.restore(&mut process, None).expect("restored");
+        assert_eq!(task::group(process.pid()).expect("a group"), group);
+    }
+    assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
 }
 
 #[test]

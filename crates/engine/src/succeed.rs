@@ -242,6 +242,7 @@ impl Process {
         self.memory = Memory::open(pid)?;
         self.end = None;
         self.end_reported = false;
+        self.group = None;
         self.fate = IfTracerDies::Kill;
         self.borrowers.clear();
         self.threads.clear();
