@@ -1,8 +1,9 @@
 /* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks, fifo
    (with a lock), terminal (likewise), cleared (memory that forks clear), excluded (memory
    that forks leave out), signals (a set of descriptors that waits for
-   signals), session, attributes (prctl), pidfds (of itself), segment (of
-   System V), cut (a mapped file that becomes shorter).
+   signals), session, attributes (prctl), pidfds (of itself), files (that
+   tell of itself), ready (signals that tell that something is), directory (that is being
+   read), segment (of System V), cut (a mapped file that becomes shorter).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
@@ -20,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -206,6 +208,58 @@ static void pidfds(void) {
     CHECK(thread < 0 || (epoll_wait(epoll, &event, 1, 10000) == 1 && event.data.u64 == 42));
 }
 
+static void files(void) {
+    char text[64];
+    int maps = open("/proc/self/maps", O_RDONLY), same = dup(maps);
+    snprintf(text, sizeof text, "/proc/self/task/%d/comm", gettid());
+    int name = open(text, O_RDWR), directory = open("/proc/self", O_RDONLY | O_DIRECTORY);
+    int path = open("/proc/self/status", O_PATH);
+    CHECK(read(maps, text, 10) == 10 && name >= 0 && directory >= 0 && path >= 0);
+    hold();
+    CHECK(lseek(same, 0, SEEK_CUR) == 10 && read(same, text, 10) == 10);
+    CHECK(lseek(maps, 0, SEEK_CUR) == 20);
+    CHECK(write(name, "other", 5) == 5);
+    int again = openat(directory, "status", O_RDONLY);
+    CHECK(again >= 0 && read(again, text, 10) == 10);
+    snprintf(text, sizeof text, "/proc/self/fd/%d", path);
+    again = open(text, O_RDONLY);
+    CHECK(again >= 0 && read(again, text, 10) == 10);
+}
+
+static volatile int told;
+static void tell(int signal) { told = signal; }
+
+static void ready(void) {
+    int pair[2];
+    CHECK(!access("fifo", F_OK) || !mkfifo("fifo", 0600));
+    int fd = open("fifo", O_RDWR);
+    CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+    signal(SIGIO, tell);
+    signal(SIGUSR1, tell);
+    CHECK(!fcntl(fd, F_SETOWN, getpid()) && !fcntl(fd, F_SETFL, O_ASYNC));
+    struct f_owner_ex thread = {F_OWNER_TID, gettid()};
+    CHECK(!fcntl(pair[0], F_SETOWN_EX, &thread) && !fcntl(pair[0], F_SETSIG, SIGUSR1));
+    CHECK(!fcntl(pair[0], F_SETFL, O_ASYNC));
+    hold();
+    CHECK(write(fd, "x", 1) == 1 && told == SIGIO);
+    CHECK(write(pair[1], "x", 1) == 1 && told == SIGUSR1);
+    CHECK(!fcntl(fd, F_SETFL, 0));
+}
+
+static void directory(void) {
+    char name[32], entries[1024];
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "entry-%d", i);
+        close(file(name));
+    }
+    int fd = open(".", O_RDONLY | O_DIRECTORY);
+    CHECK(syscall(SYS_getdents64, fd, entries, sizeof entries) > 0);
+    hold();
+    CHECK(syscall(SYS_getdents64, fd, entries, sizeof entries) > 0);
+    while (syscall(SYS_getdents64, fd, entries, sizeof entries) > 0)
+        ;
+}
+
 static void segment(void) {
     int id = shmget(IPC_PRIVATE, 8192, 0600);
     volatile char *map = shmat(id, 0, 0);
@@ -235,7 +289,7 @@ int main(int argc, char **argv) {
     } all[] = {{"locks", locks},     {"fifo", fifo},             {"terminal", terminal},
                {"excluded", excluded}, {"cleared", cleared},     {"signals", signals},
                {"session", session}, {"attributes", attributes}, {"pidfds", pidfds},
-               {"segment", segment}, {"cut", cut}};
+               {"files", files}, {"ready", ready}, {"directory", directory}, {"segment", segment}, {"cut", cut}};
     CHECK(!chdir(argv[2]));
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i].name, argv[1]))

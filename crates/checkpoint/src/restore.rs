@@ -1,5 +1,6 @@
 //! Restoring a snapshot.
 
+use crate::descriptors::Ids;
 use crate::filter::{self, Suspended};
 use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
@@ -340,11 +341,7 @@ impl Revived<'_> {
     ) -> Result<()> {
         let beyond = &self.snapshot.beyond;
         let scratch = self.snapshot.scratch;
-        let now = |then: Tid| {
-            tids.iter()
-                .find(|(t, _)| *t == then)
-                .map_or(then, |(_, now)| *now)
-        };
+        let ids = Known { copy: self, tids };
         let program = &self.snapshot.program;
         let borrow = || Leader::borrow(self.pid, instruction, scratch, program);
         let mut leader = None;
@@ -358,16 +355,16 @@ impl Revived<'_> {
         if let Some(files) = &beyond.files {
             files.restore(self.pid, &mut leader, borrow, self.without, warnings)?;
         }
-        let inner = |then: Tid| self.inner_id(now(then));
         beyond
             .descriptors
-            .restore(self.pid, &mut leader, borrow, inner, self.without, warnings)?;
+            .restore(self.pid, &mut leader, borrow, &ids, self.without, warnings)?;
         if !beyond.ranges.is_empty() && !self.without.contains(Item::Ranges) {
             let leader = Leader::get_or_borrow(&mut leader, borrow)?;
             memory::restore_ranges(leader, &beyond.ranges)?;
         }
         if !beyond.timers.is_empty() {
             let leader = Leader::get_or_borrow(&mut leader, borrow)?;
+            let inner = |then| ids.inner(then);
             beyond.timers.restore(leader, self.without, inner)?;
         }
         drop(leader);
@@ -375,6 +372,7 @@ impl Revived<'_> {
         beyond
             .shared
             .restore(&self.memory, self.without, warnings)?;
+        let now = |then| ids.now(then);
         beyond
             .pending
             .restore(self.pid, now, borrow_thread, self.without)
@@ -409,5 +407,22 @@ impl Revived<'_> {
             true => procfs::inner_id(self.pid, tid).unwrap_or(tid),
             false => tid,
         }
+    }
+}
+
+/// The ids of a copy's threads: those of then, and those that we have for them now.
+struct Known<'a> {
+    copy: &'a Revived<'a>,
+    tids: &'a [(Tid, Tid)],
+}
+
+impl Ids for Known<'_> {
+    fn now(&self, then: Tid) -> Tid {
+        let found = self.tids.iter().find(|(t, _)| *t == then);
+        found.map_or(then, |(_, now)| *now)
+    }
+
+    fn inner(&self, then: Tid) -> Tid {
+        self.copy.inner_id(self.now(then))
     }
 }

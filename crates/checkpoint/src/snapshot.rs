@@ -53,6 +53,8 @@ pub enum Item {
     Files,
     Locks,
     PidFds,
+    OwnFiles,
+    Owners,
     Shared,
     Attributes,
 }

@@ -38,6 +38,8 @@ pub enum Warning {
     ChangedFiles(Vec<String>),
     /// Files in shared memory that are shorter than they were.
     CutFiles(Vec<String>),
+    /// Files that could not be set back to where they were read or written.
+    LostOffsets(Vec<String>),
     /// Open files of then that could not be opened again.
     LostFiles(Vec<String>),
     /// Processes that go on writing where nobody looks any more.
@@ -125,6 +127,11 @@ impl fmt::Display for Warning {
             Warning::CutFiles(list) => write!(
                 f,
                 "files in shared memory that were cut since the checkpoint stay as they are: {}",
+                list.join(", ")
+            ),
+            Warning::LostOffsets(list) => write!(
+                f,
+                "files that could not be set back to where they were read or written: {}",
                 list.join(", ")
             ),
             Warning::LostFiles(list) => write!(

@@ -108,6 +108,39 @@ fn descriptors_of_the_process_itself_are_missed() {
 }
 
 #[test]
+fn files_that_tell_of_the_process_tell_of_the_restored_one() {
+    comes_back("files");
+}
+
+#[test]
+fn files_that_tell_of_the_process_are_missed() {
+    let (end, text, warnings) = runs("files", &[&[Item::OwnFiles]]);
+    assert_eq!(end, End::Exited(1), "{text}");
+    let lost = |w: &Warning| matches!(w, Warning::LostOffsets(list) if list[0].ends_with("/maps"));
+    assert!(warnings.iter().any(lost), "{warnings:?}");
+}
+
+#[test]
+fn signals_of_files_reach_the_restored_process() {
+    comes_back("ready");
+}
+
+#[test]
+fn signals_of_files_are_missed() {
+    is_missed("ready", Item::Owners);
+}
+
+#[test]
+fn a_directory_is_read_on_from_where_it_was() {
+    comes_back("directory");
+}
+
+#[test]
+fn the_offset_of_a_directory_is_missed() {
+    is_missed("directory", Item::Offsets);
+}
+
+#[test]
 fn segments_of_system_v_come_back() {
     comes_back("segment");
 }

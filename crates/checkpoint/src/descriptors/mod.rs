@@ -6,6 +6,8 @@ mod epoll;
 mod files;
 mod locks;
 mod numbers;
+mod own_files;
+mod owners;
 mod pairs;
 mod pidfds;
 mod pipes;
@@ -17,6 +19,8 @@ use counters::{Counters, Terminals, Timers};
 use epoll::Epolls;
 use files::{Files, Found};
 use locks::Locks;
+use own_files::OwnFiles;
+use owners::Owners;
 use pairs::Pairs;
 use pidfds::PidFds;
 use pipes::Pipes;
@@ -52,6 +56,16 @@ pub(crate) struct Descriptors {
     epolls: Epolls,
     locks: Locks,
     pidfds: PidFds,
+    own_files: OwnFiles,
+    owners: Owners,
+}
+
+/// The ids of threads in a restored copy.
+pub(crate) trait Ids {
+    /// The id that we have for a thread of then.
+    fn now(&self, then: Tid) -> Tid;
+    /// The id that it has for itself.
+    fn inner(&self, then: Tid) -> Tid;
 }
 
 impl Descriptors {
@@ -99,6 +113,8 @@ impl Descriptors {
             epolls: Epolls::save(&list),
             locks: Locks::save(pid, &list),
             pidfds: PidFds::save(pid, &list),
+            own_files: OwnFiles::save(pid, &list),
+            owners: Owners::save(pid, &list, &handle),
         })
     }
 
@@ -123,14 +139,13 @@ impl Descriptors {
         self.locks.part(frozen)
     }
 
-    /// Brings it back in a copy of the process. `inner`: the id by which that knows the thread
-    /// that it has for one of then.
+    /// Brings it back in a copy of the process.
     pub fn restore(
         &self,
         pid: Tid,
         leader: &mut Option<Leader>,
         borrow: impl Fn() -> Result<Leader>,
-        inner: impl Fn(Tid) -> Tid,
+        ids: &impl Ids,
         without: &Items,
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
@@ -145,7 +160,11 @@ impl Descriptors {
         }
         if !self.pidfds.are_none() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
-            self.pidfds.make(leader, inner, without)?;
+            self.pidfds.make(leader, ids, without)?;
+        }
+        if !self.own_files.are_none() {
+            let leader = Leader::get_or_borrow(leader, &borrow)?;
+            self.own_files.open(pid, leader, ids, without)?;
         }
         if !self.locks.is_empty() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
@@ -157,6 +176,7 @@ impl Descriptors {
         self.counters.restore(pid, &handle, without)?;
         self.timers.restore(&handle, without)?;
         self.terminals.restore(&handle, without)?;
+        self.owners.restore(&handle, ids, without)?;
         if self.epolls.is_empty() {
             return Ok(());
         }

@@ -2,6 +2,7 @@
 //! (pidfd). What they name ends with a restore, so they are opened again; a
 //! frozen copy has none, for an epoll set would go on with those.
 
+use super::Ids;
 use super::numbers::{self, Numbers};
 use crate::Result;
 use crate::leader::Leader;
@@ -69,19 +70,13 @@ impl PidFds {
         self.list.iter().try_for_each(|n| n.numbers.close(frozen))
     }
 
-    /// Opens them in a restored copy. `inner`: the id by which that knows the
-    /// thread that it has for one of then.
-    pub fn make(
-        &self,
-        leader: &mut Leader,
-        inner: impl Fn(Tid) -> Tid,
-        without: &Items,
-    ) -> Result<()> {
+    /// Opens them in a restored copy.
+    pub fn make(&self, leader: &mut Leader, ids: &impl Ids, without: &Items) -> Result<()> {
         if without.contains(Item::PidFds) {
             return Ok(());
         }
         for named in &self.list {
-            let args = [inner(named.task).0 as u64, named.flags as u64];
+            let args = [ids.inner(named.task).0 as u64, named.flags as u64];
             let file = leader.call("pidfd_open", n::SYS_pidfd_open, &args)?;
             let file = numbers::move_away(leader, file, self.above)?;
             named.numbers.give(leader, file)?;
