@@ -1,11 +1,13 @@
 /* ck_outside KIND: has something that no checkpoint brings back: socket,
    child, lock, ring (io_uring), requests (io_setup), faults (userfaultfd), rights (a
-   descriptor in a message), inotify, queue, messages and semaphores (of System V), terminal (data in a terminal of its own); or is
+   descriptor in a message), inotify, queue, messages and semaphores (of System V), pipe (that
+   somebody else writes to), counter (of the CPU's time), terminal (data in a terminal of its own); or is
    in a narrow place: filter (seccomp, for clone3), memory (no more of it), processes (no
    more of them). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <mqueue.h>
 #include <netinet/in.h>
@@ -87,6 +89,32 @@ int main(int argc, char **argv) {
     mq_unlink("/verde-ck-outside");
     if (!strcmp(argv[1], "inotify"))
         inotify_init();
+    if (!strcmp(argv[1], "pipe")) {
+        /* Of a grandchild, which stays as long as we do; and one that has ended. */
+        int ends[2], life[2], ended[2];
+        char byte;
+        if (pipe(ends) || pipe(life))
+            return 3;
+        if (!(child = fork())) {
+            close(life[1]);
+            _exit(fork() ? 0 : read(life[0], &byte, 1));
+        }
+        waitpid(child, 0, 0);
+        child = 0;
+        close(ends[1]);
+        close(life[0]);
+        if (pipe(ended))
+            return 3;
+        close(ended[1]);
+    }
+    if (!strcmp(argv[1], "counter")) {
+        struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
+                                             .size = sizeof attributes,
+                                             .config = PERF_COUNT_SW_TASK_CLOCK,
+                                             .exclude_kernel = 1};
+        if (syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0) < 0)
+            return 77;
+    }
     int messages = -1, semaphores = -1;
     if (!strcmp(argv[1], "messages")) {
         struct {

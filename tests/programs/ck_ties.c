@@ -3,7 +3,7 @@
    that forks leave out), signals (a set of descriptors that waits for
    signals), session, attributes (prctl), pidfds (of itself), files (that
    tell of itself), ready (signals that tell that something is), directory (that is being
-   read), segment (of System V), cut (a mapped file that becomes shorter).
+   read), ended (pipes that nobody writes to any more), segment (of System V), cut (a mapped file that becomes shorter).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
@@ -260,6 +260,20 @@ static void directory(void) {
         ;
 }
 
+static void ended(void) {
+    int plain[2], packets[2];
+    char text[16];
+    CHECK(!pipe(plain) && !pipe2(packets, O_DIRECT));
+    CHECK(write(plain[1], "data", 4) == 4);
+    CHECK(write(packets[1], "one", 3) == 3 && write(packets[1], "three", 5) == 5);
+    CHECK(!close(plain[1]) && !close(packets[1]));
+    int same = dup(plain[0]);
+    hold();
+    CHECK(read(plain[0], text, 2) == 2 && read(same, text, 16) == 2 && !memcmp(text, "ta", 2));
+    CHECK(read(packets[0], text, 16) == 3 && read(packets[0], text, 16) == 5);
+    CHECK(read(plain[0], text, 16) == 0 && read(packets[0], text, 16) == 0);
+}
+
 static void segment(void) {
     int id = shmget(IPC_PRIVATE, 8192, 0600);
     volatile char *map = shmat(id, 0, 0);
@@ -286,10 +300,10 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*act)(void);
-    } all[] = {{"locks", locks},     {"fifo", fifo},             {"terminal", terminal},
-               {"excluded", excluded}, {"cleared", cleared},     {"signals", signals},
-               {"session", session}, {"attributes", attributes}, {"pidfds", pidfds},
-               {"files", files}, {"ready", ready}, {"directory", directory}, {"segment", segment}, {"cut", cut}};
+    } all[] = {{"locks", locks}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
+               {"cleared", cleared}, {"signals", signals}, {"session", session},
+               {"attributes", attributes}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
+               {"directory", directory}, {"ended", ended}, {"segment", segment}, {"cut", cut}};
     CHECK(!chdir(argv[2]));
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i].name, argv[1]))

@@ -16,6 +16,10 @@ pub enum Warning {
     Sockets(Vec<RawFd>),
     /// Sockets through which descriptors were on their way.
     TravellingDescriptors(Vec<RawFd>),
+    /// Pipes with data of others.
+    Pipes(Vec<RawFd>),
+    /// Descriptors of kinds that nobody here knows, with their names.
+    Others(Vec<(RawFd, String)>),
     /// Message queues.
     Queues(Vec<RawFd>),
     /// Message queues of System V, by id.
@@ -71,6 +75,22 @@ impl fmt::Display for Warning {
                  checkpoint: after a restart the data come without them (descriptors {})",
                 join(list)
             ),
+            Warning::Pipes(list) => write!(
+                f,
+                "pipes that others write to do not come back (descriptors {}): what is read \
+                 after the checkpoint is gone",
+                join(list)
+            ),
+            Warning::Others(list) => {
+                let list: Vec<String> =
+                    list.iter().map(|(n, name)| format!("{n} {name}")).collect();
+                write!(
+                    f,
+                    "what is behind these descriptors is not part of the checkpoint, and may not \
+                     work after a restart: {}",
+                    list.join(", ")
+                )
+            }
             Warning::Queues(list) => write!(
                 f,
                 "message queues are not part of the checkpoint: what is in them stays so \

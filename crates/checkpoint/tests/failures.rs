@@ -88,6 +88,18 @@ fn what_does_not_come_back_is_one_warning_each() {
         matches!(semaphores.as_slice(), [Warning::SystemVSemaphores(list)] if list.len() == 1),
         "{semaphores:?}"
     );
+    let pipe = warned("pipe");
+    assert!(
+        matches!(pipe.as_slice(), [Warning::Pipes(list)] if list.len() == 1),
+        "{pipe:?}"
+    );
+    if let Some(saved) = outside("counter") {
+        let warnings = saved.expect("saved");
+        assert!(
+            matches!(warnings.as_slice(), [Warning::Others(list)] if list[0].1 == "perf_event"),
+            "{warnings:?}"
+        );
+    }
     // Not every kernel has them.
     if let Some(saved) = outside("queue") {
         let warnings = saved.expect("saved");

@@ -141,6 +141,16 @@ fn the_offset_of_a_directory_is_missed() {
 }
 
 #[test]
+fn pipes_that_nobody_writes_to_any_more_come_back() {
+    comes_back("ended");
+}
+
+#[test]
+fn pipes_that_nobody_writes_to_any_more_are_missed() {
+    is_missed("ended", Item::Pipes);
+}
+
+#[test]
 fn segments_of_system_v_come_back() {
     comes_back("segment");
 }

@@ -260,6 +260,30 @@ pub fn pipe_contents(read_end: BorrowedFd<'_>) -> Result<Vec<Vec<u8>>> {
     Ok(pieces)
 }
 
+/// What a pipe has for its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Readable {
+    /// There are data.
+    pub data: bool,
+    /// Nobody can write to it any more.
+    pub closed: bool,
+}
+
+/// Looks at a pipe without reading it.
+pub fn readable(read_end: BorrowedFd<'_>) -> Readable {
+    let mut poll = libc::pollfd {
+        fd: read_end.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one structure is given, and filled in.
+    unsafe { libc::poll(&mut poll, 1, 0) };
+    Readable {
+        data: poll.revents & libc::POLLIN != 0,
+        closed: poll.revents & libc::POLLHUP != 0,
+    }
+}
+
 /// A lock that an open file holds, whoever has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lock {

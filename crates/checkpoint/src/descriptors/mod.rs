@@ -6,6 +6,7 @@ mod epoll;
 mod files;
 mod locks;
 mod numbers;
+mod others;
 mod own_files;
 mod owners;
 mod pairs;
@@ -103,9 +104,17 @@ impl Descriptors {
         if !queues.is_empty() {
             warnings.push(Warning::Queues(queues));
         }
+        let (pipes, external) = Pipes::save(pid, &list, &handle, alone, options.keep_input)?;
+        if !external.is_empty() {
+            warnings.push(Warning::Pipes(external));
+        }
+        let others = others::among(pid, &list);
+        if !others.is_empty() {
+            warnings.push(Warning::Others(others));
+        }
         Ok(Descriptors {
             files,
-            pipes: Pipes::save(pid, &list, &handle, alone)?,
+            pipes,
             pairs,
             counters: Counters::save(&list),
             timers: Timers::save(pid, &list, &handle)?,
@@ -152,7 +161,7 @@ impl Descriptors {
         let handle = PidFd::open(pid)?;
         if self.pipes.are_own() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
-            self.pipes.make(leader, without)?;
+            self.pipes.make(leader, &handle, without)?;
         }
         if self.pairs.are_own() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
