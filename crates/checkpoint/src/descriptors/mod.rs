@@ -59,6 +59,8 @@ pub(crate) struct Descriptors {
     pidfds: PidFds,
     own_files: OwnFiles,
     owners: Owners,
+    /// A number above all of theirs.
+    above: u64,
 }
 
 /// The ids of threads in a restored copy.
@@ -86,6 +88,12 @@ impl Descriptors {
             warnings.push(Warning::RecordLocks);
         }
         let handle = PidFd::open(pid)?;
+        let above = numbers::above(&list);
+        // Where the limit of a process leaves no room nothing can be made anew.
+        let (alone, renewable) = match numbers::room(pid, above) {
+            Ok(_) => (alone, list.as_slice()),
+            Err(_) => (false, [].as_slice()),
+        };
         let (pairs, others) = Pairs::save(&list, &handle, alone)?;
         if !others.external.is_empty() {
             warnings.push(Warning::Sockets(others.external));
@@ -121,9 +129,10 @@ impl Descriptors {
             terminals,
             epolls: Epolls::save(&list),
             locks: Locks::save(pid, &list),
-            pidfds: PidFds::save(pid, &list),
-            own_files: OwnFiles::save(pid, &list),
+            pidfds: PidFds::save(pid, renewable),
+            own_files: OwnFiles::save(pid, renewable),
             owners: Owners::save(pid, &list, &handle),
+            above,
         })
     }
 
@@ -159,6 +168,8 @@ impl Descriptors {
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
         let handle = PidFd::open(pid)?;
+        // Not there: nothing is made.
+        let room = numbers::room(pid, self.above).ok();
         if self.pipes.are_own() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
             self.pipes.make(leader, &handle, without)?;
@@ -179,6 +190,7 @@ impl Descriptors {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
             self.locks.restore(leader, &handle, without, warnings)?;
         }
+        drop(room);
         self.files.restore(pid, &handle, without, warnings)?;
         self.pipes.restore(&handle, without)?;
         self.pairs.restore(&handle, without)?;

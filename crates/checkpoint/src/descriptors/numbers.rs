@@ -3,7 +3,9 @@
 use crate::Result;
 use crate::leader::Leader;
 use std::os::fd::RawFd;
+use verde_engine::Tid;
 use verde_sys::descriptors::Descriptor;
+use verde_sys::limits::Room;
 use verde_sys::number as n;
 
 /// All numbers of one open file, with its flags.
@@ -42,6 +44,14 @@ impl Numbers {
         leader.call("close", n::SYS_close, &[file])?;
         Ok(())
     }
+}
+
+/// Two files that are made together are out of the way then.
+const MADE_TOGETHER: u64 = 2;
+
+/// Room in a process for new open files above those that it had.
+pub(super) fn room(pid: Tid, above: u64) -> verde_sys::Result<Room> {
+    Room::below(pid, above + MADE_TOGETHER)
 }
 
 /// A number above those of every descriptor.
