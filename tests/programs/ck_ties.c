@@ -3,8 +3,8 @@
    that forks leave out), signals (a set of descriptors that waits for
    signals), session, attributes (prctl), pidfds (of itself), files (that
    tell of itself), ready (signals that tell that something is), directory (that is being
-   read), ended (pipes that nobody writes to any more), narrow (no
-   more descriptors than it has), segment (of System V), cut (a mapped file that becomes shorter).
+   read), ended (pipes that nobody writes to any more), narrow
+   and narrowest (fewer descriptors than it has), segment (of System V), cut (a mapped file that becomes shorter).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
@@ -276,17 +276,20 @@ static void ended(void) {
     CHECK(read(plain[0], text, 16) == 0 && read(packets[0], text, 16) == 0);
 }
 
-static void narrow(void) {
+static void narrow_to(rlim_t most) {
     int made[2], high[2] = {100, 101};
     char text[8];
-    struct rlimit few = {50, 60};
+    struct rlimit few = {50, most};
     CHECK(!pipe(made) && dup2(made[0], high[0]) == 100 && dup2(made[1], high[1]) == 101);
     CHECK(!close(made[0]) && !close(made[1]) && write(high[1], "data", 4) == 4);
     CHECK(!setrlimit(RLIMIT_NOFILE, &few));
     hold();
-    CHECK(!getrlimit(RLIMIT_NOFILE, &few) && few.rlim_cur == 50 && few.rlim_max == 60);
+    CHECK(!getrlimit(RLIMIT_NOFILE, &few) && few.rlim_cur == 50 && few.rlim_max == most);
     CHECK(read(high[0], text, 8) == 4 && !memcmp(text, "data", 4));
 }
+
+static void narrow(void) { narrow_to(200); }
+static void narrowest(void) { narrow_to(60); }
 
 static void segment(void) {
     int id = shmget(IPC_PRIVATE, 8192, 0600);
@@ -317,8 +320,8 @@ int main(int argc, char **argv) {
     } all[] = {{"locks", locks}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
                {"cleared", cleared}, {"signals", signals}, {"session", session},
                {"attributes", attributes}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
-               {"directory", directory}, {"ended", ended}, {"narrow", narrow}, {"segment", segment},
-               {"cut", cut}};
+               {"directory", directory}, {"ended", ended}, {"narrow", narrow},
+               {"narrowest", narrowest}, {"segment", segment}, {"cut", cut}};
     CHECK(!chdir(argv[2]));
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i].name, argv[1]))
