@@ -1,11 +1,13 @@
 /* ck_outside KIND: has something that no checkpoint brings back: socket,
    child, lock, ring (io_uring), requests (io_setup), faults (userfaultfd), rights (a
-   descriptor in a message), inotify, queue, terminal (data in a terminal of its own); or is
+   descriptor in a message), inotify, queue, messages and semaphores (of System V), pipe (that
+   somebody else writes to), counter (of the CPU's time), terminal (data in a terminal of its own); or is
    in a narrow place: filter (seccomp, for clone3), memory (no more of it), processes (no
    more of them). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <mqueue.h>
 #include <netinet/in.h>
@@ -16,8 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -84,6 +89,47 @@ int main(int argc, char **argv) {
     mq_unlink("/verde-ck-outside");
     if (!strcmp(argv[1], "inotify"))
         inotify_init();
+    if (!strcmp(argv[1], "pipe")) {
+        /* Of a grandchild, which stays as long as we do; and one that has ended. */
+        int ends[2], life[2], ended[2];
+        char byte;
+        if (pipe(ends) || pipe(life))
+            return 3;
+        if (!(child = fork())) {
+            close(life[1]);
+            _exit(fork() ? 0 : read(life[0], &byte, 1));
+        }
+        waitpid(child, 0, 0);
+        child = 0;
+        close(ends[1]);
+        close(life[0]);
+        if (pipe(ended))
+            return 3;
+        close(ended[1]);
+    }
+    if (!strcmp(argv[1], "counter")) {
+        struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
+                                             .size = sizeof attributes,
+                                             .config = PERF_COUNT_SW_TASK_CLOCK,
+                                             .exclude_kernel = 1};
+        if (syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0) < 0)
+            return 77;
+    }
+    int messages = -1, semaphores = -1;
+    if (!strcmp(argv[1], "messages")) {
+        struct {
+            long kind;
+            char text[4];
+        } message = {1, "one"};
+        messages = msgget(IPC_PRIVATE, 0600);
+        if (messages < 0 || msgsnd(messages, &message, sizeof message.text, 0))
+            return 3;
+    }
+    if (!strcmp(argv[1], "semaphores")) {
+        semaphores = semget(IPC_PRIVATE, 3, 0600);
+        if (semaphores < 0 || semop(semaphores, &(struct sembuf){2, 1, 0}, 1))
+            return 3;
+    }
     int master, terminal;
     if (!strcmp(argv[1], "terminal")) {
         if (openpty(&master, &terminal, 0, 0, 0) || write(terminal, "out", 3) != 3)
@@ -110,6 +156,10 @@ int main(int argc, char **argv) {
     if (ring < 0)
         return 77;
     hold();
+    if (messages >= 0)
+        msgctl(messages, IPC_RMID, 0);
+    if (semaphores >= 0)
+        semctl(semaphores, 0, IPC_RMID);
     if (socket_with && !received(socket_with))
         return 4;
     if (child) {

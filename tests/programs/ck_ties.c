@@ -1,6 +1,10 @@
-/* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks,
-   cleared (memory that forks clear), signals (a set of descriptors that waits for
-   signals), session, attributes (prctl), cut (a mapped file that becomes shorter).
+/* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks, fifo
+   (with a lock), terminal (likewise), cleared (memory that forks clear), excluded (memory
+   that forks leave out), signals (a set of descriptors that waits for
+   signals), session, attributes (prctl), pidfds (of itself), files (that
+   tell of itself), ready (signals that tell that something is), directory (that is being
+   read), ended (pipes that nobody writes to any more), narrow
+   and narrowest (fewer descriptors than it has), segment (of System V), cut (a mapped file that becomes shorter).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
@@ -13,9 +17,17 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 __attribute__((noinline)) void hold(void) { __asm__ volatile(""); }
@@ -56,6 +68,41 @@ static void locks(void) {
     CHECK(lseek(kept, 7, SEEK_SET) == 7 && lseek(same, 0, SEEK_CUR) == 7);
     CHECK(!flock(same, LOCK_UN));
     CHECK(!tries(others[1]));
+}
+
+/* Opened anew it would have lost its signal. */
+static void fifo(void) {
+    CHECK(!access("fifo", F_OK) || !mkfifo("fifo", 0600));
+    int fd = open("fifo", O_RDWR);
+    CHECK(!tries(fd) && !fcntl(fd, F_SETSIG, SIGUSR1));
+    hold();
+    CHECK(fcntl(fd, F_GETSIG) == SIGUSR1);
+}
+
+/* Opened anew it would become the one of a session. */
+static void terminal(void) {
+    CHECK(setsid() == getpid());
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    CHECK(!grantpt(master) && !unlockpt(master));
+    int fd = open(ptsname(master), O_RDWR | O_NOCTTY);
+    CHECK(!tries(fd));
+    hold();
+    CHECK(tcgetsid(master) == -1 && open("/dev/tty", O_RDWR) == -1);
+}
+
+static void excluded(void) {
+    const size_t size = 1 << 20;
+    volatile char *some = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(!madvise((void *)some, size, MADV_DONTFORK));
+    some[size / 2] = 7;
+    hold();
+    CHECK(some[size / 2] == 7);
+    /* A child must now have it as it is. */
+    CHECK(!madvise((void *)some, size, MADV_DOFORK));
+    int child = fork(), status;
+    if (!child)
+        _exit(some[size / 2] == 7 ? 0 : 1);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
 static void cleared(void) {
@@ -127,10 +174,138 @@ static void attributes(void) {
     pthread_join(other, 0);
 }
 
+static int names(int fd) { return !syscall(SYS_pidfd_send_signal, fd, 0, 0, 0); }
+
+static void *named(void *ready) {
+    char byte;
+    int tid = gettid();
+    CHECK(write(*(int *)ready, &tid, sizeof tid) == sizeof tid);
+    CHECK(read(ends[0], &byte, 1) == 1);
+    return 0;
+}
+
+static void pidfds(void) {
+    int ready[2], tid;
+    pthread_t other;
+    CHECK(!pipe(ends) && !pipe(ready));
+    CHECK(!pthread_create(&other, 0, named, &ready[1]));
+    CHECK(read(ready[0], &tid, sizeof tid) == sizeof tid);
+    int process = syscall(SYS_pidfd_open, getpid(), O_NONBLOCK), same = dup(process);
+    CHECK(process >= 0 && same >= 0);
+    /* Old kernels know none of threads. */
+    int thread = syscall(SYS_pidfd_open, tid, O_EXCL), epoll = epoll_create1(0);
+    struct epoll_event event = {EPOLLIN, {.u64 = 41}};
+    CHECK(!epoll_ctl(epoll, EPOLL_CTL_ADD, process, &event));
+    event.data.u64 = 42;
+    CHECK(thread < 0 || !epoll_ctl(epoll, EPOLL_CTL_ADD, thread, &event));
+    hold();
+    CHECK(names(process) && names(same) && (thread < 0 || names(thread)));
+    CHECK(fcntl(process, F_GETFL) & O_NONBLOCK);
+    CHECK(fcntl(process, F_GETFD) == FD_CLOEXEC && fcntl(same, F_GETFD) == 0);
+    CHECK(!fcntl(process, F_SETFL, 0) && !(fcntl(same, F_GETFL) & O_NONBLOCK));
+    CHECK(epoll_wait(epoll, &event, 1, 0) == 0);
+    CHECK(write(ends[1], "x", 1) == 1);
+    pthread_join(other, 0);
+    event.data.u64 = 0;
+    CHECK(thread < 0 || (epoll_wait(epoll, &event, 1, 10000) == 1 && event.data.u64 == 42));
+}
+
+static void files(void) {
+    char text[64];
+    int maps = open("/proc/self/maps", O_RDONLY), same = dup(maps);
+    snprintf(text, sizeof text, "/proc/self/task/%d/comm", gettid());
+    int name = open(text, O_RDWR), directory = open("/proc/self", O_RDONLY | O_DIRECTORY);
+    int path = open("/proc/self/status", O_PATH);
+    CHECK(read(maps, text, 10) == 10 && name >= 0 && directory >= 0 && path >= 0);
+    hold();
+    CHECK(lseek(same, 0, SEEK_CUR) == 10 && read(same, text, 10) == 10);
+    CHECK(lseek(maps, 0, SEEK_CUR) == 20);
+    CHECK(write(name, "other", 5) == 5);
+    int again = openat(directory, "status", O_RDONLY);
+    CHECK(again >= 0 && read(again, text, 10) == 10);
+    snprintf(text, sizeof text, "/proc/self/fd/%d", path);
+    again = open(text, O_RDONLY);
+    CHECK(again >= 0 && read(again, text, 10) == 10);
+}
+
+static volatile int told;
+static void tell(int signal) { told = signal; }
+
+static void ready(void) {
+    int pair[2];
+    CHECK(!access("fifo", F_OK) || !mkfifo("fifo", 0600));
+    int fd = open("fifo", O_RDWR);
+    CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+    signal(SIGIO, tell);
+    signal(SIGUSR1, tell);
+    CHECK(!fcntl(fd, F_SETOWN, getpid()) && !fcntl(fd, F_SETFL, O_ASYNC));
+    struct f_owner_ex thread = {F_OWNER_TID, gettid()};
+    CHECK(!fcntl(pair[0], F_SETOWN_EX, &thread) && !fcntl(pair[0], F_SETSIG, SIGUSR1));
+    CHECK(!fcntl(pair[0], F_SETFL, O_ASYNC));
+    hold();
+    CHECK(write(fd, "x", 1) == 1 && told == SIGIO);
+    CHECK(write(pair[1], "x", 1) == 1 && told == SIGUSR1);
+    CHECK(!fcntl(fd, F_SETFL, 0));
+}
+
+static void directory(void) {
+    char name[32], entries[1024];
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "entry-%d", i);
+        close(file(name));
+    }
+    int fd = open(".", O_RDONLY | O_DIRECTORY);
+    CHECK(syscall(SYS_getdents64, fd, entries, sizeof entries) > 0);
+    hold();
+    CHECK(syscall(SYS_getdents64, fd, entries, sizeof entries) > 0);
+    while (syscall(SYS_getdents64, fd, entries, sizeof entries) > 0)
+        ;
+}
+
+static void ended(void) {
+    int plain[2], packets[2];
+    char text[16];
+    CHECK(!pipe(plain) && !pipe2(packets, O_DIRECT));
+    CHECK(write(plain[1], "data", 4) == 4);
+    CHECK(write(packets[1], "one", 3) == 3 && write(packets[1], "three", 5) == 5);
+    CHECK(!close(plain[1]) && !close(packets[1]));
+    int same = dup(plain[0]);
+    hold();
+    CHECK(read(plain[0], text, 2) == 2 && read(same, text, 16) == 2 && !memcmp(text, "ta", 2));
+    CHECK(read(packets[0], text, 16) == 3 && read(packets[0], text, 16) == 5);
+    CHECK(read(plain[0], text, 16) == 0 && read(packets[0], text, 16) == 0);
+}
+
+static void narrow_to(rlim_t most) {
+    int made[2], high[2] = {100, 101};
+    char text[8];
+    struct rlimit few = {50, most};
+    CHECK(!pipe(made) && dup2(made[0], high[0]) == 100 && dup2(made[1], high[1]) == 101);
+    CHECK(!close(made[0]) && !close(made[1]) && write(high[1], "data", 4) == 4);
+    CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+    hold();
+    CHECK(!getrlimit(RLIMIT_NOFILE, &few) && few.rlim_cur == 50 && few.rlim_max == most);
+    CHECK(read(high[0], text, 8) == 4 && !memcmp(text, "data", 4));
+}
+
+static void narrow(void) { narrow_to(200); }
+static void narrowest(void) { narrow_to(60); }
+
+static void segment(void) {
+    int id = shmget(IPC_PRIVATE, 8192, 0600);
+    volatile char *map = shmat(id, 0, 0);
+    CHECK(map != (void *)-1 && !shmctl(id, IPC_RMID, 0));
+    map[5000] = 1;
+    hold();
+    CHECK(map[5000] == 1);
+    map[5000] = 2;
+    CHECK(!shmdt((void *)map));
+}
+
 static void cut(void) {
     int fd = file("cut");
     CHECK(!ftruncate(fd, 8192));
-    char *map = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    volatile char *map = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     map[0] = map[5000] = 1;
     hold();
     CHECK(map[0] == 1);
@@ -142,8 +317,11 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*act)(void);
-    } all[] = {{"locks", locks},     {"cleared", cleared},       {"signals", signals},
-               {"session", session}, {"attributes", attributes}, {"cut", cut}};
+    } all[] = {{"locks", locks}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
+               {"cleared", cleared}, {"signals", signals}, {"session", session},
+               {"attributes", attributes}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
+               {"directory", directory}, {"ended", ended}, {"narrow", narrow},
+               {"narrowest", narrowest}, {"segment", segment}, {"cut", cut}};
     CHECK(!chdir(argv[2]));
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i].name, argv[1]))

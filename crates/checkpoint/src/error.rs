@@ -103,3 +103,29 @@ fn fate(put_back: bool) -> &'static str {
 
 /// Result of an operation of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_can_be_made_for_what_is_lacking_and_for_nothing_else() {
+        let ways: [fn(SysError) -> Error; 3] = [Error::Refused, Error::Sys, |e| {
+            Error::Remote(RemoteError::Sys(e))
+        }];
+        let lacks = |errno| {
+            let error = SysError {
+                call: "clone3",
+                errno,
+            };
+            ways.map(|way| way(error).is_lack())
+        };
+        for errno in [n::ENOMEM, n::EAGAIN, n::EMFILE, n::ENFILE] {
+            assert_eq!(lacks(errno), [true; 3], "{errno}");
+        }
+        for errno in [n::EPERM, n::EINVAL, n::EACCES, n::ESRCH] {
+            assert_eq!(lacks(errno), [false; 3], "{errno}");
+        }
+        assert!(!Error::Ended.is_lack());
+    }
+}

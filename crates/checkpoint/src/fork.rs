@@ -1,6 +1,7 @@
 //! Copies of a process that never run: frozen ones, and holders of memory.
 
 use crate::leader::Leader;
+use crate::snapshot::Group;
 use crate::unfinished::{self, Unfinished};
 use crate::{Error, Result};
 use verde_engine::Tid;
@@ -90,12 +91,12 @@ impl Frozen {
         let pid = copy.keep();
         let frozen = Frozen { pid, handle };
         ptrace::only_kill(pid, filtered)?;
-        if task::group(program)? == program {
+        if Group::of(program)? != Group::Other {
             // As a member of the group it would keep the number in use that
-            // its successor needs. Not possible if that leads a session, too,
-            // which the copy has to leave by itself.
-            let left = task::group(Tid(0)).and_then(|ours| task::set_group(pid, Some(ours)));
-            if let Err(error) = left {
+            // its successor needs, and get the signals that others send to the
+            // group. Not possible if that leads a session, too, which the copy
+            // has to leave by itself.
+            if let Err(error) = task::set_group(pid, None) {
                 tracing::debug!(%pid, %error, "a frozen process keeps its group");
             }
         }
@@ -140,7 +141,7 @@ mod tests {
         let program = Program {
             pid,
             namespaced: false,
-            own_group: false,
+            group: Group::Other,
             own_session: false,
             adopts_orphans: false,
             filtered: false,

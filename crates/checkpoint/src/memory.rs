@@ -66,10 +66,12 @@ pub(crate) fn fork_all(leader: &mut Leader, pid: Tid, maps: &Maps) -> Result<(Fr
     drop(plain);
     let copy =
         fork(leader, Copy::default()).and_then(|copy| Frozen::new(copy, pid, leader.filtered));
-    for range in &forkable {
-        advise(leader, range, range.advice.1)?;
-    }
-    Ok((copy?, forkable))
+    // Each, whatever becomes of the others.
+    let back = |range| advise(leader, range, range.advice.1);
+    let back: Vec<Result<()>> = forkable.iter().map(back).collect();
+    let copy = copy?;
+    back.into_iter().collect::<Result<()>>()?;
+    Ok((copy, forkable))
 }
 
 /// Gives a copy's ranges the property that they had.

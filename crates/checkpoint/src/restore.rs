@@ -1,10 +1,11 @@
 //! Restoring a snapshot.
 
+use crate::descriptors::Ids;
 use crate::filter::{self, Suspended};
 use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
 use crate::memory;
-use crate::snapshot::{Item, Items, Program, Snapshot};
+use crate::snapshot::{Group, Item, Items, Program, Snapshot};
 use crate::threads::ThreadState;
 use crate::together::Together;
 use crate::unfinished::Unfinished;
@@ -57,10 +58,12 @@ pub(crate) fn restore(
         _ => None,
     };
     let mut together = Together::new();
+    let present = process.pid();
     if process.ended().is_none() {
-        together.with_doomed(process.pid());
+        together.with_thread(present);
     }
     process.make_place()?;
+    together.without(present);
     together.with_frozen(snapshot.frozen.pid);
     let result = replace(snapshot, process, without);
     drop(together);
@@ -106,7 +109,7 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     let program = Program {
         pid,
         namespaced: world.has_namespace(),
-        own_group: false,
+        group: Group::Other,
         own_session: false,
         adopts_orphans: false,
         filtered: false,
@@ -197,8 +200,12 @@ fn revive(
     let pid = unfinished.pid();
     // Its threads inherit that, too.
     ptrace::suspend_seccomp(pid, IfTracerDies::Kill, program.filtered)?;
-    if program.own_group && !program.own_session {
-        task::set_group(pid, None)?;
+    match program.group {
+        // It makes one of its own.
+        _ if program.own_session => {}
+        Group::Own => task::set_group(pid, None)?,
+        Group::Ours => task::set_group(pid, Some(task::group(Tid(0))?))?,
+        Group::Other => {}
     }
     Ok(unfinished)
 }
@@ -334,11 +341,7 @@ impl Revived<'_> {
     ) -> Result<()> {
         let beyond = &self.snapshot.beyond;
         let scratch = self.snapshot.scratch;
-        let now = |then: Tid| {
-            tids.iter()
-                .find(|(t, _)| *t == then)
-                .map_or(then, |(_, now)| *now)
-        };
+        let ids = Known { copy: self, tids };
         let program = &self.snapshot.program;
         let borrow = || Leader::borrow(self.pid, instruction, scratch, program);
         let mut leader = None;
@@ -354,14 +357,14 @@ impl Revived<'_> {
         }
         beyond
             .descriptors
-            .restore(self.pid, &mut leader, borrow, self.without, warnings)?;
+            .restore(self.pid, &mut leader, borrow, &ids, self.without, warnings)?;
         if !beyond.ranges.is_empty() && !self.without.contains(Item::Ranges) {
             let leader = Leader::get_or_borrow(&mut leader, borrow)?;
             memory::restore_ranges(leader, &beyond.ranges)?;
         }
         if !beyond.timers.is_empty() {
             let leader = Leader::get_or_borrow(&mut leader, borrow)?;
-            let inner = |then: Tid| self.inner_id(now(then));
+            let inner = |then| ids.inner(then);
             beyond.timers.restore(leader, self.without, inner)?;
         }
         drop(leader);
@@ -369,6 +372,7 @@ impl Revived<'_> {
         beyond
             .shared
             .restore(&self.memory, self.without, warnings)?;
+        let now = |then| ids.now(then);
         beyond
             .pending
             .restore(self.pid, now, borrow_thread, self.without)
@@ -403,5 +407,22 @@ impl Revived<'_> {
             true => procfs::inner_id(self.pid, tid).unwrap_or(tid),
             false => tid,
         }
+    }
+}
+
+/// The ids of a copy's threads: those of then, and those that we have for them now.
+struct Known<'a> {
+    copy: &'a Revived<'a>,
+    tids: &'a [(Tid, Tid)],
+}
+
+impl Ids for Known<'_> {
+    fn now(&self, then: Tid) -> Tid {
+        let found = self.tids.iter().find(|(t, _)| *t == then);
+        found.map_or(then, |(_, now)| *now)
+    }
+
+    fn inner(&self, then: Tid) -> Tid {
+        self.copy.inner_id(self.now(then))
     }
 }

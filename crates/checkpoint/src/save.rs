@@ -5,7 +5,7 @@ use crate::filter::Suspended;
 use crate::leader::Leader;
 use crate::memory::{self, Maps, Shared};
 use crate::signals::Pending;
-use crate::snapshot::{Beyond, Options, Program, Snapshot};
+use crate::snapshot::{Beyond, Group, Options, Program, Snapshot};
 use crate::threads::Saved;
 use crate::timers::Timers;
 use crate::{Error, Result, Warning, descriptors, filter, threads};
@@ -15,7 +15,7 @@ use verde_sys::memory::Memory;
 use verde_sys::number as n;
 use verde_sys::payload::{SaveEntry, ThreadEntry};
 use verde_sys::remote::RemoteError;
-use verde_sys::{limits, procfs, task};
+use verde_sys::{limits, procfs, sysv, task};
 
 pub(crate) fn take(process: &mut Process, options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
     Snapshot::check(process)?;
@@ -89,6 +89,7 @@ fn take_stopped(
     let shared = Shared::save(&maps, &leader.memory, &mut warnings)?;
     let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
     let descriptors = Descriptors::save(pid, children.is_empty(), options, &mut warnings)?;
+    outside_of_processes(pid, &children, &mut warnings);
     if !children.is_empty() {
         warnings.push(Warning::Children(children));
     }
@@ -100,7 +101,7 @@ fn take_stopped(
     let program = Program {
         pid,
         namespaced: world.has_namespace(),
-        own_group: task::group(pid)? == pid,
+        group: Group::of(pid)?,
         own_session: task::session(pid)? == pid,
         adopts_orphans,
         filtered,
@@ -132,6 +133,19 @@ fn take_stopped(
         saved_in: start.elapsed(),
     };
     Ok((snapshot, warnings))
+}
+
+/// What the program uses that is no process's own.
+fn outside_of_processes(pid: Tid, children: &[Tid], warnings: &mut Vec<Warning>) {
+    let pids: Vec<Tid> = children.iter().copied().chain([pid]).collect();
+    let queues = sysv::queues_used_by(&pids);
+    if !queues.is_empty() {
+        warnings.push(Warning::SystemVQueues(queues));
+    }
+    let semaphores = sysv::semaphores_used_by(&pids);
+    if !semaphores.is_empty() {
+        warnings.push(Warning::SystemVSemaphores(semaphores));
+    }
 }
 
 fn has_ended(pid: Tid) -> bool {

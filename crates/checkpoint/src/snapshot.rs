@@ -11,7 +11,7 @@ use crate::{Error, Result, Warning};
 use std::rc::Rc;
 use std::time::Duration;
 use verde_engine::{Knowledge, Process, Scratch, Tid};
-use verde_sys::procfs;
+use verde_sys::{procfs, task};
 
 /// Choices for a checkpoint.
 #[derive(Clone, Default)]
@@ -52,6 +52,9 @@ pub enum Item {
     Ranges,
     Files,
     Locks,
+    PidFds,
+    OwnFiles,
+    Owners,
     Shared,
     Attributes,
 }
@@ -88,13 +91,34 @@ pub(crate) struct Beyond {
     pub files: Option<Saved>,
 }
 
+/// A process group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Led by the program itself.
+    Own,
+    /// The debugger's.
+    Ours,
+    /// Another one, in which copies stay.
+    Other,
+}
+
+impl Group {
+    pub fn of(pid: Tid) -> Result<Group> {
+        Ok(match task::group(pid)? {
+            group if group == pid => Group::Own,
+            group if group == task::group(Tid(0))? => Group::Ours,
+            _ => Group::Other,
+        })
+    }
+}
+
 /// The process that was saved.
 pub(crate) struct Program {
     pub pid: Tid,
     /// It has a PID namespace of its own.
     pub namespaced: bool,
-    /// It led a process group of its own.
-    pub own_group: bool,
+    /// The process group that a copy has left.
+    pub group: Group,
     /// It led a session of its own.
     pub own_session: bool,
     /// Orphans among its descendants became its children.

@@ -49,9 +49,9 @@ impl Together {
         }
     }
 
-    /// With a process that ends before anything else is done.
-    pub fn with_doomed(&self, pid: Tid) {
-        let _ = self.here.apply(pid);
+    /// A task has ended: whoever has its id next is somebody else.
+    pub fn without(&mut self, tid: Tid) {
+        self.after.retain(|(t, _)| *t != tid);
     }
 }
 
@@ -66,5 +66,32 @@ impl Drop for Together {
                 _ => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn every_task_has_its_cpus_afterwards_unless_it_has_ended() {
+        let mut sleep = Command::new("sleep");
+        let mut spare = sleep.arg("100").spawn().expect("a process");
+        let pid = Tid(spare.id() as i32);
+        let before = CpuSet::of(pid).expect("its CPUs").count();
+        let mut together = Together::new();
+        together.with_thread(pid);
+        let meanwhile = CpuSet::of(pid).expect("its CPUs").count();
+        drop(together);
+        let after = CpuSet::of(pid).expect("its CPUs").count();
+        let mut together = Together::new();
+        together.with_thread(pid);
+        together.without(pid);
+        drop(together);
+        let successor = CpuSet::of(pid).expect("its CPUs").count();
+        spare.kill().expect("killed");
+        spare.wait().expect("reaped");
+        assert_eq!((meanwhile, after, successor), (1, before, 1));
     }
 }

@@ -16,8 +16,16 @@ pub enum Warning {
     Sockets(Vec<RawFd>),
     /// Sockets through which descriptors were on their way.
     TravellingDescriptors(Vec<RawFd>),
+    /// Pipes with data of others.
+    Pipes(Vec<RawFd>),
+    /// Descriptors of kinds that nobody here knows, with their names.
+    Others(Vec<(RawFd, String)>),
     /// Message queues.
     Queues(Vec<RawFd>),
+    /// Message queues of System V, by id.
+    SystemVQueues(Vec<i32>),
+    /// Sets of semaphores of System V, by id.
+    SystemVSemaphores(Vec<i32>),
     /// Watches for changes of files.
     Inotify,
     /// Terminals of the program with unread data.
@@ -34,6 +42,8 @@ pub enum Warning {
     ChangedFiles(Vec<String>),
     /// Files in shared memory that are shorter than they were.
     CutFiles(Vec<String>),
+    /// Files that could not be set back to where they were read or written.
+    LostOffsets(Vec<String>),
     /// Open files of then that could not be opened again.
     LostFiles(Vec<String>),
     /// Processes that go on writing where nobody looks any more.
@@ -65,10 +75,38 @@ impl fmt::Display for Warning {
                  checkpoint: after a restart the data come without them (descriptors {})",
                 join(list)
             ),
+            Warning::Pipes(list) => write!(
+                f,
+                "pipes that others write to do not come back (descriptors {}): what is read \
+                 after the checkpoint is gone",
+                join(list)
+            ),
+            Warning::Others(list) => {
+                let list: Vec<String> =
+                    list.iter().map(|(n, name)| format!("{n} {name}")).collect();
+                write!(
+                    f,
+                    "what is behind these descriptors is not part of the checkpoint, and may not \
+                     work after a restart: {}",
+                    list.join(", ")
+                )
+            }
             Warning::Queues(list) => write!(
                 f,
                 "message queues are not part of the checkpoint: what is in them stays so \
                  (descriptors {})",
+                join(list)
+            ),
+            Warning::SystemVQueues(list) => write!(
+                f,
+                "message queues of System V are not part of the checkpoint: what is in them \
+                 stays so (msqid {})",
+                join(list)
+            ),
+            Warning::SystemVSemaphores(list) => write!(
+                f,
+                "semaphores of System V are not part of the checkpoint: they stay as they are \
+                 (semid {})",
                 join(list)
             ),
             Warning::Inotify => f.write_str(
@@ -109,6 +147,11 @@ impl fmt::Display for Warning {
             Warning::CutFiles(list) => write!(
                 f,
                 "files in shared memory that were cut since the checkpoint stay as they are: {}",
+                list.join(", ")
+            ),
+            Warning::LostOffsets(list) => write!(
+                f,
+                "files that could not be set back to where they were read or written: {}",
                 list.join(", ")
             ),
             Warning::LostFiles(list) => write!(

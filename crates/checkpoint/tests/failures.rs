@@ -8,7 +8,7 @@ use common::{as_user, compile, exec, next, run_out, transparent};
 use std::time::Duration;
 use verde_checkpoint::{Error, Options, Snapshot, Warning};
 use verde_engine::{End, Launch, Process, Tid};
-use verde_sys::signals;
+use verde_sys::{signals, task};
 
 fn at_hold() -> (common::Program, Process, common::Output) {
     let program = compile("ck_calls.c", &["-O1"]);
@@ -78,6 +78,28 @@ fn what_does_not_come_back_is_one_warning_each() {
     assert!(matches!(warned("child").as_slice(), [Warning::Children(list)] if list.len() == 1));
     assert_eq!(warned("lock"), [Warning::RecordLocks]);
     assert_eq!(warned("inotify"), [Warning::Inotify]);
+    let messages = warned("messages");
+    assert!(
+        matches!(messages.as_slice(), [Warning::SystemVQueues(list)] if list.len() == 1),
+        "{messages:?}"
+    );
+    let semaphores = warned("semaphores");
+    assert!(
+        matches!(semaphores.as_slice(), [Warning::SystemVSemaphores(list)] if list.len() == 1),
+        "{semaphores:?}"
+    );
+    let pipe = warned("pipe");
+    assert!(
+        matches!(pipe.as_slice(), [Warning::Pipes(list)] if list.len() == 1),
+        "{pipe:?}"
+    );
+    if let Some(saved) = outside("counter") {
+        let warnings = saved.expect("saved");
+        assert!(
+            matches!(warnings.as_slice(), [Warning::Others(list)] if list[0].1 == "perf_event"),
+            "{warnings:?}"
+        );
+    }
     // Not every kernel has them.
     if let Some(saved) = outside("queue") {
         let warnings = saved.expect("saved");
@@ -185,6 +207,22 @@ fn left_of(program: &common::Program) -> Vec<Tid> {
         file.is_ok_and(|file| file == program.path)
     };
     pids.filter(runs).collect()
+}
+
+/// Whoever waits for the program's group waits for none of its copies, and what is sent to the
+/// group reaches the program alone.
+#[test]
+fn a_copy_is_in_no_group_of_others() {
+    let (_program, mut process, _) = at_hold();
+    let group = task::group(process.pid()).expect("a group");
+    let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    for _ in 0..2 {
+        let frozen = snapshot.frozen_pid();
+        assert_eq!(task::group(frozen).expect("a group"), frozen);
+        snapshot.restore(&mut process, None).expect("restored");
+        assert_eq!(task::group(process.pid()).expect("a group"), group);
+    }
+    assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
 }
 
 #[test]

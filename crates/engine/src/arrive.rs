@@ -13,7 +13,9 @@ use crate::{Addr, Cause, End, ForkKind, Process, Result, Stop, Tid};
 use verde_sys::ptrace::{self, Go};
 use verde_sys::siginfo::{SI_KERNEL, TRAP_BRKPT, TRAP_HWBKPT, TRAP_TRACE};
 use verde_sys::wait::SyscallStop;
-use verde_sys::{Event, SigInfo, SysError, WaitStatus, debug_registers, number, procfs, wait};
+use verde_sys::{
+    Event, SigInfo, SysError, WaitStatus, debug_registers, number, procfs, task, wait,
+};
 
 /// A thread that was killed answers ESRCH to everything; its end will be
 /// reported by a wait status of its own, so nothing needs to be done here.
@@ -369,6 +371,9 @@ impl Process {
             }
             Event::Exit => {
                 self.release_untold_child(tid)?;
+                if tid == self.pid {
+                    self.group = task::group(tid).ok();
+                }
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.exiting = true;
                     thread.killed = message as i32 & 0x7f != 0;

@@ -7,7 +7,7 @@ use crate::slots::REGION;
 use crate::thread::{Happening, State};
 use crate::{End, Error, Process, Result, Tid};
 use verde_sys::ptrace::{self, IfTracerDies};
-use verde_sys::{number, procfs, signals, wait};
+use verde_sys::{number, procfs, signals, task, wait};
 
 impl Process {
     /// Lets the program go. Its code, memory map and pending signals are as
@@ -146,6 +146,7 @@ impl Process {
         if self.end.is_some() {
             return Ok(());
         }
+        self.group = task::group(self.pid).ok();
         match signals::send(self.pid, number::SIGKILL) {
             Err(e) if e.is_gone() => {}
             other => other?,

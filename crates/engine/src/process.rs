@@ -89,6 +89,8 @@ pub struct Process {
     pub(crate) queue: VecDeque<Tid>,
     /// First stops of tasks whose creation has not been reported yet.
     pub(crate) strangers: Vec<(Tid, WaitStatus)>,
+    /// The process group that it ended in, if that is known.
+    pub(crate) group: Option<Tid>,
     /// Children that share the memory until they exec.
     pub(crate) borrowers: FxHashMap<Tid, Borrower>,
     /// Threads that stopped by themselves while the world was being stopped.
@@ -227,6 +229,7 @@ impl Process {
             ended_threads: Vec::new(),
             queue: VecDeque::new(),
             strangers: Vec::new(),
+            group: None,
             borrowers: FxHashMap::default(),
             parked: Vec::new(),
             stopping: false,
@@ -361,8 +364,11 @@ impl Process {
                         tracing::debug!(%tid, %error, "after the end");
                     }
                 }
-                // Somebody is left who says nothing: not yet, or not any more.
-                Ok(None) if Instant::now() < deadline => {
+                // Somebody is left who says nothing: not yet, or not any more. They are born to
+                // the program's group, where no copy of it is.
+                Ok(None)
+                    if self.group.is_none_or(wait::is_anybody_in) && Instant::now() < deadline =>
+                {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 _ => break,

@@ -173,15 +173,17 @@ impl Process {
         for tid in &tids {
             self.cancel_step(*tid)?;
         }
+        if let Err(error) = self.doom(&tids) {
+            // It lives on, and reports what it did.
+            for tid in &tids {
+                unless_gone(ptrace::suspend_seccomp(*tid, self.fate, false))?;
+            }
+            return Err(error);
+        }
         self.former = self.threads.values().map(|t| (t.tid, t.origin)).collect();
         for h in self.watches.hardware.iter_mut() {
             h.events.clear();
         }
-        for tid in &tids {
-            // Without the stops of the dying.
-            unless_gone(ptrace::only_kill(*tid, false))?;
-        }
-        unless_gone(signals::send(self.pid, number::SIGKILL))?;
         for tid in tids.into_iter().filter(|t| *t != self.pid) {
             reap(tid);
         }
@@ -194,6 +196,14 @@ impl Process {
         self.parked.clear();
         self.end = Some(End::Killed(number::SIGKILL));
         Ok(())
+    }
+
+    /// Kills the process, without the stops of the dying.
+    fn doom(&self, tids: &[Tid]) -> Result<()> {
+        for tid in tids {
+            unless_gone(ptrace::only_kill(*tid, false))?;
+        }
+        unless_gone(signals::send(self.pid, number::SIGKILL))
     }
 
     /// Waits for the end of the killed process, seeing threads off that were
@@ -232,6 +242,7 @@ impl Process {
         self.memory = Memory::open(pid)?;
         self.end = None;
         self.end_reported = false;
+        self.group = None;
         self.fate = IfTracerDies::Kill;
         self.borrowers.clear();
         self.threads.clear();

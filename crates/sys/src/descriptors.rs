@@ -260,6 +260,30 @@ pub fn pipe_contents(read_end: BorrowedFd<'_>) -> Result<Vec<Vec<u8>>> {
     Ok(pieces)
 }
 
+/// What a pipe has for its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Readable {
+    /// There are data.
+    pub data: bool,
+    /// Nobody can write to it any more.
+    pub closed: bool,
+}
+
+/// Looks at a pipe without reading it.
+pub fn readable(read_end: BorrowedFd<'_>) -> Readable {
+    let mut poll = libc::pollfd {
+        fd: read_end.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one structure is given, and filled in.
+    unsafe { libc::poll(&mut poll, 1, 0) };
+    Readable {
+        data: poll.revents & libc::POLLIN != 0,
+        closed: poll.revents & libc::POLLHUP != 0,
+    }
+}
+
 /// A lock that an open file holds, whoever has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lock {
@@ -325,6 +349,55 @@ impl Lock {
             }
         };
         check("lock", done.into()).map(drop)
+    }
+}
+
+/// Whom an open file tells by a signal that it is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Whether that is a thread, a process or a group.
+    kind: i32,
+    /// Its id.
+    pub id: Tid,
+    /// The signal; 0 for SIGIO.
+    signal: i32,
+}
+
+// `libc` has no names for them.
+const F_SETSIG: libc::c_int = 10;
+const F_GETSIG: libc::c_int = 11;
+const F_SETOWN_EX: libc::c_int = 15;
+const F_GETOWN_EX: libc::c_int = 16;
+
+impl Owner {
+    /// `None`: nobody.
+    pub fn of(file: BorrowedFd<'_>) -> Option<Owner> {
+        let mut kind_and_id = [0; 2];
+        // SAFETY: the first call writes the two words, the second none.
+        let (done, signal) = unsafe {
+            (
+                libc::fcntl(file.as_raw_fd(), F_GETOWN_EX, kind_and_id.as_mut_ptr()),
+                libc::fcntl(file.as_raw_fd(), F_GETSIG),
+            )
+        };
+        let [kind, id] = kind_and_id;
+        (done == 0 && signal >= 0 && id != 0).then_some(Owner {
+            kind,
+            id: Tid(id),
+            signal,
+        })
+    }
+
+    /// Makes it so.
+    pub fn set(&self, file: BorrowedFd<'_>) -> Result<()> {
+        let kind_and_id = [self.kind, self.id.0];
+        // SAFETY: the first call reads the two words, the second none.
+        unsafe {
+            let done = libc::fcntl(file.as_raw_fd(), F_SETOWN_EX, kind_and_id.as_ptr());
+            check("F_SETOWN_EX", done.into())?;
+            let done = libc::fcntl(file.as_raw_fd(), F_SETSIG, self.signal);
+            check("F_SETSIG", done.into()).map(drop)
+        }
     }
 }
 

@@ -37,6 +37,7 @@ pub mod siginfo;
 pub mod signals;
 pub mod sockets;
 pub mod syscalls;
+pub mod sysv;
 pub mod task;
 pub mod terminal;
 pub mod unix_sockets;
@@ -58,18 +59,18 @@ pub mod number {
         EAGAIN, EALREADY, ECHILD, EEXIST, EINPROGRESS, EINTR, EINVAL, EIO, EMFILE, ENFILE, ENOENT,
         ENOMEM, ENOSPC, EPERM, ESRCH, F_DUPFD, MADV_DOFORK, MADV_DONTFORK, MADV_KEEPONFORK,
         MADV_WIPEONFORK, MAP_ANONYMOUS, MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, MAP_SHARED,
-        MREMAP_FIXED, O_ACCMODE, O_APPEND, O_CLOEXEC, O_DIRECT, O_DIRECTORY, O_NONBLOCK, O_RDONLY,
-        O_RDWR, O_SYNC, PR_SET_CHILD_SUBREAPER, PROT_EXEC, PROT_NONE, PROT_READ, PROT_WRITE,
-        SIGABRT, SIGALRM, SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGIO, SIGKILL,
-        SIGPIPE, SIGPROF, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP, SIGTSTP, SIGTTIN, SIGTTOU,
-        SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_accept, SYS_accept4, SYS_brk, SYS_chdir,
-        SYS_clock_nanosleep, SYS_clone, SYS_clone3, SYS_close, SYS_connect, SYS_dup3,
-        SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_epoll_wait,
-        SYS_execve, SYS_execveat, SYS_exit, SYS_exit_group, SYS_fcntl, SYS_fork, SYS_futex,
-        SYS_futex_waitv, SYS_getitimer, SYS_getpid, SYS_gettid, SYS_io_getevents,
+        MREMAP_FIXED, O_ACCMODE, O_APPEND, O_ASYNC, O_CLOEXEC, O_DIRECT, O_DIRECTORY, O_EXCL,
+        O_NONBLOCK, O_PATH, O_RDONLY, O_RDWR, O_SYNC, PR_SET_CHILD_SUBREAPER, PROT_EXEC, PROT_NONE,
+        PROT_READ, PROT_WRITE, SIGABRT, SIGALRM, SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL,
+        SIGINT, SIGIO, SIGKILL, SIGPIPE, SIGPROF, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP,
+        SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_accept,
+        SYS_accept4, SYS_brk, SYS_chdir, SYS_clock_nanosleep, SYS_clone, SYS_clone3, SYS_close,
+        SYS_connect, SYS_dup3, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_epoll_pwait2,
+        SYS_epoll_wait, SYS_execve, SYS_execveat, SYS_exit, SYS_exit_group, SYS_fcntl, SYS_fork,
+        SYS_futex, SYS_futex_waitv, SYS_getitimer, SYS_getpid, SYS_gettid, SYS_io_getevents,
         SYS_io_uring_enter, SYS_madvise, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_munmap,
-        SYS_nanosleep, SYS_openat, SYS_pause, SYS_pipe2, SYS_pkey_mprotect, SYS_poll, SYS_ppoll,
-        SYS_prctl, SYS_pread64, SYS_preadv, SYS_preadv2, SYS_process_vm_readv,
+        SYS_nanosleep, SYS_openat, SYS_pause, SYS_pidfd_open, SYS_pipe2, SYS_pkey_mprotect,
+        SYS_poll, SYS_ppoll, SYS_prctl, SYS_pread64, SYS_preadv, SYS_preadv2, SYS_process_vm_readv,
         SYS_process_vm_writev, SYS_pselect6, SYS_pwrite64, SYS_pwritev, SYS_pwritev2, SYS_read,
         SYS_readv, SYS_recvfrom, SYS_recvmmsg, SYS_recvmsg, SYS_restart_syscall,
         SYS_rt_sigqueueinfo, SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_rt_sigtimedwait,

@@ -131,6 +131,21 @@ fn next_to_report() -> Result<Tid> {
     }
 }
 
+/// Whether a process group has tracees (or children) of the calling thread, whatever they do.
+pub fn is_anybody_in(group: Tid) -> bool {
+    let options = libc::WEXITED
+        | libc::WSTOPPED
+        | libc::WNOWAIT
+        | libc::WNOHANG
+        | libc::__WALL
+        | libc::__WNOTHREAD;
+    // SAFETY: siginfo is plain data, filled in by the call.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        libc::waitid(libc::P_PGID, group.0 as libc::id_t, &mut info, options) == 0
+    }
+}
+
 /// The task has ended, whether or not that can be reported yet.
 fn is_dead(tid: Tid) -> bool {
     let stat = procfs::Stat::open(tid, tid).ok();
@@ -199,6 +214,22 @@ mod tests {
         );
         assert_eq!(stop(libc::SIGTRAP, 3), WaitStatus::Event(Event::Clone));
         assert_eq!(WaitStatus::decode(0xffff), WaitStatus::Continued);
+    }
+
+    #[test]
+    fn a_group_has_members_until_they_are_reaped() {
+        use std::os::unix::process::CommandExt;
+        let mut sleep = std::process::Command::new("sleep");
+        let mut member = sleep
+            .arg("100")
+            .process_group(0)
+            .spawn()
+            .expect("a process");
+        let group = Tid(member.id() as i32);
+        let quiet = is_anybody_in(group);
+        member.kill().expect("killed");
+        member.wait().expect("reaped");
+        assert_eq!((quiet, is_anybody_in(group)), (true, false));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Checkpoints at the prompt of `verde debug`.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -250,13 +251,55 @@ fn a_restart_that_cannot_be_undone_says_so() -> Fallible {
 }
 
 #[test]
-fn input_from_a_file_is_read_again() -> Fallible {
+fn input_is_read_again() -> Fallible {
     let dir = tempfile::tempdir()?;
     let source = "#include <unistd.h>\nchar got[3];\nint look(void) { return 0; }\n\
         int main(void) {\n    for (int i = 0; i < 3; i++) {\n        \
         if (read(0, got, 2) != 2) return 1;\n        look();\n    }\n    return 0;\n}\n";
     std::fs::write(dir.path().join("prog.c"), source)?;
     std::fs::write(dir.path().join("input"), "aabbcc")?;
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-g", "-O0", "-o", "prog", "prog.c"]);
+    assert!(gcc.current_dir(dir.path()).status()?.success());
+    let with = |input: Stdio| -> Fallible {
+        let mut verde = Command::new(env!("CARGO_BIN_EXE_verde"));
+        verde.args(["debug", "--batch"]);
+        for command in [
+            "break look",
+            "run",
+            "checkpoint",
+            "continue",
+            "continue",
+            "restart 1",
+            "continue",
+            "print got",
+            "continue",
+            "continue",
+        ] {
+            verde.args(["--ex", command]);
+        }
+        let output = verde.arg(dir.path().join("prog")).stdin(input).output()?;
+        let text = String::from_utf8(output.stdout)?;
+        assert_eq!(printed(&text), ["\"bb\""], "{text}");
+        assert!(text.contains("exited normally"), "{text}");
+        assert!(!text.contains("warning"), "{text}");
+        Ok(())
+    };
+    with(std::fs::File::open(dir.path().join("input"))?.into())?;
+    // All that there will ever be is in the pipe.
+    let (reader, mut writer) = std::io::pipe()?;
+    writer.write_all(b"aabbcc")?;
+    drop(writer);
+    with(reader.into())
+}
+
+#[test]
+fn output_that_the_program_locks_goes_on_where_it_was() -> Fallible {
+    let dir = tempfile::tempdir()?;
+    let source = "#include <sys/file.h>\n#include <unistd.h>\nint look(void) { return 0; }\n\
+        int main(void) {\n    flock(1, LOCK_EX);\n    write(1, \"first\\n\", 6);\n    look();\n    \
+        write(1, \"second\\n\", 7);\n    return 0;\n}\n";
+    std::fs::write(dir.path().join("prog.c"), source)?;
     let mut gcc = Command::new("gcc");
     gcc.args(["-g", "-O0", "-o", "prog", "prog.c"]);
     assert!(gcc.current_dir(dir.path()).status()?.success());
@@ -267,19 +310,25 @@ fn input_from_a_file_is_read_again() -> Fallible {
         "run",
         "checkpoint",
         "continue",
-        "continue",
         "restart 1",
-        "continue",
-        "print got",
-        "continue",
         "continue",
     ] {
         verde.args(["--ex", command]);
     }
-    verde.arg(dir.path().join("prog"));
-    verde.stdin(std::fs::File::open(dir.path().join("input"))?);
-    let text = String::from_utf8(verde.output()?.stdout)?;
-    assert_eq!(printed(&text), ["\"bb\""], "{text}");
-    assert!(text.contains("exited normally"), "{text}");
+    let output = dir.path().join("output");
+    verde.arg(dir.path().join("prog")).stdin(Stdio::null());
+    assert!(
+        verde
+            .stdout(std::fs::File::create(&output)?)
+            .status()?
+            .success()
+    );
+    let text = std::fs::read_to_string(output)?;
+    let said: Vec<&str> = text
+        .lines()
+        .filter(|l| matches!(*l, "first" | "second") || l.contains("exited normally"))
+        .map(|l| if l.contains("exited") { "end" } else { l })
+        .collect();
+    assert_eq!(said, ["first", "second", "end", "second", "end"], "{text}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Offsets of files, whether files have changed, and the contents of those
+//! Offsets of files and directories, whether files have changed, and the contents of those
 //! without a name, which are nobody else's: memfd, temporary ones.
 
 use crate::snapshot::{Item, Items};
@@ -10,9 +10,10 @@ use std::os::unix::fs::MetadataExt;
 use std::time::SystemTime;
 use verde_engine::Tid;
 use verde_sys::descriptors::{Descriptor, is_queue, seek};
+use verde_sys::number as n;
 use verde_sys::pidfd::PidFd;
 
-/// The regular files of a process.
+/// The regular files and directories of a process.
 pub(super) struct Files(Vec<File>);
 
 /// What was found among them.
@@ -70,6 +71,11 @@ impl File {
     }
 }
 
+/// Those of the kernel have no contents of their own.
+fn keeps_what_is_written(d: &Descriptor) -> bool {
+    d.writes() && !d.target.starts_with("/proc/")
+}
+
 impl Files {
     pub fn save(pid: Tid, list: &[Descriptor], keep_input: bool) -> Found {
         let ours = our_own(keep_input);
@@ -78,11 +84,12 @@ impl Files {
         let mut queues = Vec::new();
         let files = paths.filter_map(|d| {
             let meta = stat(pid, d.number)?;
-            if !meta.is_file() || ours.contains(&(meta.dev(), meta.ino())) {
+            let has_offset = (meta.is_file() || meta.is_dir()) && d.flags() & n::O_PATH == 0;
+            if !has_offset || ours.contains(&(meta.dev(), meta.ino())) {
                 return None;
             }
             // They have no directory above them.
-            if d.target.rfind('/') == Some(0) && is_queue(pid, d.number) {
+            if meta.is_file() && d.target.rfind('/') == Some(0) && is_queue(pid, d.number) {
                 queues.push(d.number);
                 return None;
             }
@@ -96,7 +103,7 @@ impl Files {
                 path: d.target.clone(),
                 offset: d.field("pos")?.parse().ok()?,
                 flags: d.flags(),
-                written: meta.modified().ok().filter(|_| d.writes()),
+                written: meta.modified().ok().filter(|_| keeps_what_is_written(d)),
                 contents,
             })
         });
@@ -115,10 +122,13 @@ impl Files {
             return Ok(());
         }
         let mut changed: Vec<String> = Vec::new();
+        let mut elsewhere: Vec<String> = Vec::new();
         for file in &self.0 {
             let fd = handle.descriptor(file.number)?;
-            super::set_flags_of(&fd, file.flags)?;
-            seek(fd, file.offset)?;
+            if super::set_flags_of(&fd, file.flags).is_err() || seek(fd, file.offset).is_err() {
+                elsewhere.push(file.path.clone());
+                continue;
+            }
             if !without.contains(Item::Nameless) && file.put_back(pid).is_some() {
                 continue;
             }
@@ -129,6 +139,9 @@ impl Files {
         }
         if !changed.is_empty() {
             warnings.push(Warning::ChangedFiles(changed));
+        }
+        if !elsewhere.is_empty() {
+            warnings.push(Warning::LostOffsets(elsewhere));
         }
         Ok(())
     }

@@ -6,7 +6,11 @@ mod epoll;
 mod files;
 mod locks;
 mod numbers;
+mod others;
+mod own_files;
+mod owners;
 mod pairs;
+mod pidfds;
 mod pipes;
 
 use crate::leader::Leader;
@@ -16,7 +20,10 @@ use counters::{Counters, Terminals, Timers};
 use epoll::Epolls;
 use files::{Files, Found};
 use locks::Locks;
+use own_files::OwnFiles;
+use owners::Owners;
 use pairs::Pairs;
+use pidfds::PidFds;
 use pipes::Pipes;
 use std::os::fd::{AsFd, OwnedFd};
 use verde_engine::Tid;
@@ -49,6 +56,19 @@ pub(crate) struct Descriptors {
     terminals: Terminals,
     epolls: Epolls,
     locks: Locks,
+    pidfds: PidFds,
+    own_files: OwnFiles,
+    owners: Owners,
+    /// A number above all of theirs.
+    above: u64,
+}
+
+/// The ids of threads in a restored copy.
+pub(crate) trait Ids {
+    /// The id that we have for a thread of then.
+    fn now(&self, then: Tid) -> Tid;
+    /// The id that it has for itself.
+    fn inner(&self, then: Tid) -> Tid;
 }
 
 impl Descriptors {
@@ -68,6 +88,12 @@ impl Descriptors {
             warnings.push(Warning::RecordLocks);
         }
         let handle = PidFd::open(pid)?;
+        let above = numbers::above(&list);
+        // Where the limit of a process leaves no room nothing can be made anew.
+        let (alone, renewable) = match numbers::room(pid, above) {
+            Ok(_) => (alone, list.as_slice()),
+            Err(_) => (false, [].as_slice()),
+        };
         let (pairs, others) = Pairs::save(&list, &handle, alone)?;
         if !others.external.is_empty() {
             warnings.push(Warning::Sockets(others.external));
@@ -86,15 +112,27 @@ impl Descriptors {
         if !queues.is_empty() {
             warnings.push(Warning::Queues(queues));
         }
+        let (pipes, external) = Pipes::save(pid, &list, &handle, alone, options.keep_input)?;
+        if !external.is_empty() {
+            warnings.push(Warning::Pipes(external));
+        }
+        let others = others::among(pid, &list);
+        if !others.is_empty() {
+            warnings.push(Warning::Others(others));
+        }
         Ok(Descriptors {
             files,
-            pipes: Pipes::save(pid, &list, &handle, alone)?,
+            pipes,
             pairs,
             counters: Counters::save(&list),
             timers: Timers::save(pid, &list, &handle)?,
             terminals,
             epolls: Epolls::save(&list),
             locks: Locks::save(pid, &list),
+            pidfds: PidFds::save(pid, renewable),
+            own_files: OwnFiles::save(pid, renewable),
+            owners: Owners::save(pid, &list, &handle),
+            above,
         })
     }
 
@@ -105,12 +143,17 @@ impl Descriptors {
         frozen: &mut Option<Leader>,
         borrow: impl FnOnce() -> Result<Leader>,
     ) -> Result<()> {
-        if !self.pipes.are_own() && !self.pairs.are_own() && self.locks.is_empty() {
+        if !self.pipes.are_own()
+            && !self.pairs.are_own()
+            && self.pidfds.are_none()
+            && self.locks.is_empty()
+        {
             return Ok(());
         }
         let frozen = Leader::get_or_borrow(frozen, borrow)?;
         self.pipes.close(frozen)?;
         self.pairs.close(frozen)?;
+        self.pidfds.close(frozen)?;
         self.locks.part(frozen)
     }
 
@@ -120,33 +163,48 @@ impl Descriptors {
         pid: Tid,
         leader: &mut Option<Leader>,
         borrow: impl Fn() -> Result<Leader>,
+        ids: &impl Ids,
         without: &Items,
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
         let handle = PidFd::open(pid)?;
+        // Not there: nothing is made.
+        let room = numbers::room(pid, self.above).ok();
         if self.pipes.are_own() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
-            self.pipes.make(leader, without)?;
+            self.pipes.make(leader, &handle, without)?;
         }
         if self.pairs.are_own() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
             self.pairs.make(leader, &handle, without)?;
         }
+        if !self.pidfds.are_none() {
+            let leader = Leader::get_or_borrow(leader, &borrow)?;
+            self.pidfds.make(leader, ids, without)?;
+        }
+        if !self.own_files.are_none() {
+            let leader = Leader::get_or_borrow(leader, &borrow)?;
+            self.own_files.open(pid, leader, ids, without)?;
+        }
         if !self.locks.is_empty() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
             self.locks.restore(leader, &handle, without, warnings)?;
         }
+        drop(room);
         self.files.restore(pid, &handle, without, warnings)?;
         self.pipes.restore(&handle, without)?;
         self.pairs.restore(&handle, without)?;
         self.counters.restore(pid, &handle, without)?;
         self.timers.restore(&handle, without)?;
         self.terminals.restore(&handle, without)?;
+        self.owners.restore(&handle, ids, without)?;
         if self.epolls.is_empty() {
             return Ok(());
         }
         let leader = Leader::get_or_borrow(leader, borrow)?;
-        let new = |number| self.pipes.are_new(number) || self.pairs.are_new(number);
+        let new = |number| {
+            self.pipes.are_new(number) || self.pairs.are_new(number) || self.pidfds.are_new(number)
+        };
         self.epolls.restore(pid, leader, new, without)
     }
 }

@@ -3,7 +3,9 @@
 use crate::Result;
 use crate::leader::Leader;
 use std::os::fd::RawFd;
+use verde_engine::Tid;
 use verde_sys::descriptors::Descriptor;
+use verde_sys::limits::Room;
 use verde_sys::number as n;
 
 /// All numbers of one open file, with its flags.
@@ -44,13 +46,21 @@ impl Numbers {
     }
 }
 
+/// Two files that are made together are out of the way then.
+const MADE_TOGETHER: u64 = 2;
+
+/// Room in a process for new open files above those that it had.
+pub(super) fn room(pid: Tid, above: u64) -> verde_sys::Result<Room> {
+    Room::below(pid, above + MADE_TOGETHER)
+}
+
 /// A number above those of every descriptor.
 pub(super) fn above(list: &[Descriptor]) -> u64 {
     list.iter().map(|d| d.number as u64 + 1).max().unwrap_or(0)
 }
 
 /// Moves a new open file out of the way of the numbers that others shall have.
-fn move_away(leader: &mut Leader, file: u64, above: u64) -> Result<u64> {
+pub(super) fn move_away(leader: &mut Leader, file: u64, above: u64) -> Result<u64> {
     let moved = leader.call("fcntl", n::SYS_fcntl, &[file, n::F_DUPFD as u64, above])?;
     leader.call("close", n::SYS_close, &[file])?;
     Ok(moved)

@@ -1,6 +1,7 @@
-//! Pipes and FIFOs with both ends in the process: what is on its way through
-//! them.
+//! Pipes and FIFOs with both ends in the process, and pipes that nobody writes
+//! to any more: what is on its way through them.
 
+use super::files::stat;
 use super::numbers::{self, Numbers};
 use crate::Result;
 use crate::leader::Leader;
@@ -9,11 +10,11 @@ use std::fs;
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use verde_engine::Tid;
-use verde_sys::descriptors::{self, Descriptor};
+use verde_sys::descriptors::{self, Descriptor, Readable};
 use verde_sys::number as n;
 use verde_sys::pidfd::PidFd;
 
-/// The pipes of a process that both begin and end in it.
+/// The pipes of a process that end in it, and begin nowhere else.
 pub(super) struct Pipes {
     list: Vec<Pipe>,
     above: u64,
@@ -30,6 +31,17 @@ struct Pipe {
     contents: Vec<Vec<u8>>,
 }
 
+const ENDED: Readable = Readable {
+    data: false,
+    closed: true,
+};
+
+fn is_our_input(pid: Tid, number: RawFd) -> bool {
+    let ours = fs::metadata("/proc/self/fd/0").ok();
+    let ours = ours.map(|m| (m.dev(), m.ino()));
+    ours.is_some() && stat(pid, number).map(|m| (m.dev(), m.ino())) == ours
+}
+
 /// Which pipe a descriptor leads to, and whether it has a name.
 fn identity(pid: Tid, d: &Descriptor) -> Option<(u64, u64, bool)> {
     if let Some(inode) = d.inode("pipe") {
@@ -44,15 +56,39 @@ fn identity(pid: Tid, d: &Descriptor) -> Option<(u64, u64, bool)> {
     fifo.then(|| (meta.dev(), meta.ino(), true))
 }
 
+impl Pipe {
+    /// Gives a new one what it held.
+    fn fill(&self, handle: &PidFd, writer: RawFd) -> Result<()> {
+        let end = handle.descriptor(writer)?;
+        descriptors::set_pipe_size(end.as_fd(), self.size)?;
+        if self.contents.len() > 1 {
+            // Packets.
+            super::set_flags_of(&end, n::O_DIRECT)?;
+        }
+        for piece in &self.contents {
+            descriptors::fill(handle.descriptor(writer)?, piece)?;
+        }
+        Ok(())
+    }
+}
+
 impl Pipes {
-    /// `alone`: the process has no children that could have inherited ends.
-    pub fn save(pid: Tid, list: &[Descriptor], handle: &PidFd, alone: bool) -> Result<Pipes> {
+    /// `alone`: the process has no children that could have inherited ends; `keep_input`: our
+    /// own input stays. Also the numbers of those from which the process reads what others write.
+    pub fn save(
+        pid: Tid,
+        list: &[Descriptor],
+        handle: &PidFd,
+        alone: bool,
+        keep_input: bool,
+    ) -> Result<(Pipes, Vec<RawFd>)> {
         let all: Vec<_> = list
             .iter()
             .filter_map(|d| Some((d.number, identity(pid, d)?)))
             .collect();
         let mut pipes = Vec::new();
         let mut seen = Vec::new();
+        let mut external = Vec::new();
         for reader in list.iter().filter(|d| d.reads()) {
             let Some((_, id)) = all.iter().find(|(n, _)| *n == reader.number) else {
                 continue;
@@ -63,27 +99,40 @@ impl Pipes {
             seen.push(*id);
             let here = |d: &Descriptor| all.contains(&(d.number, *id));
             let write = Numbers::of(list, |d| d.writes() && here(d));
-            let Some((_, flags)) = write.first() else {
-                continue;
-            };
             let fd = handle.descriptor(reader.number)?;
+            let own = alone && !id.2;
+            if write.first().is_none() {
+                let there = descriptors::readable(fd.as_fd());
+                if there == ENDED || (keep_input && is_our_input(pid, reader.number)) {
+                    continue;
+                }
+                // With all that it will ever hold it can be made anew.
+                if !there.closed || !own {
+                    external.push(reader.number);
+                    continue;
+                }
+            }
             let mut contents = descriptors::pipe_contents(fd.as_fd())?;
-            if flags & n::O_DIRECT == 0 {
+            if write
+                .first()
+                .is_some_and(|(_, flags)| flags & n::O_DIRECT == 0)
+            {
                 contents = vec![contents.concat()];
             }
             contents.retain(|c| !c.is_empty());
             pipes.push(Pipe {
                 read: Numbers::of(list, |d| d.reads() && here(d)),
                 write,
-                own: alone && !id.2,
+                own,
                 size: descriptors::pipe_size(fd.as_fd())?,
                 contents,
             });
         }
-        Ok(Pipes {
+        let pipes = Pipes {
             list: pipes,
             above: numbers::above(list),
-        })
+        };
+        Ok((pipes, external))
     }
 
     fn own(&self) -> impl Iterator<Item = &Pipe> {
@@ -111,13 +160,18 @@ impl Pipes {
     }
 
     /// Makes them anew in a copy of the frozen one.
-    pub fn make(&self, leader: &mut Leader, without: &Items) -> Result<()> {
+    pub fn make(&self, leader: &mut Leader, handle: &PidFd, without: &Items) -> Result<()> {
         if without.contains(Item::Pipes) {
             return Ok(());
         }
         for pipe in self.own() {
             let at = leader.place(0, &[0; 8])?;
             leader.call("pipe2", n::SYS_pipe2, &[at, 0])?;
+            if pipe.write.first().is_none() {
+                // Now or never.
+                let [both] = leader.words(0)?;
+                pipe.fill(handle, (both >> 32) as RawFd)?;
+            }
             numbers::give_both(leader, [&pipe.read, &pipe.write], self.above)?;
         }
         Ok(())
@@ -129,9 +183,11 @@ impl Pipes {
             return Ok(());
         }
         for pipe in &self.list {
-            let (Some((reader, read_flags)), Some((writer, write_flags))) =
-                (pipe.read.first(), pipe.write.first())
-            else {
+            let Some((reader, read_flags)) = pipe.read.first() else {
+                continue;
+            };
+            let Some((writer, write_flags)) = pipe.write.first() else {
+                super::set_flags_of(&handle.descriptor(reader)?, read_flags)?;
                 continue;
             };
             match pipe.own {
