@@ -2,7 +2,9 @@
 //! set, nothing else.
 
 use super::super::Debugger;
+use super::alphabet::Source;
 use super::bind::Note;
+use super::lint::span_of;
 use super::{Irv, MonitorId};
 use verde_engine::{Addr, On, Owner, Tid, Trap};
 use verde_property::{Kind, SpecId};
@@ -136,7 +138,7 @@ impl Debugger {
             let source = &irv.alphabet.sources[index];
             let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
             if irv.late && by_name && !source.users.is_empty() {
-                self.bind_source(irv, index, &mut notes);
+                self.bind_written(irv, index, &mut notes);
             }
         }
         irv.number_sites(&self.live);
@@ -157,6 +159,15 @@ impl Debugger {
         irv.refused |= irv.unfit && !irv.replaced;
     }
 
+    /// Binds an event; what is wrong with it is said with the place that names it.
+    fn bind_written(&mut self, irv: &mut Irv, index: usize, notes: &mut Vec<Note>) {
+        let known = notes.len();
+        self.bind_source(irv, index, notes);
+        for note in notes[known..].iter_mut().filter(|n| n.is_error) {
+            note.text += &irv.written_at(index);
+        }
+    }
+
     /// Binds every event to what is loaded now and sets the wanted traps.
     pub(in super::super) fn rebind_monitors(&mut self) {
         let Some(mut irv) = self.irv.take() else {
@@ -175,7 +186,7 @@ impl Debugger {
             if irv.alphabet.sources[index].users.is_empty() {
                 continue;
             }
-            self.bind_source(&mut irv, index, &mut notes);
+            self.bind_written(&mut irv, index, &mut notes);
         }
         irv.number_sites(&self.live);
         for index in 0..irv.alphabet.sources.len() {
@@ -262,6 +273,7 @@ impl Debugger {
             }
             let near = match what {
                 "function" => self.images.program().nearest_names(&source.name, 3),
+                "variable" => self.near_variables(source),
                 _ => Vec::new(),
             };
             let near = match near.is_empty() {
@@ -278,5 +290,28 @@ impl Debugger {
             }
         }
         self.irv = Some(irv);
+    }
+
+    /// Names that may have been meant where a datum's are not in the program.
+    pub(super) fn near_variables(&self, source: &Source) -> Vec<String> {
+        let locals = source.locals.as_deref();
+        let names = locals.map_or(&[][..], |l| l.names());
+        let program = self.images.program();
+        let near = names.iter().flat_map(|n| program.nearest_names(n, 3));
+        near.collect()
+    }
+}
+
+impl Irv {
+    /// Where a property names an event, for a message: ` (queue.prop:3:12)`.
+    fn written_at(&self, index: usize) -> String {
+        let user = self.alphabet.sources[index].users.first();
+        let monitor = user.and_then(|u| self.one(u.monitor)?.monitor.as_ref());
+        let (Some(user), Some(monitor)) = (user, monitor) else {
+            return String::new();
+        };
+        let property = monitor.property();
+        let (line, column) = property.source.place(span_of(property, user.spec).start);
+        format!(" ({}:{line}:{column})", property.source.name)
     }
 }
