@@ -170,6 +170,28 @@ fn parameters_without_names_and_odd_ones() {
     }
 }
 
+/// What is passed by its address and has no name is not read from somewhere else.
+#[test]
+fn an_object_without_a_name() {
+    let bench = cpp(
+        "struct Odd { int a; Odd(int a) : a(a) {} Odd(const Odd &o) : a(o.a) {} ~Odd() { a = 0; } };
+        __attribute__((noipa)) int f(Odd, int x) { asm volatile(\"\"); return x; }
+        int main() { return f(Odd(5), 3) - 3; }",
+        "-O0",
+    );
+    assert_eq!(args(&bench, "event f(x)"), json!({"x": 3}));
+    let ran = bench.check_property(
+        "state init { transition { event f(arg 0) success init } }",
+        &[],
+    );
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.err.contains("has no name and cannot be read"),
+        "{}",
+        ran.err
+    );
+}
+
 #[test]
 fn structures_are_objects() {
     let bench = cpp(

@@ -254,6 +254,9 @@ impl Debugger {
         let Some(mut irv) = self.irv.take() else {
             return;
         };
+        if self.images.program().interpreter().is_none() {
+            self.warn_of_nothing(&mut irv);
+        }
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
             let what = match source.kind {
@@ -290,6 +293,27 @@ impl Debugger {
             }
         }
         self.irv = Some(irv);
+    }
+
+    /// Warns of shipped properties that have nothing to observe in a static program, to which no
+    /// library brings anything.
+    fn warn_of_nothing(&mut self, irv: &mut Irv) {
+        let shipped = irv.ones.iter().filter(|one| one.is_shipped);
+        let blind = shipped.filter(|one| !irv.missed(one).is_empty());
+        let texts: Vec<String> = blind
+            .map(|one| {
+                let name = &one.name;
+                format!(
+                    "{name}: the program is static and has none of its functions by name: nothing is observed (stripped symbols are the usual reason)"
+                )
+            })
+            .collect();
+        for text in texts {
+            if irv.once(&text) {
+                irv.output
+                    .remark(&mut self.out, &format!("warning: {text}"));
+            }
+        }
     }
 
     /// Names that may have been meant where a datum's are not in the program.
