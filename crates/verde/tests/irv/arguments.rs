@@ -254,6 +254,22 @@ fn strings_by_value_in_rust() {
     assert_eq!(bench.events(&["event crate::m::Stack::push(x)"]).len(), 2);
 }
 
+/// An inlined call may begin with the first instruction of the function that it is inlined into.
+#[test]
+fn parameters_of_a_function_that_begins_with_an_inlined_call() {
+    let bench = Bench::c(
+        "static volatile int sink;
+        static inline __attribute__((always_inline)) int twice(int v) { sink = v; asm volatile(\"\" ::: \"memory\"); return v * 2; }
+        __attribute__((noipa)) int f(int a, char *name) { return twice(a) + name[0]; }
+        int main(void) { return f(21, \"n\") != 42 + 'n'; }",
+        &["-O2"],
+    );
+    let seen = args(&bench, "event f(a, name : str, *name as first)");
+    assert_eq!(seen, json!({"a": 21, "name": "n", "*name": 110}));
+    let seen = args(&bench, "after event f(entry(a), *name as first, ret)");
+    assert_eq!(seen, json!({"entry(a)": 21, "*name": 110, "ret": 152}));
+}
+
 /// `crate` is the program's: another crate may have a function of the same path.
 #[test]
 fn crate_is_the_programs_own() {
@@ -287,6 +303,30 @@ fn crate_is_the_programs_own() {
     assert_eq!(seen("event crate::m::f(x)"), [json!(1), json!(3)]);
     assert_eq!(seen("event other::m::f(x)"), [json!(2)]);
     assert_eq!(seen("event m::f(x)").len(), 3);
+}
+
+/// A parameter of which only a part is left is None, not a text that says so.
+#[test]
+fn a_value_that_is_gone_is_none() {
+    let bench = Bench::new();
+    bench.rust_with(
+        "#[derive(Clone, Copy)] pub enum Kind { In, Out(u32), Both { a: u8, b: u16 } }
+        #[inline(never)] fn kinded(k: Kind, o: Option<&str>) -> usize {
+          match k { Kind::In => 0, Kind::Out(n) => n as usize,
+            Kind::Both { a, b } => a as usize + b as usize + o.map_or(0, |s| s.len()) } }
+        fn main() { println!(\"{}\", kinded(Kind::In, None) + kinded(Kind::Out(7), None)
+          + kinded(Kind::Both { a: 1, b: 300 }, Some(\"xyz\"))); }",
+        &["-O"],
+    );
+    let (events, _) = bench.events_and_remarks(&["event crate::kinded(k, o)"]);
+    assert_eq!(events.len(), 3, "{events:?}");
+    for event in &events {
+        assert!(
+            !event["args"]["o"].to_string().contains("optimized"),
+            "{event}"
+        );
+    }
+    assert_eq!(events[1]["args"]["k"], "prog::Kind::Out(7)");
 }
 
 /// Optimised Rust does not return the address to which a result was written.

@@ -357,6 +357,7 @@ fn is_kernels(module: &Module) -> bool {
 pub fn inner_scope(module: &Arc<Module>, bias: u64, at: FileAddr) -> FrameScope {
     FrameScope {
         at_entry: false,
+        source: module.frames_at(at).into_iter().next(),
         ..entry_scope(module, bias, at)
     }
 }

@@ -546,9 +546,10 @@ fn small_result(param: &ParamSpec, ty: &Type, callee: &Callee) -> Option<How> {
     }
 }
 
-/// The scope of a function's first instruction.
+/// The scope of a function's first instruction: the function's own, also where what was inlined
+/// into it begins with that instruction.
 pub fn entry_scope(module: &Arc<Module>, bias: u64, entry: FileAddr) -> FrameScope {
-    let source = module.frames_at(entry).into_iter().next();
+    let source = module.frames_at(entry).pop();
     FrameScope {
         frame: Frame {
             registers: Registers::default(),
