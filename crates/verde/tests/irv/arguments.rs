@@ -329,6 +329,32 @@ fn a_value_that_is_gone_is_none() {
     assert_eq!(events[1]["args"]["k"], "prog::Kind::Out(7)");
 }
 
+/// As those of C++: the library's values are what the prompt prints.
+#[test]
+fn strings_and_containers_of_rust_as_they_are_printed() {
+    let bench = Bench::new();
+    bench.rust(
+        "struct Named { name: String, n: u8 }
+        #[inline(never)] fn text(s: String, t: &str) -> usize { s.len() + t.len() }
+        #[inline(never)] fn list(v: Vec<u16>) -> usize { v.len() }
+        #[inline(never)] fn whole(w: Named) -> usize { w.name.len() + w.n as usize }
+        fn main() { text(String::from(\"hello\"), \"you\"); list(vec![5, 6]); whole(Named { name: String::from(\"x\"), n: 2 }); }",
+    );
+    assert_eq!(
+        args(&bench, "event crate::text(s, t)"),
+        json!({"s": "\"hello\"", "t": "\"you\""})
+    );
+    let list = args(&bench, "event crate::list(v)");
+    assert!(
+        list["v"].as_str().is_some_and(|s| s.contains("5, 6")),
+        "{list}"
+    );
+    assert_eq!(
+        args(&bench, "event crate::whole(w)"),
+        json!({"w": {"name": "\"x\"", "n": 2}})
+    );
+}
+
 /// Optimised Rust does not return the address to which a result was written.
 #[test]
 fn results_in_memory_in_rust() {

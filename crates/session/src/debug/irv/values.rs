@@ -222,8 +222,22 @@ const LIBRARY: [&str; 19] = [
     "function<",
 ];
 
+/// The same of Rust's.
+const RUST_LIBRARY: [&str; 7] = [
+    "alloc::string::String",
+    "alloc::vec::Vec<",
+    "alloc::collections::",
+    "alloc::rc::",
+    "alloc::sync::",
+    "std::collections::",
+    "&str",
+];
+
 fn is_of_library(ty: &Type) -> bool {
     let name = name_of(ty);
+    if RUST_LIBRARY.iter().any(|l| name.starts_with(l)) {
+        return true;
+    }
     let name = name.strip_prefix("std::");
     let name = name.map(|n| n.strip_prefix("__cxx11::").unwrap_or(n));
     name.is_some_and(|n| LIBRARY.iter().any(|l| n.starts_with(l)))
