@@ -183,7 +183,7 @@ fn shortcomings(outcome: &RunOutcome) -> Vec<String> {
 }
 
 fn missing(name: &str) -> String {
-    format!("event {name} was never found in the program or a library: the verdict is inconclusive")
+    format!("{name} was never found in the program or a library: the verdict is inconclusive")
 }
 
 fn say_missing(outcome: &RunOutcome) {

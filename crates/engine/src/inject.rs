@@ -66,7 +66,7 @@ impl Process {
         let signal = thread.signal.take();
         let plan = thread.plan.take();
         let call = (thread.made_again.take(), thread.limited.take());
-        let told = std::mem::take(&mut thread.entry_told);
+        let told = (std::mem::take(&mut thread.entry_told), thread.cut.take());
         let happening = thread.happening.take();
         self.queue.retain(|t| *t != tid);
         let saved_xstate = ptrace::xstate(tid)?;
@@ -86,7 +86,7 @@ impl Process {
         thread.signal = signal;
         thread.plan = plan;
         (thread.made_again, thread.limited) = call;
-        thread.entry_told = told;
+        (thread.entry_told, thread.cut) = told;
         thread.disturbed = true;
         if happening.is_some() {
             thread.happening = happening;

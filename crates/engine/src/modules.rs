@@ -304,27 +304,56 @@ impl Process {
 
     /// Where the segments begin and end of the file whose header is at an address.
     fn segments(&self, header: Addr, bias: u64) -> Option<(Addr, Addr)> {
-        if self.read_u64(header).ok()? as u32 != u32::from_le_bytes(ELFMAG) {
-            return None;
-        }
-        let table = header + self.read_u64(header + 32).ok()?;
-        let count = self.read_u64(header + 56).ok()? & 0xffff;
-        let (mut low, mut high) = (u64::MAX, 0);
-        for i in 0..count.min(1024) {
-            let segment = table + i * 56;
-            if self.read_u64(segment).ok()? as u32 == PT_LOAD.0 {
-                let address = self.read_u64(segment + 16).ok()?;
-                let size = self.read_u64(segment + 40).ok()?;
-                low = low.min(address);
-                high = high.max(address.checked_add(size)?);
+        // The table follows the header, as a rule within the page.
+        let mut page = [0; PAGE as usize];
+        self.read(header, &mut page).ok()?;
+        let (offset, count) = table_of_segments(&page)?;
+        let size = count * SEGMENT;
+        let within = usize::try_from(offset)
+            .ok()
+            .and_then(|o| page.get(o..)?.get(..size));
+        let (low, high) = match within {
+            Some(table) => loaded_range(table)?,
+            None => {
+                let mut table = vec![0; size];
+                self.read(header + offset, &mut table).ok()?;
+                loaded_range(&table)?
             }
-        }
-        let high = high.checked_next_multiple_of(PAGE)?;
-        (low < high).then(|| {
-            let at = |address: u64| Addr(bias.wrapping_add(address));
-            (at(low - low % PAGE), at(high))
-        })
+        };
+        let at = |address: u64| Addr(bias.wrapping_add(address));
+        Some((at(low), at(high)))
     }
+}
+
+/// Bytes of an entry of the table of segments.
+const SEGMENT: usize = 56;
+
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    let bytes = bytes.get(at..)?.first_chunk()?;
+    Some(u64::from_le_bytes(*bytes))
+}
+
+/// Where the table of segments is in a file, by its header, and how many there are.
+fn table_of_segments(header: &[u8]) -> Option<(u64, usize)> {
+    if !header.starts_with(&ELFMAG) {
+        return None;
+    }
+    let count = word(header, 56)? & 0xffff;
+    Some((word(header, 32)?, count.min(1024) as usize))
+}
+
+/// The pages that the loaded segments of a table take.
+fn loaded_range(table: &[u8]) -> Option<(u64, u64)> {
+    let (mut low, mut high) = (u64::MAX, 0);
+    for segment in table.chunks_exact(SEGMENT) {
+        if word(segment, 0)? as u32 == PT_LOAD.0 {
+            let (address, size) = (word(segment, 16)?, word(segment, 40)?);
+            low = low.min(address);
+            high = high.max(address.checked_add(size)?);
+        }
+    }
+    let high = high.checked_next_multiple_of(PAGE)?;
+    (low < high).then_some((low - low % PAGE, high))
 }
 
 /// The mappings of one file around the i-th.
@@ -370,4 +399,39 @@ fn initial(process: &Process, auxv: &Auxv, maps: &[Mapping]) -> Vec<Module> {
         add(vdso, vdso.0, ModuleKind::Vdso);
     }
     list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(kind: u32, address: u64, size: u64) -> [u8; SEGMENT] {
+        let mut bytes = [0; SEGMENT];
+        bytes[..4].copy_from_slice(&kind.to_le_bytes());
+        bytes[16..24].copy_from_slice(&address.to_le_bytes());
+        bytes[40..48].copy_from_slice(&size.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn the_pages_of_a_files_segments() {
+        let note = segment(4, 0x9000, 0x9000);
+        let table = [segment(1, 0x1010, 0x10), note, segment(1, 0x3ff0, 0x20)].concat();
+        assert_eq!(loaded_range(&table), Some((0x1000, 0x5000)));
+        assert_eq!(loaded_range(&note), None, "nothing is loaded");
+        let wraps = segment(1, u64::MAX, 2);
+        assert_eq!(loaded_range(&wraps), None);
+    }
+
+    #[test]
+    fn the_table_of_a_header() {
+        let mut header = [0; 64];
+        assert_eq!(table_of_segments(&header), None);
+        header[..4].copy_from_slice(&ELFMAG);
+        header[32] = 64;
+        header[56] = 3;
+        header[58] = 9;
+        assert_eq!(table_of_segments(&header), Some((64, 3)));
+        assert_eq!(table_of_segments(&header[..40]), None, "it is cut");
+    }
 }

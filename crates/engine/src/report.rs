@@ -5,7 +5,10 @@ use crate::pages::Fault;
 use crate::thread::Happening;
 use crate::{Cause, ForkKind, On, Process, Result, Stop, Tid, restart};
 use verde_sys::wait::SyscallStop;
-use verde_sys::{SigInfo, number};
+use verde_sys::{SigInfo, number, ptrace};
+
+/// What a call that a signal ends returns.
+const INTERRUPTED: i64 = -(number::EINTR as i64);
 
 impl Process {
     /// Decides about the oldest unreported stop of a thread. `None`: nobody
@@ -43,6 +46,9 @@ impl Process {
     }
 
     fn find_causes(&mut self, tid: Tid, what: &mut Happening, causes: &mut Causes) -> Result<()> {
+        if !matches!(what, Happening::Signal(_) | Happening::CallCut) {
+            self.end_cut_call(tid, causes);
+        }
         match *what {
             Happening::Int3(at) => {
                 self.code_hit(tid, at, causes)?;
@@ -88,8 +94,12 @@ impl Process {
                         }
                     }
                 }
-                self.end_told_call(tid, &info, causes);
+                let told = causes.len();
                 self.signal_arrived(tid, info, causes);
+                if causes.len() == told {
+                    // Who hears of the signal may cancel it, and then the call goes on.
+                    self.end_told_call(tid, causes);
+                }
                 if self.threads.get(&tid).is_some_and(|t| t.signal.is_none()) {
                     // Without a debugger it would have ended the program, or
                     // the call that it has cut short; now it has not come.
@@ -99,6 +109,10 @@ impl Process {
                 self.close_for_syscall(tid, causes)
             }
             Happening::Syscall(stop) => self.syscall_arrived(tid, stop, causes),
+            Happening::CallCut => {
+                self.end_told_call(tid, causes);
+                Ok(())
+            }
             Happening::GroupStop(signal) => {
                 if self.options.signals.get(signal).stop {
                     causes.push(Cause::GroupStop(signal));
@@ -173,11 +187,21 @@ impl Process {
             }
             return self.close_for_syscall(tid, causes);
         }
-        if exits && self.is_restarted(tid)? {
-            // Nor here: the kernel makes the call again.
-            if let Some(thread) = self.threads.get_mut(&tid) {
-                thread.entry_told = thread.syscall.is_some();
-            }
+        if exits
+            && let Some(thread) = self.threads.get_mut(&tid)
+            && restart::is_restarted(&thread.regs)
+        {
+            // Nor here: the kernel makes the call again, unless a handler comes first.
+            thread.entry_told = thread.syscall.is_some();
+            return self.close_for_syscall(tid, causes);
+        }
+        if exits
+            && let Some(thread) = self.threads.get_mut(&tid)
+            && restart::is_cut_short(&thread.regs)
+            && ptrace::has_deliverable_signal(tid)?
+        {
+            // What becomes of the signal decides.
+            thread.cut = thread.syscall.take();
             return self.close_for_syscall(tid, causes);
         }
         let exits = self.stops_at_syscalls();
@@ -224,25 +248,51 @@ impl Process {
         }
     }
 
-    /// A call was told to begin, and a handler comes before it is made again:
-    /// for the program it ends there.
-    fn end_told_call(&mut self, tid: Tid, info: &SigInfo, causes: &mut Causes) {
-        let Some(thread) = self.threads.get(&tid).filter(|t| t.entry_told) else {
-            return;
-        };
-        let signal = info.signal();
-        let comes = self.options.signals.get(signal).pass || thread.given == Some(signal);
-        if !comes || !restart::is_handled(self.pid, tid, signal) {
+    /// A call was told to begin, and the signal that the thread gets comes
+    /// before it is made again: for the program it ends there.
+    fn end_told_call(&mut self, tid: Tid, causes: &mut Causes) {
+        if !self.ends_told_call(tid) {
             return;
         }
+        self.end_cut_call(tid, causes);
         let Some(thread) = self.threads.get_mut(&tid) else {
             return;
         };
-        thread.entry_told = false;
-        let again = thread.made_again.map(|(_, number)| number);
-        let number = thread.syscall.take().or(again).unwrap_or(thread.regs.rax);
-        let value = -i64::from(number::EINTR);
-        self.tell_call(tid, number, Some(value), causes);
+        if std::mem::take(&mut thread.entry_told) {
+            let again = thread.made_again.map(|(_, number)| number);
+            let number = thread.syscall.take().or(again);
+            let number = number.unwrap_or(thread.regs.orig_rax);
+            self.tell_call(tid, number, Some(INTERRUPTED), causes);
+        }
+    }
+
+    /// A call came back because of a signal, and nothing makes it again.
+    fn end_cut_call(&mut self, tid: Tid, causes: &mut Causes) {
+        let thread = self.threads.get_mut(&tid);
+        if let Some(number) = thread.and_then(|t| t.cut.take()) {
+            self.tell_call(tid, number, Some(INTERRUPTED), causes);
+        }
+    }
+
+    /// Whether the end of a call is to be told when a thread goes on with the signal it has.
+    pub(crate) fn ends_told_call(&self, tid: Tid) -> bool {
+        let Some(thread) = self.threads.get(&tid) else {
+            return false;
+        };
+        let Some(signal) = thread.signal.map(|info| info.signal()) else {
+            return false;
+        };
+        if thread.cut.is_some() {
+            return true;
+        }
+        thread.entry_told
+            && match thread.made_again {
+                Some(_) => !self.is_ignored(tid, signal),
+                None => {
+                    restart::is_restarted(&thread.regs)
+                        && restart::is_handled(self.pid, tid, signal)
+                }
+            }
     }
 
     fn forked(&mut self, tid: Tid, child: Tid, kind: ForkKind, causes: &mut Causes) -> Result<()> {

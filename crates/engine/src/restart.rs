@@ -310,16 +310,15 @@ impl Process {
         };
         thread.limited = limited;
         thread.made_again = Some((regs.rip, regs.rax));
+        if let Some(number) = thread.cut.take() {
+            // It has not ended after all.
+            thread.syscall = Some(number);
+            thread.entry_told = true;
+        }
         thread.regs = regs;
         thread.regs_changed = true;
         thread.passed = Some(thread.regs.pc());
         Ok(true)
-    }
-
-    /// The kernel makes the call behind a stopped thread again: no signal is there to end it.
-    pub(crate) fn is_restarted(&self, tid: Tid) -> Result<bool> {
-        let thread = self.threads.get(&tid);
-        Ok(thread.is_some_and(|t| is_restarted(&t.regs)) && !ptrace::has_deliverable_signal(tid)?)
     }
 
     /// The call behind a stopped thread was cut short, and is made again by the kernel or by us.

@@ -75,11 +75,17 @@ impl Process {
             thread.state = State::Listening;
             return unless_gone(ptrace::listen(tid));
         }
+        if thread.signal.is_some() && self.ends_told_call(tid) {
+            return self.tell_before(tid, Happening::CallCut);
+        }
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
         thread.group_stop = false;
         let info = thread.signal.take();
         let mut signal = info.map_or(0, |i| i.signal());
-        let waits = thread.made_again.is_some() || restart::is_restarted(&thread.regs);
-        if signal != 0 && waits && !restart::is_ignored(self.pid, tid, signal) {
+        if signal != 0 && thread.made_again.is_some() && !restart::is_ignored(self.pid, tid, signal)
+        {
             restart::end_call(thread);
         }
         let pc = thread.regs.pc();
@@ -130,6 +136,15 @@ impl Process {
         };
         let result = hand_over(thread, info, signal, step, followed);
         unless_gone(result)
+    }
+
+    /// Something is to be reported before a thread goes on.
+    fn tell_before(&mut self, tid: Tid, happening: Happening) -> Result<()> {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.happening = Some(happening);
+            self.queue.push_back(tid);
+        }
+        Ok(())
     }
 
     pub(crate) fn stops_at_syscalls(&self) -> bool {

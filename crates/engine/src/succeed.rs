@@ -65,6 +65,7 @@ struct Known {
     signal: Option<SigInfo>,
     given: Option<i32>,
     entry_told: bool,
+    cut: Option<u64>,
     /// Watches that saw a write of the kernel's.
     written: Option<Vec<TrapId>>,
     shadow: ShadowStack,
@@ -123,6 +124,7 @@ impl Process {
             signal: thread.signal,
             given: thread.given,
             entry_told: thread.entry_told,
+            cut: thread.cut,
             written: thread.window.as_ref().and_then(Window::told),
             shadow: thread.shadow.clone(),
         };
@@ -454,6 +456,7 @@ impl Known {
         thread.signal = self.signal;
         thread.given = self.given;
         thread.entry_told = self.entry_told;
+        thread.cut = self.cut;
         thread.window = self.written.clone().map(Window::after);
         thread.shadow = self.shadow.clone();
         // The kernel knows nothing of its signal.

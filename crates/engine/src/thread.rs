@@ -42,6 +42,8 @@ pub enum Happening {
     Signal(SigInfo),
     /// At a system call.
     Syscall(SyscallStop),
+    /// It goes on with a signal that ends its system call.
+    CallCut,
     /// Stopped by job control.
     GroupStop(i32),
     /// It created a thread.
@@ -101,6 +103,9 @@ pub struct Thread {
     pub at_entry: bool,
     /// The system call it is about to enter has been reported.
     pub entry_told: bool,
+    /// A system call that a signal has cut short, by its number: whether it has ended is decided
+    /// with the signal, and nobody has been told.
+    pub cut: Option<u64>,
     /// The call that the kernel goes on with by `restart_syscall`.
     pub goes_on: Option<u64>,
     /// A call that it makes again: where, and which.
@@ -164,6 +169,7 @@ impl Thread {
             syscall: None,
             at_entry: false,
             entry_told: false,
+            cut: None,
             goes_on: None,
             made_again: None,
             limited: None,

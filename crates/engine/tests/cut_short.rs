@@ -190,3 +190,94 @@ fn a_handler_after_a_stop_ends_a_call() {
         assert!(matches!(told[..], [Some(..0)]), "{told:?}");
     }
 }
+
+/// Within a call, or within what the kernel makes of one that goes on.
+fn waits_in(pid: Tid, call: i64) -> bool {
+    let calls = [Some(call), Some(number::SYS_restart_syscall)];
+    calls.contains(&procfs::blocked_in(pid, pid))
+}
+
+/// Runs to the signal that is sent while the program waits in a call; the values of the calls
+/// that were told on the way.
+fn signalled(process: &mut Process, call: i64) -> (Tid, Vec<Option<i64>>) {
+    let pid = process.pid();
+    process.resume_all().expect("goes on");
+    let sender = std::thread::spawn(move || {
+        until("it waits", || waits_in(pid, call));
+        signals::send(pid, number::SIGUSR1).expect("sent");
+    });
+    let mut told = Vec::new();
+    let tid = loop {
+        let stop = next(process);
+        told.extend(stop.causes.iter().filter_map(|c| match c {
+            Cause::Syscall { value, .. } => Some(*value),
+            _ => None,
+        }));
+        if stop
+            .causes
+            .iter()
+            .any(|c| matches!(c, Cause::Signal { .. }))
+        {
+            break stop.tid;
+        }
+        process.resume_all().expect("goes on");
+    };
+    sender.join().expect("sent");
+    (tid, told)
+}
+
+/// Whether a signal ends a call is known when the user has let it pass.
+#[test]
+fn a_cancelled_signal_is_no_event_of_a_call() {
+    let program = compile("cut_short.c", &["-O1"]);
+    let calls = [
+        ("-1", number::SYS_epoll_wait),
+        ("60000", number::SYS_epoll_wait),
+        ("sleep", number::SYS_clock_nanosleep),
+    ];
+    for (how, call) in calls {
+        let mut process = program.launch(&["0", how]);
+        let treatment = Treatment {
+            stop: true,
+            print: true,
+            pass: true,
+        };
+        process.options.signals.set(number::SIGUSR1, treatment);
+        at_entry(&mut process, call);
+        let (tid, mut told) = signalled(&mut process, call);
+        process.cancel_signal(tid).expect("cancelled");
+        told.extend(signalled(&mut process, call).1);
+        assert_eq!(told, [], "{how}: it still waits");
+        let (end, told) = told_calls(&mut process);
+        assert_eq!(end, End::Exited(0), "{how}");
+        assert_eq!(told, [Some(-i64::from(number::EINTR))], "{how}");
+    }
+}
+
+/// A signal that no handler gets leaves the call to the kernel, which makes it again.
+#[test]
+fn an_unhandled_signal_is_no_event_of_a_call() {
+    const SLEEP: i64 = number::SYS_clock_nanosleep;
+    let program = compile("cut_short.c", &["-O1"]);
+    let mut process = program.launch(&["0", "sleep"]);
+    at_entry(&mut process, SLEEP);
+    let pid = process.pid();
+    for signal in [number::SIGWINCH, number::SIGUSR1] {
+        process.resume_all().expect("goes on");
+        until("it waits", || waits_in(pid, SLEEP));
+        signals::send(pid, signal).expect("sent");
+        if signal == number::SIGWINCH {
+            interrupt_soon(&mut process);
+        }
+    }
+    let (end, told) = told_calls(&mut process);
+    assert_eq!(end, End::Exited(0));
+    assert_eq!(told, [Some(-i64::from(number::EINTR))]);
+}
+
+/// Stops at whatever comes next, or at once.
+fn interrupt_soon(process: &mut Process) {
+    process.interrupter().interrupt();
+    let stop = next(process);
+    assert_eq!(stop.causes[..], [Cause::Interrupted], "{stop:?}");
+}

@@ -31,6 +31,7 @@ macro_rules! shipped {
 }
 
 const PROPERTIES: &[Shipped] = &[
+    shipped!("addrinfo"),
     shipped!("condition"),
     shipped!("curl"),
     shipped!("dir"),

@@ -15,8 +15,9 @@ use crate::location::{Env, Place};
 use crate::module::Module;
 use crate::registers::RSP;
 use crate::types::{Kind, Type};
-use crate::units::Language;
+use crate::units::{Language, R};
 use crate::variables::Variable;
+use gimli::Expression;
 
 /// Integer argument registers in order, by DWARF number: rdi rsi rdx rcx r8 r9.
 pub const INTEGER: [u16; 6] = [5, 4, 1, 2, 8, 9];
@@ -48,8 +49,8 @@ pub enum AbiPlace {
 pub struct EntryArgument {
     /// The parameter's name, type and general location.
     pub variable: Variable,
-    /// Its location list speaks of the first instruction.
-    listed: bool,
+    /// What its location says of the moment before the first instruction.
+    first: Option<Expression<R>>,
     /// It is the same in all calls, so nobody need pass it.
     is_constant: bool,
     /// Where the calling convention puts it; `None` where the compiler made its own convention.
@@ -66,9 +67,22 @@ impl EntryArgument {
     pub fn locate(&self, env: &Env, entry: FileAddr) -> Result<Place, LocationError> {
         match &self.place {
             Some(place) if !self.is_constant => place.locate(env),
-            _ if self.listed => self.variable.place(env, Some(entry)),
-            _ => Err(LocationError::OptimizedOut),
+            _ => match self.first {
+                Some(expression) => self.variable.place_by(expression, env, entry),
+                None => Err(LocationError::OptimizedOut),
+            },
         }
+    }
+
+    /// Nothing is known of it at the entry: the optimiser took it away.
+    pub fn is_lost(&self) -> bool {
+        self.place.is_none() && self.first.is_none()
+    }
+
+    /// It is not passed, and only the place of the call may tell what it would be.
+    pub fn is_callers(&self) -> bool {
+        let first = self.first.filter(|_| self.place.is_none());
+        first.is_some_and(|e| self.variable.is_callers(e))
     }
 }
 
@@ -159,7 +173,7 @@ impl Module {
                 None => abi.filter(|_| !own_convention),
             };
             EntryArgument {
-                listed: variable.listed_at(function.entry),
+                first: variable.first_expression(function.entry, own_convention),
                 is_constant: variable.has_one_place() && variable.listed_at(function.entry),
                 variable,
                 place,
@@ -176,10 +190,8 @@ impl Module {
         parameters: &[Variable],
         assigned: &[Option<AbiPlace>],
     ) -> bool {
-        let clone = self.symbol_at(function.entry).is_some_and(|(symbol, _)| {
-            let marks = [".isra.", ".constprop.", ".part."];
-            marks.iter().any(|m| symbol.name.contains(m))
-        });
+        let marks = [".isra.", ".constprop.", ".part."];
+        let clone = self.is_marked(function, &marks);
         let unit = function.die.and_then(|id| self.unit_of(id));
         let llvm = unit.is_some_and(|u| u.producer.is_some_and(|p| p.contains("clang ")));
         let local = function.language == Language::Rust || !self.is_external(function);
@@ -192,6 +204,18 @@ impl Module {
             _ => v.has_one_place(),
         };
         clone || (llvm && local && !parameters.iter().zip(assigned).all(is_kept))
+    }
+
+    /// Whether a function's code is only a part of it, which the rest of it calls: the optimiser
+    /// copies the beginning to the callers and leaves the other part where it was.
+    pub fn is_split_off(&self, function: &Function) -> bool {
+        self.is_marked(function, &[".part.", ".cold"])
+    }
+
+    /// Whether a function's code is a clone that GCC marks so in its name.
+    fn is_marked(&self, function: &Function, marks: &[&str]) -> bool {
+        let symbol = self.symbol_at(function.entry);
+        symbol.is_some_and(|(symbol, _)| marks.iter().any(|m| symbol.name.contains(m)))
     }
 
     /// Where a function's result is just after it returned; `None` when it has none.

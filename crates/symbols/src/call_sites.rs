@@ -3,9 +3,9 @@
 use crate::addr::FileAddr;
 use crate::functions::code_at;
 use crate::location::{EntryValues, Env, Evaluator, Place};
-use crate::registers::Memory;
+use crate::registers::{Memory, Registers};
 use crate::type_read::{children, offset_of};
-use crate::units::{Entry, Unit};
+use crate::units::{DieId, Entry, Unit};
 use crate::unwind::Frame;
 use gimli::constants as dw;
 use std::cell::OnceCell;
@@ -15,11 +15,17 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, Default)]
 pub struct CallSiteValues {
     registers: HashMap<u16, u64>,
+    /// What was not passed, because the function was made without it.
+    parameters: HashMap<DieId, u64>,
 }
 
 impl EntryValues for CallSiteValues {
     fn entry_register(&self, register: u16) -> Option<u64> {
         self.registers.get(&register).copied()
+    }
+
+    fn entry_parameter(&self, parameter: DieId) -> Option<u64> {
+        self.parameters.get(&parameter).copied()
     }
 }
 
@@ -63,6 +69,11 @@ impl EntryValues for Outer<'_> {
         let find = || chain(self.frames, self.level, self.memory, self.left);
         self.values.get_or_init(find).entry_register(register)
     }
+
+    fn entry_parameter(&self, parameter: DieId) -> Option<u64> {
+        let find = || chain(self.frames, self.level, self.memory, self.left);
+        self.values.get_or_init(find).entry_parameter(parameter)
+    }
 }
 
 fn read(
@@ -80,9 +91,10 @@ fn read(
     let unit = module.unit_at(caller.file_addr()?)?;
     let function = code_at(&unit, caller.file_addr()?)?;
     let site = find_site(&unit, function, after.0, 0)?;
+    let called = registers_at_call(frame, caller);
     let env = Env {
         memory,
-        registers: Some(&caller.registers),
+        registers: Some(called.as_ref().unwrap_or(&caller.registers)),
         cfa: caller.cfa,
         bias: *bias,
         tls: None,
@@ -96,13 +108,34 @@ fn read(
         frame_base: base,
         pc: caller.file_addr().map(|a| a.0),
     };
-    let mut registers = HashMap::new();
+    let mut values = CallSiteValues::default();
     for parameter in children(&unit, offset_of(&site)) {
-        if let Some((register, value)) = parameter_value(&unit, &evaluator, &parameter) {
-            registers.insert(register, value);
+        let Some(value) = parameter_value(&evaluator, &parameter) else {
+            continue;
+        };
+        if let Some(register) = register_of(&unit, &parameter) {
+            values.registers.insert(register, value);
+        }
+        let removed = parameter.attr_value(dw::DW_AT_call_parameter);
+        if let Some(id) = module.info()?.follow(&unit, removed) {
+            values.parameters.insert(id, value);
         }
     }
-    Some(CallSiteValues { registers })
+    Some(values)
+}
+
+/// The caller's registers where the function has run nothing yet: those that functions may change
+/// are as they were, too.
+fn registers_at_call(frame: &Frame, caller: &Frame) -> Option<Registers> {
+    let (module, _) = frame.module.as_ref()?;
+    let at = frame.file_addr().filter(|_| frame.is_exact)?;
+    let function = module.function_at(at).filter(|f| f.entry == at);
+    function.map(|_| Registers {
+        general: std::array::from_fn(|i| {
+            caller.registers.general[i].or(frame.registers.general[i])
+        }),
+        ..caller.registers.clone()
+    })
 }
 
 fn find_site(unit: &Unit, offset: u32, after: u64, depth: usize) -> Option<Entry> {
@@ -130,25 +163,29 @@ fn find_site(unit: &Unit, offset: u32, after: u64, depth: usize) -> Option<Entry
     None
 }
 
-fn parameter_value(unit: &Unit, evaluator: &Evaluator, parameter: &Entry) -> Option<(u16, u64)> {
+/// The register that a parameter is passed in.
+fn register_of(unit: &Unit, parameter: &Entry) -> Option<u16> {
     let location = parameter.attr_value(dw::DW_AT_location)?.exprloc_value()?;
     let mut operations = location.operations(unit.unit.encoding());
-    let register = match operations.next().ok()?? {
-        gimli::Operation::Register { register } => register.0,
-        _ => return None,
-    };
+    match operations.next().ok()?? {
+        gimli::Operation::Register { register } => Some(register.0),
+        _ => None,
+    }
+}
+
+fn parameter_value(evaluator: &Evaluator, parameter: &Entry) -> Option<u64> {
     let value = parameter
         .attr_value(dw::DW_AT_call_value)
         .or_else(|| parameter.attr_value(dw::DW_AT_GNU_call_site_value))?;
     // The value is computed, not a place: what looks like an address is the number itself.
     match evaluator.evaluate(value.exprloc_value()?, None, 0).ok()? {
-        Place::Memory(number) => Some((register, number)),
-        Place::Register(number) => Some((register, evaluator.env.registers?.get(number)?)),
+        Place::Memory(number) => Some(number),
+        Place::Register(number) => evaluator.env.registers?.get(number),
         Place::Bytes(bytes) => {
             let mut word = [0; 8];
             let len = bytes.len().min(8);
             word[..len].copy_from_slice(&bytes[..len]);
-            Some((register, u64::from_le_bytes(word)))
+            Some(u64::from_le_bytes(word))
         }
         _ => None,
     }

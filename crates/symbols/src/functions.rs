@@ -180,6 +180,7 @@ fn linkage_name(info: &Info, id: DieId) -> Option<String> {
 impl Module {
     /// All functions a name means, in address order. The module part of the query is the caller's.
     pub fn functions(&self, query: &FunctionQuery) -> Vec<Function> {
+        let query = &*self.meant(query);
         let mut out: Vec<Function> = Vec::new();
         let mut seen = HashSet::new();
         for id in self.matching(query, EntryKind::Function) {
@@ -319,7 +320,7 @@ impl Module {
             return Vec::new();
         };
         let mut out = Vec::new();
-        for id in self.matching(query, EntryKind::Inlined) {
+        for id in self.matching(&self.meant(query), EntryKind::Inlined) {
             let Some(unit) = info.unit(id.unit) else {
                 continue;
             };

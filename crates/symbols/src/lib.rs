@@ -18,6 +18,7 @@ mod debug_files;
 mod declaring;
 mod elf;
 mod error;
+mod first_moment;
 mod functions;
 mod index;
 mod lines;

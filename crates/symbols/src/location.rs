@@ -27,6 +27,9 @@ pub struct Env<'a> {
 pub trait EntryValues {
     /// The value that a register had at the entry.
     fn entry_register(&self, register: u16) -> Option<u64>;
+
+    /// The value of a parameter that the function is no longer passed, by its DIE.
+    fn entry_parameter(&self, parameter: DieId) -> Option<u64>;
 }
 
 /// Where a value is.
@@ -328,7 +331,15 @@ impl Evaluator<'_> {
                     evaluation.resume_with_at_location(bytes)?
                 }
                 // What a caller has passed, to a function of which only a part is left.
-                E::RequiresParameterRef(_) => return Err(LocationError::OptimizedOut),
+                E::RequiresParameterRef(offset) => {
+                    let die = DieId {
+                        unit: self.unit.index,
+                        offset: u32::try_from(offset.0).map_err(|_| LocationError::OptimizedOut)?,
+                    };
+                    let value = self.env.entry.and_then(|e| e.entry_parameter(die));
+                    let value = value.ok_or(LocationError::OptimizedOut)?;
+                    evaluation.resume_with_parameter_ref(value)?
+                }
                 _ => return Err(LocationError::Dwarf("unsupported operation".into())),
             };
         }

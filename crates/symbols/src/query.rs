@@ -6,6 +6,7 @@ use crate::names::{
     Brackets, base_name, normal_parameters, readable_paths, split_parameters, split_path, squeeze,
 };
 use crate::paths::Step;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// A function's name as the user wrote it, taken apart.
@@ -73,6 +74,25 @@ impl FunctionQuery {
             parameters: parameters.map(normal_parameters),
             exact: name.starts_with('<').then(|| squeeze(name)),
         }
+    }
+
+    /// The same where the crate that `crate::` stands for is known.
+    pub(crate) fn within(&self, own: Option<&str>) -> Cow<'_, FunctionQuery> {
+        match own.filter(|_| self.in_crate) {
+            None => Cow::Borrowed(self),
+            Some(own) => {
+                let mut whole = self.clone();
+                whole.in_crate = false;
+                whole.global = true;
+                whole.path.insert(0, own.to_owned());
+                Cow::Owned(whole)
+            }
+        }
+    }
+
+    /// Written with a leading `crate::`.
+    pub(crate) fn is_in_crate(&self) -> bool {
+        self.in_crate
     }
 
     /// Whether the module part, if any, means a file: `libc.so` also means `libc.so.6`.

@@ -1,4 +1,5 @@
-//! Rust's `thread_local!`: the variable that it makes, by the name it was given.
+//! What Rust's programs call by other names than debug information: their own crate, and what
+//! `thread_local!` makes.
 //!
 //! `static COUNTER` is a constant; each thread's own is a static inside of the
 //! constant's closures, of which the linker keeps the one that is used.
@@ -6,7 +7,10 @@
 use crate::index::{EntryKind, match_scopes};
 use crate::module::Module;
 use crate::paths::Step;
+use crate::query::FunctionQuery;
+use crate::units::Language;
 use crate::variables::Variable;
+use std::borrow::Cow;
 
 /// What the library calls it, in its versions.
 const NAMES: [&str; 2] = ["__RUST_STD_INTERNAL_VAL", "VAL"];
@@ -17,6 +21,24 @@ fn is_between(step: &Step) -> bool {
 }
 
 impl Module {
+    /// A query with the name of the program's own crate for `crate`: the crate that has `main`.
+    /// In a library any crate may be meant.
+    pub(crate) fn meant<'a>(&self, query: &'a FunctionQuery) -> Cow<'a, FunctionQuery> {
+        let own = query.is_in_crate().then(|| self.own_crate()).flatten();
+        query.within(own.as_deref())
+    }
+
+    fn own_crate(&self) -> Option<String> {
+        let info = self.info()?;
+        let mut mains = info.index().find(info, "main").into_iter().filter(|n| {
+            let unit = info.unit(n.entry.id().unit);
+            n.entry.kind == EntryKind::Function
+                && n.scopes.len() == 1
+                && unit.is_some_and(|u| u.language == Language::Rust)
+        });
+        mains.next().map(|n| n.scopes[0].name.clone())
+    }
+
     /// The variables behind a `thread_local!` of this name in these scopes.
     pub(crate) fn rust_thread_locals(&self, name: &str, scopes: &[&str]) -> Vec<Variable> {
         let Some(info) = self.info().filter(|_| self.tls().is_some()) else {

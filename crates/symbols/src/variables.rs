@@ -2,6 +2,7 @@
 
 use crate::addr::FileAddr;
 use crate::error::LocationError;
+use crate::first_moment;
 use crate::functions::{Function, blocks_at, code_at, origin};
 use crate::index::{EntryKind, match_scopes};
 use crate::location::{Env, Evaluator, Place};
@@ -11,6 +12,7 @@ use crate::paths::Step;
 use crate::type_read::{child_id, children, constant, is_set, offset_of};
 use crate::types::Type;
 use crate::units::{DieId, Entry, Info, R, Unit, Value};
+use gimli::Expression;
 use gimli::constants as dw;
 use std::sync::Arc;
 
@@ -139,6 +141,49 @@ impl Variable {
             }
         }
         true
+    }
+
+    /// Where the debug information has it before the first instruction has run and any statement
+    /// is done. A parameter that is in one register throughout is there from the beginning, if
+    /// `in_register` says that nothing else is known of where it comes from.
+    pub(crate) fn first_expression(
+        &self,
+        entry: FileAddr,
+        in_register: bool,
+    ) -> Option<Expression<R>> {
+        let location = self.location?;
+        let Some(expression) = location.exprloc_value() else {
+            return first_moment::expression(&self.unit, self.die.offset, location, entry.0);
+        };
+        let mut operations = expression.operations(self.unit.unit.encoding());
+        let is_register = matches!(
+            (operations.next(), operations.next()),
+            (Ok(Some(gimli::Operation::Register { .. })), Ok(None))
+        );
+        let holds = self.holds_everywhere(expression) || (in_register && is_register);
+        holds.then_some(expression)
+    }
+
+    /// Where an expression of its own leads.
+    pub(crate) fn place_by(
+        &self,
+        expression: Expression<R>,
+        env: &Env,
+        pc: FileAddr,
+    ) -> Result<Place, LocationError> {
+        let evaluator = Evaluator {
+            info: &self.info,
+            unit: &self.unit,
+            env,
+            frame_base: self.frame_base,
+            pc: Some(pc.0),
+        };
+        evaluator.evaluate(expression, None, 0)
+    }
+
+    /// Whether an expression of its own asks what the caller would have passed.
+    pub(crate) fn is_callers(&self, expression: Expression<R>) -> bool {
+        first_moment::is_callers(&self.unit, expression)
     }
 
     /// Whether it is in one place from the beginning to the end of its scope.

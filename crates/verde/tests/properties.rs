@@ -136,6 +136,7 @@ macro_rules! properties {
 }
 
 properties! {
+    addrinfo: "twice" -> "freed_twice", "leak" -> "open";
     condition: "never" -> "wait_without_mutex", "released" -> "wait_without_mutex", "another" -> "wait_without_mutex";
     curl: "early" -> "made_before_global_init", "use" -> "used_after_cleanup", "leak" -> "open";
     dir: "use" -> "used_after_close", "leak" -> "open";
@@ -172,6 +173,35 @@ fn a_static_program_has_what_it_needs() -> Fallible {
     let case = Case::new("file", &["-static".to_owned()])?;
     case.finds("use", "used_after_close")?;
     case.finds("leak", "open")
+}
+
+/// What the C library allocates before `main` where no loader does it is no leak.
+#[test]
+fn a_static_program_leaks_what_it_leaks() -> Fallible {
+    let case = Case::new("leak", &["-static".to_owned()])?;
+    let (_, rows) = case.check("bad", &["malloc"])?;
+    let violations = rows.iter().filter(|r| r["type"] == "violation").count();
+    assert_eq!(violations, 1, "{rows:?}");
+    case.passes()
+}
+
+/// Where no name is left nothing is observed, which is said once, before the program runs.
+#[test]
+fn a_static_program_without_symbols() -> Fallible {
+    let case = Case::new("malloc", &["-static".to_owned(), "-s".to_owned()])?;
+    let output = Command::new(env!("CARGO_BIN_EXE_verde"))
+        .args(["check", "-p", "std:malloc"])
+        .arg(case.dir.path().join("good"))
+        .stdin(Stdio::null())
+        .output()?;
+    assert_eq!(output.status.code(), Some(101));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let said =
+        "malloc: the program is static and has none of its functions by name: nothing is observed";
+    assert!(errors.contains(said), "{errors}");
+    let ends = errors.lines().filter(|l| l.contains("never found"));
+    assert_eq!(ends.count(), 1, "{errors}");
+    Ok(())
 }
 
 #[test]

@@ -52,6 +52,14 @@ int main(void) {
     pthread_mutex_lock(&recursive);
     pthread_mutex_unlock(&recursive);
     pthread_cond_timedwait(&turned, &recursive, &now);
+    if (pthread_mutex_clocklock(&recursive, CLOCK_MONOTONIC, &limit))
+        return 1;
+    pthread_mutex_unlock(&recursive);
+    struct timespec later = {now.tv_sec + 60, 0};
+    if (pthread_mutex_timedlock(&recursive, &later))
+        return 1;
+    pthread_mutex_unlock(&recursive);
+    pthread_cond_timedwait(&turned, &recursive, &now);
     pthread_mutex_unlock(&recursive);
     pthread_mutex_destroy(&m);
     pthread_mutex_destroy(&recursive);

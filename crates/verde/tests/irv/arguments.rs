@@ -51,6 +51,88 @@ fn parameters_that_are_changed_at_once() {
     assert_eq!(result, json!({"ret.id": 106, "ret.a[1]": 2}));
 }
 
+/// Clones of GCC's: a parameter is in a register of its own, the same in all calls, known where
+/// the call is made, or gone; and changed at once all the same.
+#[test]
+fn parameters_of_clones() {
+    let bench = Bench::c(
+        "#include <stdio.h>
+        #define N __attribute__((noinline))
+        N int sink(int x) { asm volatile(\"\" :: \"r\"(x)); return x; }
+        struct s { int a, b; };
+        static N int same(int x, int mode) { volatile int v = x; int r = 0;
+          for (int i = 0; i < v; i++) r += mode ? i * mode : -i; return r; }
+        static N int member(struct s *p, int unused) { volatile int k = p->a; return k * 3; }
+        static N int moved(char *p, int n, int mode) { p += 3; n -= 1; sink(*p); return n * mode; }
+        static N int replaced(int a, int b, int mode) { a = b; return sink(a) + mode; }
+        int main(int argc, char **argv) { struct s q = {argc, 2}; int r = 0;
+          for (int i = 0; i < 2; i++) r += same(i + argc, 7);
+          for (int i = 0; i < 2; i++) { q.a = i; r += member(&q, i + 5); }
+          r += moved(\"hello\", argc + 4, 2) + moved(\"world\", argc + 5, 2);
+          r += replaced(28 + argc, 30 * argc, 5) + replaced(argc, 3 * argc, 5);
+          printf(\"%d\\n\", r); return 0; }",
+        &["-O2", "-w"],
+    );
+    let seen = |event: &str| -> Vec<Value> {
+        let (events, _) = bench.events_and_remarks(&[event]);
+        events.iter().map(|e| e["args"].clone()).collect()
+    };
+    assert_eq!(
+        seen("event same(x, mode)"),
+        [json!({"x": 1, "mode": 7}), json!({"x": 2, "mode": 7})]
+    );
+    assert_eq!(
+        seen("event member(unused)"),
+        [json!({"unused": 5}), json!({"unused": 6})]
+    );
+    assert_eq!(
+        seen("event moved(p : str, n, mode)"),
+        [
+            json!({"p": "hello", "n": 5, "mode": 2}),
+            json!({"p": "world", "n": 6, "mode": 2})
+        ]
+    );
+    assert_eq!(
+        seen("after event replaced(entry(a), b)"),
+        [
+            json!({"entry(a)": 29, "b": 30}),
+            json!({"entry(a)": 1, "b": 3})
+        ]
+    );
+    let ran = bench.check_property(
+        "state init { transition { event member(p) success bad } } state bad non-accepting",
+        &[],
+    );
+    let said = "`p` was optimised away in 1 of 1 function";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    assert_eq!(ran.code, 100);
+}
+
+/// What is left of a function whose beginning its callers have in themselves is no function.
+#[test]
+fn parts_of_functions_are_not_called() {
+    let bench = Bench::c(
+        "#include <stdio.h>
+        int table[100], used;
+        int look(int *p, int n) { if (__builtin_expect(!p, 1)) return 0; int t = 0;
+          for (int i = 0; i < n; i++) { t += p[i]; printf(\"%d \", p[i]); table[i % 100] ^= t; used += printf(\"x\"); }
+          for (int i = 0; i < n; i++) { t ^= i * used; printf(\"%d \", t); table[i % 100] += t; }
+          puts(\".\"); return t; }
+        __attribute__((noinline)) int user(int *p, int n) { return look(p, n) + 1; }
+        int main(void) { int some[3] = {1, 2, 3}; int (*volatile f)(int *, int) = look;
+          return user(some, 3) + user(0, 2) + f(some, 1) + f(0, 1) == 12345; }",
+        &["-O2", "-w"],
+    );
+    let (events, said) = bench.events_and_remarks(&["event look(n)", "after event look(ret)"]);
+    let moments: Vec<&str> = events.iter().filter_map(|e| e["when"].as_str()).collect();
+    assert_eq!(
+        moments,
+        ["before", "after", "before", "after"],
+        "{events:?}"
+    );
+    assert!(said.contains("the compiler split it"), "{said}");
+}
+
 #[test]
 fn parameters_without_names_and_odd_ones() {
     let source = "
@@ -88,6 +170,28 @@ fn parameters_without_names_and_odd_ones() {
     }
 }
 
+/// What is passed by its address and has no name is not read from somewhere else.
+#[test]
+fn an_object_without_a_name() {
+    let bench = cpp(
+        "struct Odd { int a; Odd(int a) : a(a) {} Odd(const Odd &o) : a(o.a) {} ~Odd() { a = 0; } };
+        __attribute__((noipa)) int f(Odd, int x) { asm volatile(\"\"); return x; }
+        int main() { return f(Odd(5), 3) - 3; }",
+        "-O0",
+    );
+    assert_eq!(args(&bench, "event f(x)"), json!({"x": 3}));
+    let ran = bench.check_property(
+        "state init { transition { event f(arg 0) success init } }",
+        &[],
+    );
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.err.contains("has no name and cannot be read"),
+        "{}",
+        ran.err
+    );
+}
+
 #[test]
 fn structures_are_objects() {
     let bench = cpp(
@@ -122,6 +226,13 @@ fn numbers_become_what_is_declared() {
         "{\"x\":5.0}"
     );
     assert_eq!(args(&bench, "event f(x : int)"), json!({"x": 5}));
+    // The last byte alone says nothing of a wider number.
+    let bench = Bench::c(
+        "void f(int x, char *p, long wide) {} int main(void) { f(256, 0, 1L << 40); return 0; }",
+        &["-w"],
+    );
+    let truths = args(&bench, "event f(x : bool, p : bool, wide : bool)");
+    assert_eq!(truths, json!({"x": true, "p": false, "wide": true}));
 }
 
 /// rustc passes a `String` by its address, and lists where that is even in unoptimised code.
@@ -141,6 +252,107 @@ fn strings_by_value_in_rust() {
         json!({"x": 4})
     );
     assert_eq!(bench.events(&["event crate::m::Stack::push(x)"]).len(), 2);
+}
+
+/// An inlined call may begin with the first instruction of the function that it is inlined into.
+#[test]
+fn parameters_of_a_function_that_begins_with_an_inlined_call() {
+    let bench = Bench::c(
+        "static volatile int sink;
+        static inline __attribute__((always_inline)) int twice(int v) { sink = v; asm volatile(\"\" ::: \"memory\"); return v * 2; }
+        __attribute__((noipa)) int f(int a, char *name) { return twice(a) + name[0]; }
+        int main(void) { return f(21, \"n\") != 42 + 'n'; }",
+        &["-O2"],
+    );
+    let seen = args(&bench, "event f(a, name : str, *name as first)");
+    assert_eq!(seen, json!({"a": 21, "name": "n", "*name": 110}));
+    let seen = args(&bench, "after event f(entry(a), *name as first, ret)");
+    assert_eq!(seen, json!({"entry(a)": 21, "*name": 110, "ret": 152}));
+}
+
+/// `crate` is the program's: another crate may have a function of the same path.
+#[test]
+fn crate_is_the_programs_own() {
+    let bench = Bench::new();
+    bench.write(
+        "other.rs",
+        "pub mod m { #[inline(never)] pub fn f(x: u32) -> u32 { std::hint::black_box(x) } }",
+    );
+    let done = std::process::Command::new("rustc")
+        .args([
+            "-g",
+            "--edition",
+            "2021",
+            "--crate-type",
+            "rlib",
+            "other.rs",
+        ])
+        .current_dir(bench.path("other.rs").parent().expect("a folder"))
+        .status()
+        .expect("rustc runs");
+    assert!(done.success());
+    bench.rust_with(
+        "mod m { #[inline(never)] pub fn f(x: u32) -> u32 { std::hint::black_box(x) } }
+        fn main() { m::f(1); other::m::f(2); m::f(3); }",
+        &["--extern", "other=libother.rlib"],
+    );
+    let seen = |event: &str| -> Vec<Value> {
+        let events = bench.events(&[event]);
+        events.iter().map(|e| e["args"]["x"].clone()).collect()
+    };
+    assert_eq!(seen("event crate::m::f(x)"), [json!(1), json!(3)]);
+    assert_eq!(seen("event other::m::f(x)"), [json!(2)]);
+    assert_eq!(seen("event m::f(x)").len(), 3);
+}
+
+/// A parameter of which only a part is left is None, not a text that says so.
+#[test]
+fn a_value_that_is_gone_is_none() {
+    let bench = Bench::new();
+    bench.rust_with(
+        "#[derive(Clone, Copy)] pub enum Kind { In, Out(u32), Both { a: u8, b: u16 } }
+        #[inline(never)] fn kinded(k: Kind, o: Option<&str>) -> usize {
+          match k { Kind::In => 0, Kind::Out(n) => n as usize,
+            Kind::Both { a, b } => a as usize + b as usize + o.map_or(0, |s| s.len()) } }
+        fn main() { println!(\"{}\", kinded(Kind::In, None) + kinded(Kind::Out(7), None)
+          + kinded(Kind::Both { a: 1, b: 300 }, Some(\"xyz\"))); }",
+        &["-O"],
+    );
+    let (events, _) = bench.events_and_remarks(&["event crate::kinded(k, o)"]);
+    assert_eq!(events.len(), 3, "{events:?}");
+    for event in &events {
+        assert!(
+            !event["args"]["o"].to_string().contains("optimized"),
+            "{event}"
+        );
+    }
+    assert_eq!(events[1]["args"]["k"], "prog::Kind::Out(7)");
+}
+
+/// As those of C++: the library's values are what the prompt prints.
+#[test]
+fn strings_and_containers_of_rust_as_they_are_printed() {
+    let bench = Bench::new();
+    bench.rust(
+        "struct Named { name: String, n: u8 }
+        #[inline(never)] fn text(s: String, t: &str) -> usize { s.len() + t.len() }
+        #[inline(never)] fn list(v: Vec<u16>) -> usize { v.len() }
+        #[inline(never)] fn whole(w: Named) -> usize { w.name.len() + w.n as usize }
+        fn main() { text(String::from(\"hello\"), \"you\"); list(vec![5, 6]); whole(Named { name: String::from(\"x\"), n: 2 }); }",
+    );
+    assert_eq!(
+        args(&bench, "event crate::text(s, t)"),
+        json!({"s": "\"hello\"", "t": "\"you\""})
+    );
+    let list = args(&bench, "event crate::list(v)");
+    assert!(
+        list["v"].as_str().is_some_and(|s| s.contains("5, 6")),
+        "{list}"
+    );
+    assert_eq!(
+        args(&bench, "event crate::whole(w)"),
+        json!({"w": {"name": "\"x\"", "n": 2}})
+    );
 }
 
 /// Optimised Rust does not return the address to which a result was written.

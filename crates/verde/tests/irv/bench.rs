@@ -125,6 +125,13 @@ impl Bench {
 
     /// The events that a property with these events would see.
     pub fn events(&self, events: &[&str]) -> Vec<Value> {
+        let (rows, errors) = self.events_and_remarks(events);
+        assert!(!errors.contains("verde: "), "{errors}");
+        rows
+    }
+
+    /// The same, with what is said about them.
+    pub fn events_and_remarks(&self, events: &[&str]) -> (Vec<Value>, String) {
         let mut text = String::from("state init accepting {\n");
         for event in events {
             text += &format!("    transition {{ {event} success init }}\n");
@@ -138,8 +145,8 @@ impl Bench {
             .output()
             .expect("verde runs");
         let errors = String::from_utf8_lossy(&done.stderr).into_owned();
-        assert!(!errors.contains("verde: ") && trace.exists(), "{errors}");
-        rows(&trace)
+        assert!(trace.exists(), "{errors}");
+        (rows(&trace), errors)
     }
 
     /// `kind when event {args}` of each, for comparison.

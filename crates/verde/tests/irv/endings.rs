@@ -463,3 +463,34 @@ fn programs_with_gaps_between_their_segments() {
     let text = bench.debug(&[], &["break f", "run", "continue", "continue"]);
     assert!(text.contains("exited with code 04"), "{text}");
 }
+
+/// What a property names wrongly is said with its place and the names that may have been meant.
+#[test]
+fn names_that_the_program_does_not_have() {
+    let bench = Bench::c(
+        "int counter; int f(int x) { int inner = x; counter += inner; return counter; }
+        int main(void) { return f(1) - 1; }",
+        &[],
+    );
+    let check = |event: &str| {
+        let property = format!(
+            "state init {{\n  transition {{ {event} success bad }}\n}}\nstate bad non-accepting\n"
+        );
+        bench.check_property(&property, &[])
+    };
+    let ran = check("event f(y)");
+    assert_eq!(ran.code, 1);
+    let said = "No symbol \"y\" in current context.  Its parameters: x (in f) (p.prop:2:22)";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    // A function that is there declares what it declares.
+    let ran = check("after event write f::innr");
+    assert_eq!(ran.code, 1);
+    let said = "f declares no variable `innr` (p.prop:2:";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    // A library may bring a global.
+    for event in ["write countr", "update {countr + 1}"] {
+        let ran = check(&format!("after event {event}"));
+        assert_eq!(ran.code, 101, "{}", ran.err);
+        assert!(ran.err.contains("near it: counter"), "{}", ran.err);
+    }
+}

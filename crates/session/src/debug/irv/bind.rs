@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use verde_engine::{Addr, On, Tid};
 use verde_expr::{FrameScope, compile};
-use verde_property::{Kind, When};
+use verde_property::{Kind, ParamSpec, When};
 use verde_symbols::{FileAddr, Function, FunctionQuery, Module, Modules};
 
 /// What the user should know about the binding of an event.
@@ -140,6 +140,7 @@ impl Debugger {
     ) -> Vec<Site> {
         let mut sites: Vec<Site> = Vec::new();
         let mut wrong: Option<String> = None;
+        let mut gone = Gone::default();
         // What a call left by an exception had is known from its entry.
         let moment = match source.kind {
             Kind::Unwound => When::After,
@@ -149,6 +150,10 @@ impl Debugger {
             let Some(bias) = self.images.bias(module) else {
                 continue;
             };
+            if module.is_split_off(function) {
+                gone.parts += 1;
+                continue;
+            }
             let callee = Callee::new(module, bias, function);
             let mut reads = Vec::new();
             let mut failed = None;
@@ -165,6 +170,7 @@ impl Debugger {
                 }
             }
             wrong = wrong.or(failed);
+            gone.count(&source.params, &reads);
             let at = Addr(function.entry.at(bias));
             let saves = reads.iter().any(|r| r.phase != Phase::Now);
             let on = match (source.kind, source.when) {
@@ -175,7 +181,8 @@ impl Debugger {
             if sites.iter().any(|s| s.on == on) {
                 continue;
             }
-            let needs_scope = reads.iter().any(|r| matches!(r.how, How::Node(..)));
+            let by_scope = |r: &Read| matches!(r.how, How::Node(..) | How::ByCaller(..));
+            let needs_scope = reads.iter().any(by_scope);
             let scope = needs_scope.then(|| entry_scope(module, bias, function.entry));
             sites.push(Site {
                 on,
@@ -186,6 +193,9 @@ impl Debugger {
             });
         }
         note_misfit(source, &sites, wrong, notes);
+        if !source.told {
+            gone.note(source, sites.len(), notes);
+        }
         self.note_inlined(source, sites.is_empty(), notes);
         sites
     }
@@ -279,6 +289,52 @@ impl Debugger {
     }
 }
 
+/// What the optimiser has left nothing of.
+#[derive(Default)]
+struct Gone {
+    /// Functions of which a part is apart from the beginning, which callers have in themselves.
+    parts: usize,
+    /// Parameters, what becomes of each, and in how many places.
+    parameters: Vec<(String, &'static str, usize)>,
+}
+
+impl Gone {
+    fn count(&mut self, params: &[ParamSpec], reads: &[Read]) {
+        let all = params.iter().zip(reads);
+        for (param, read) in all {
+            let then = match read.how {
+                How::Removed => "it is None there",
+                How::ByCaller(..) => "it is what the caller's code tells there, else None",
+                _ => continue,
+            };
+            let same = |g: &&mut (String, &str, usize)| g.0 == param.text && g.1 == then;
+            match self.parameters.iter_mut().find(same) {
+                Some((.., count)) => *count += 1,
+                None => self.parameters.push((param.text.clone(), then, 1)),
+            }
+        }
+    }
+
+    fn note(&self, source: &Source, places: usize, notes: &mut Vec<Note>) {
+        let title = source.title();
+        let mut say = |text: String| {
+            notes.push(Note {
+                text: format!("event {title}: {text}"),
+                is_error: false,
+            });
+        };
+        for (parameter, then, count) in &self.parameters {
+            let functions = if places == 1 { "function" } else { "functions" };
+            say(format!(
+                "`{parameter}` was optimised away in {count} of {places} {functions}: {then}"
+            ));
+        }
+        if self.parts > 0 {
+            say("the compiler split it: where its beginning is inlined, calls of the rest are not observed".to_owned());
+        }
+    }
+}
+
 /// One place of many may lack a parameter; all of them is a mistake.
 fn note_misfit(source: &Source, sites: &[Site], wrong: Option<String>, notes: &mut Vec<Note>) {
     if let Some(text) = wrong {
@@ -301,6 +357,7 @@ fn is_kernels(module: &Module) -> bool {
 pub fn inner_scope(module: &Arc<Module>, bias: u64, at: FileAddr) -> FrameScope {
     FrameScope {
         at_entry: false,
+        source: module.frames_at(at).into_iter().next(),
         ..entry_scope(module, bias, at)
     }
 }

@@ -21,7 +21,7 @@ use verde_engine::{Addr, Error, FrameRef, On, Owner, Tid, Trap, TrapId};
 use verde_expr::{EvalError, FrameScope, Loaded, Node, compile, eval};
 use verde_property::ast::Operand;
 use verde_property::{Kind, When};
-use verde_symbols::{DieId, FileAddr, Frame, backtrace, source_frames};
+use verde_symbols::{DieId, FileAddr, Frame, FunctionQuery, backtrace, source_frames};
 
 /// Frames looked through for a local.
 const FRAMES: usize = 256;
@@ -218,11 +218,28 @@ impl Debugger {
                 });
             }
         }
+        if sites.is_empty()
+            && fixed.is_none()
+            && let Some(function) = &locals.function
+            && self.is_described(function)
+        {
+            notes.push(Note {
+                text: format!("event {text}: {function} declares no variable `{first}`"),
+                is_error: true,
+            });
+        }
         let source = &mut irv.alphabet.sources[index];
         source.found |= !sites.is_empty() || fixed.is_some();
         source.sites = sites;
         source.fixed = fixed;
         source.locals = Some(Arc::new(locals));
+    }
+
+    /// The program has the function, and says what it declares.
+    fn is_described(&self, function: &str) -> bool {
+        let query = FunctionQuery::parse(function);
+        let functions = self.images.program().functions(&query);
+        !functions.is_empty() && functions.iter().all(|f| f.die.is_some())
     }
 
     /// The names of an expression that mean nothing outside of functions.
@@ -652,6 +669,10 @@ impl Locals {
         }
     }
 
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     fn may_be_in(&self, function: &str) -> bool {
         let wanted = self.function.as_ref();
         wanted.is_none_or(|wanted| base_of(function).ends_with(wanted.as_str()))
@@ -686,7 +707,7 @@ const KEYWORDS: [&str; 17] = [
 ];
 
 /// The names in an expression, without members and numbers; paths are one name.
-fn words(text: &str) -> Vec<&str> {
+pub(super) fn words(text: &str) -> Vec<&str> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '$');
     let mut out = Vec::new();
     let mut rest = text;

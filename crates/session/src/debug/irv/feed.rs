@@ -26,6 +26,9 @@ pub(super) const MOST_CALLS: usize = 64;
 /// Backtraces of events that are kept.
 const MOST_STACKS: u64 = 1 << 16;
 
+/// Frames that are asked what a call was given.
+const CALLERS: usize = 9;
+
 /// What a trap is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -587,6 +590,10 @@ impl Debugger {
                 }
                 first
             }
+            How::ByCaller(node, form) => {
+                let scope = scope.map(|s| self.with_callers(s, thread));
+                self.evaluate_at(node, *form, tid, thread, scope.as_ref())
+            }
             How::Returned(ty, language, form) => {
                 if !thread.vectors && !ty.is_integral() {
                     self.with_vectors(tid, thread);
@@ -614,7 +621,9 @@ impl Debugger {
             How::Time => {
                 Owned::uint(u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
             }
-            How::Register { .. } | How::Brought | How::Caller | How::Unknown => Owned::None,
+            How::Register { .. } | How::Brought | How::Caller | How::Unknown | How::Removed => {
+                Owned::None
+            }
         }
     }
 
@@ -645,6 +654,19 @@ impl Debugger {
         if let Ok(state) = live.process.xstate(tid) {
             thread.dwarf = Some(with_vectors(&thread.regs, &state));
         }
+    }
+
+    /// The scope of a function's first instruction, with what its callers say of the call.
+    fn with_callers(&self, scope: &FrameScope, thread: &mut Thread) -> FrameScope {
+        let mut scope = scope.clone();
+        if let Some(live) = &self.live {
+            let memory = super::super::live::ProcessMemory(&live.process);
+            let registers = thread.dwarf().clone();
+            let (frames, _) = verde_symbols::backtrace(&self.images, &memory, registers, CALLERS);
+            let values = verde_symbols::call_site_values(&frames, 0, &memory);
+            scope.entry = Some(Arc::new(values));
+        }
+        scope
     }
 
     #[inline(never)]
@@ -1011,7 +1033,7 @@ impl Irv {
 fn register_value(word: u64, bytes: u8, signed: bool, boolean: bool) -> Owned {
     let unused = 64 - 8 * u32::from(bytes.clamp(1, 8));
     if boolean {
-        return Owned::Bool(word & 0xff != 0);
+        return Owned::Bool(word << unused != 0);
     }
     match signed {
         true => Owned::Int(((word << unused) as i64) >> unused),
@@ -1038,5 +1060,7 @@ mod tests {
             Owned::UInt(u64::MAX)
         );
         assert_eq!(register_value(0x100, 1, false, true), Owned::Bool(false));
+        assert_eq!(register_value(0x100, 4, true, true), Owned::Bool(true));
+        assert_eq!(register_value(1 << 32, 4, true, true), Owned::Bool(false));
     }
 }

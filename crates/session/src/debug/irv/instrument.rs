@@ -2,7 +2,9 @@
 //! set, nothing else.
 
 use super::super::Debugger;
+use super::alphabet::Source;
 use super::bind::Note;
+use super::lint::span_of;
 use super::{Irv, MonitorId};
 use verde_engine::{Addr, On, Owner, Tid, Trap};
 use verde_property::{Kind, SpecId};
@@ -137,7 +139,7 @@ impl Debugger {
             let source = &irv.alphabet.sources[index];
             let by_name = matches!(source.kind, Kind::Call | Kind::Unwound);
             if irv.late && by_name && !source.users.is_empty() {
-                self.bind_source(irv, index, &mut notes);
+                self.bind_written(irv, index, &mut notes);
             }
         }
         irv.number_sites(&self.live);
@@ -158,6 +160,15 @@ impl Debugger {
         irv.refused |= irv.unfit && !irv.replaced;
     }
 
+    /// Binds an event; what is wrong with it is said with the place that names it.
+    fn bind_written(&mut self, irv: &mut Irv, index: usize, notes: &mut Vec<Note>) {
+        let known = notes.len();
+        self.bind_source(irv, index, notes);
+        for note in notes[known..].iter_mut().filter(|n| n.is_error) {
+            note.text += &irv.written_at(index);
+        }
+    }
+
     /// Binds every event to what is loaded now and sets the wanted traps.
     pub(in super::super) fn rebind_monitors(&mut self) {
         let Some(mut irv) = self.irv.take() else {
@@ -176,7 +187,7 @@ impl Debugger {
             if irv.alphabet.sources[index].users.is_empty() {
                 continue;
             }
-            self.bind_source(&mut irv, index, &mut notes);
+            self.bind_written(&mut irv, index, &mut notes);
         }
         irv.number_sites(&self.live);
         for index in 0..irv.alphabet.sources.len() {
@@ -245,6 +256,9 @@ impl Debugger {
         let Some(mut irv) = self.irv.take() else {
             return;
         };
+        if self.images.program().interpreter().is_none() {
+            self.warn_of_nothing(&mut irv);
+        }
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
             let what = match source.kind {
@@ -264,6 +278,7 @@ impl Debugger {
             }
             let near = match what {
                 "function" => self.images.program().nearest_names(&source.name, 3),
+                "variable" => self.near_variables(source),
                 _ => Vec::new(),
             };
             let near = match near.is_empty() {
@@ -280,5 +295,49 @@ impl Debugger {
             }
         }
         self.irv = Some(irv);
+    }
+
+    /// Warns of shipped properties that have nothing to observe in a static program, to which no
+    /// library brings anything.
+    fn warn_of_nothing(&mut self, irv: &mut Irv) {
+        let shipped = irv.ones.iter().filter(|one| one.is_shipped);
+        let blind = shipped.filter(|one| !irv.missed(one).is_empty());
+        let texts: Vec<String> = blind
+            .map(|one| {
+                let name = &one.name;
+                format!(
+                    "{name}: the program is static and has none of its functions by name: nothing is observed (stripped symbols are the usual reason)"
+                )
+            })
+            .collect();
+        for text in texts {
+            if irv.once(&text) {
+                irv.output
+                    .remark(&mut self.out, &format!("warning: {text}"));
+            }
+        }
+    }
+
+    /// Names that may have been meant where a datum's are not in the program.
+    pub(super) fn near_variables(&self, source: &Source) -> Vec<String> {
+        let locals = source.locals.as_deref();
+        let names = locals.map_or(&[][..], |l| l.names());
+        let program = self.images.program();
+        let near = names.iter().flat_map(|n| program.nearest_names(n, 3));
+        near.collect()
+    }
+}
+
+impl Irv {
+    /// Where a property names an event, for a message: ` (queue.prop:3:12)`.
+    fn written_at(&self, index: usize) -> String {
+        let user = self.alphabet.sources[index].users.first();
+        let monitor = user.and_then(|u| self.one(u.monitor)?.monitor.as_ref());
+        let (Some(user), Some(monitor)) = (user, monitor) else {
+            return String::new();
+        };
+        let property = monitor.property();
+        let (line, column) = property.source.place(span_of(property, user.spec).start);
+        format!(" ({}:{line}:{column})", property.source.name)
     }
 }

@@ -49,7 +49,11 @@ pub fn lint_against(program: &Path, property: &Property) -> Result<Vec<Diagnosti
             }
             Kind::Write | Kind::Read | Kind::Update => {
                 let text = format!("the program has no variable for `{}`", source.name);
-                Diagnostic::error("unknown-variable", span, text)
+                let error = Diagnostic::error("unknown-variable", span, text);
+                match debugger.near_variables(source) {
+                    near if near.is_empty() => error,
+                    near => error.hint(format!("near it: {}", near.join(", "))),
+                }
             }
             _ => continue,
         };
@@ -58,7 +62,7 @@ pub fn lint_against(program: &Path, property: &Property) -> Result<Vec<Diagnosti
     Ok(found)
 }
 
-fn span_of(property: &Property, spec: SpecId) -> verde_property::Span {
+pub(super) fn span_of(property: &Property, spec: SpecId) -> verde_property::Span {
     let mut all = property.states.iter().flat_map(|s| &s.transitions);
     let first = all.find(|t| t.event == spec);
     first.map(|t| t.span).unwrap_or_default()

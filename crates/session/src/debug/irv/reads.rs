@@ -3,9 +3,10 @@
 
 use super::super::here::{Here, Memo};
 use super::super::images::Images;
+use super::data::words;
 use super::values::{Form, converts};
 use std::sync::Arc;
-use verde_expr::{FrameScope, Node, compile, name_of};
+use verde_expr::{EvalError, FrameScope, Node, compile, name_of};
 use verde_property::ast::Operand;
 use verde_property::ir::Types;
 use verde_property::{ParamSpec, When, declared_types};
@@ -31,6 +32,8 @@ pub enum How {
     },
     /// An expression, bound.
     Node(Box<Node>, Form),
+    /// The same, over parameters that are not passed: the place of the call says what they are.
+    ByCaller(Box<Node>, Form),
     /// What the function returned.
     Returned(Type, Language, Form),
     /// What it wrote to where its caller wanted the result: the first register at the entry.
@@ -42,6 +45,8 @@ pub enum How {
     Caller,
     /// Nothing that can be read here.
     Unknown,
+    /// Nothing is left of it: the optimiser needs no such parameter.
+    Removed,
 }
 
 /// By which registers, and at which moment of a call.
@@ -154,6 +159,10 @@ pub fn of_call(
         _ => expression(operand, param.ty.as_deref(), callee)?,
     };
     let argument = callee.arguments.iter().find(|a| a.variable.name == text);
+    if argument.is_some_and(EntryArgument::is_lost) {
+        let how = How::Removed;
+        return Ok(Read { how, phase });
+    }
     if let Some(how) = argument.and_then(|a| in_register(a, callee, form)) {
         return Ok(Read { how, phase });
     }
@@ -173,10 +182,18 @@ pub fn of_call(
         }
         _ => node,
     };
-    Ok(Read {
-        how: How::Node(Box::new(node), form),
-        phase,
-    })
+    let node = Box::new(node);
+    let how = match is_by_caller(&text, callee) {
+        true => How::ByCaller(node, form),
+        false => How::Node(node, form),
+    };
+    Ok(Read { how, phase })
+}
+
+/// An expression is about a parameter that the function is not passed.
+fn is_by_caller(text: &str, callee: &Callee) -> bool {
+    let mut removed = callee.arguments.iter().filter(|a| a.is_callers());
+    removed.any(|a| words(text).contains(&a.variable.name.as_str()))
 }
 
 /// An argument that has no name in the program: where the calling convention puts it.
@@ -529,9 +546,10 @@ fn small_result(param: &ParamSpec, ty: &Type, callee: &Callee) -> Option<How> {
     }
 }
 
-/// The scope of a function's first instruction.
+/// The scope of a function's first instruction: the function's own, also where what was inlined
+/// into it begins with that instruction.
 pub fn entry_scope(module: &Arc<Module>, bias: u64, entry: FileAddr) -> FrameScope {
-    let source = module.frames_at(entry).into_iter().next();
+    let source = module.frames_at(entry).pop();
     FrameScope {
         frame: Frame {
             registers: Registers::default(),
@@ -560,16 +578,29 @@ fn bind(text: &str, callee: &Callee, images: &Images, memo: &mut Memo) -> Result
         innermost: false,
         memo,
     };
-    let node = compile(text, &here).map_err(|e| e.to_string())?;
+    let node = compile(text, &here).map_err(|e| match &e {
+        EvalError::UnknownName(_) if callee.is_described() => format!("{e}{}", names_of(callee)),
+        _ => e.to_string(),
+    })?;
     if node.has_effects() {
         return Err(format!("`{text}` would change the program"));
     }
     Ok(node)
 }
 
+/// What the parameters of a function are called, for one who called one otherwise.
+fn names_of(callee: &Callee) -> String {
+    let names = callee.arguments.iter().map(|a| a.variable.name.as_str());
+    let names: Vec<&str> = names.filter(|n| !n.is_empty()).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("  Its parameters: {}", names.join(", ")),
+    }
+}
+
 /// The common case: a number that the calling convention puts into a register.
 fn in_register(argument: &EntryArgument, callee: &Callee, form: Form) -> Option<How> {
-    if form != Form::Plain {
+    if !matches!(form, Form::Plain | Form::Truth) {
         return None;
     }
     let Place::Register(number @ 0..=15) = located(argument, callee)? else {
@@ -586,7 +617,7 @@ fn in_register(argument: &EntryArgument, callee: &Callee, form: Form) -> Option<
         number,
         bytes,
         signed: !ty.is_unsigned(),
-        boolean: matches!(ty.kind(), Kind::Base(Encoding::Bool)),
+        boolean: form == Form::Truth || matches!(ty.kind(), Kind::Base(Encoding::Bool)),
     })
 }
 

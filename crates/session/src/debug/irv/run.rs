@@ -72,7 +72,7 @@ pub struct RunOutcome {
     pub timed_out: bool,
     /// Blocks raised, events could not be bound, and the like.
     pub errors: u64,
-    /// Events whose functions never appeared.
+    /// Events whose functions never appeared, and properties all of whose did not.
     pub never_found: Vec<String>,
 }
 
@@ -169,10 +169,20 @@ impl Debugger {
         let mut irv = self.take_irv();
         let violated = self.finish_monitors(&mut irv, ending);
         let mut never_found = Vec::new();
-        for source in irv.ones.iter().flat_map(|one| irv.missed(one)) {
-            let title = source.title();
-            if !never_found.contains(&title) {
-                never_found.push(title);
+        for one in &irv.ones {
+            let missed = irv.missed(one);
+            let titles: Vec<String> = match one.is_shipped && !missed.is_empty() {
+                // Its names are nobody's mistake.
+                true => vec![format!("what {} watches", one.name)],
+                false => missed
+                    .iter()
+                    .map(|s| format!("event {}", s.title()))
+                    .collect(),
+            };
+            for title in titles {
+                if !never_found.contains(&title) {
+                    never_found.push(title);
+                }
             }
         }
         let errors = irv.errors;

@@ -1,7 +1,7 @@
 //! Values of the program as arguments of events.
 
 use crate::json::Json;
-use verde_expr::{PrintOptions, Scope, Value, name_of, print_value, text_of};
+use verde_expr::{EvalError, PrintOptions, Scope, Value, name_of, print_value, text_of};
 use verde_monitor::Arg;
 use verde_property::ir::Types;
 use verde_property::{ParamSpec, declared_types};
@@ -222,8 +222,22 @@ const LIBRARY: [&str; 19] = [
     "function<",
 ];
 
+/// The same of Rust's.
+const RUST_LIBRARY: [&str; 7] = [
+    "alloc::string::String",
+    "alloc::vec::Vec<",
+    "alloc::collections::",
+    "alloc::rc::",
+    "alloc::sync::",
+    "std::collections::",
+    "&str",
+];
+
 fn is_of_library(ty: &Type) -> bool {
     let name = name_of(ty);
+    if RUST_LIBRARY.iter().any(|l| name.starts_with(l)) {
+        return true;
+    }
     let name = name.strip_prefix("std::");
     let name = name.map(|n| n.strip_prefix("__cxx11::").unwrap_or(n));
     name.is_some_and(|n| LIBRARY.iter().any(|l| n.starts_with(l)))
@@ -260,6 +274,13 @@ fn fields(value: &Value, scope: &dyn Scope, depth: usize, out: &mut Vec<String>)
 
 /// What has no better form is the text that the prompt prints.
 fn shown(value: &Value, scope: &dyn Scope) -> Option<Owned> {
+    // Of what is not there, or only in part, a text would look like a value.
+    if value
+        .bytes()
+        .is_err_and(|e| !matches!(e, EvalError::TooMuch(_)))
+    {
+        return None;
+    }
     let text = print_value(value, scope, &PrintOptions::default()).ok()?;
     Some(Owned::Str(text))
 }
