@@ -118,7 +118,7 @@ fn lists_that_make_no_sense_are_one_line_each() -> Fallible {
     )?;
     says(
         &["define again", "again", "end", "again"],
-        "Too many lists of commands run each other.",
+        "Commands, blocks and files are nested more than 256 deep.",
     )?;
     std::fs::write(lab.path("open"), "while 1\nprint 1\n")?;
     let file = lab.path("open");
@@ -278,5 +278,47 @@ fn a_block_does_not_begin_in_an_argument() -> Fallible {
     );
     assert!(errors.contains("cannot come from an argument"), "{errors}");
     assert!(text.contains("= 42"), "{text}");
+    Ok(())
+}
+
+/// However deep a script is nested, it is refused in one line, and the session goes on.
+#[test]
+fn nesting_has_a_limit() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let nested = |depth: usize| {
+        let (open, close) = ("if 1\n".repeat(depth), "end\n".repeat(depth));
+        format!("{open}print 6 * 7\n{close}")
+    };
+    assert_eq!(lab.script(&nested(200), &[])?, "$1 = 42\n");
+    let again = "thread apply all ".repeat(5000);
+    let scripts = [
+        nested(50_000),
+        "define again\nif 1\nwhile 1\nagain\nend\nend\nend\nagain\n".to_owned(),
+        format!("start\n{again}print 1\n"),
+    ];
+    for script in scripts {
+        std::fs::write(lab.path("deep"), script)?;
+        let source = format!("source {}", lab.path("deep").display());
+        let output = lab.verde(&[&source, "print 40 + 2"], &[])?;
+        let (text, errors) = (&output.stdout, String::from_utf8_lossy(&output.stderr));
+        assert!(errors.contains("nested more than 256 deep.\n"), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+        assert!(String::from_utf8_lossy(text).ends_with(" = 42\n"));
+    }
+    Ok(())
+}
+
+/// An interrupt that the program sends itself is its own, not the user's.
+#[test]
+fn a_signal_of_the_programs_own_ends_no_loop() -> Fallible {
+    let source = "#include <signal.h>\n\
+                  int main(void) {\n  raise(SIGINT);\n  raise(SIGINT);\n  return 0;\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let text = lab.script(
+        "start\nset $i = 0\nwhile $i < 2\nset $i = $i + 1\ncontinue\nend\nprint $i\n",
+        &[],
+    )?;
+    assert_eq!(text.matches("received signal SIGINT").count(), 2, "{text}");
+    assert!(text.ends_with("$1 = 2\n"), "{text}");
     Ok(())
 }

@@ -238,6 +238,10 @@ pub(super) fn entry(line: &str) -> Result<Entry> {
 impl Debugger {
     /// Runs one command line. Empty lines and comments do nothing.
     pub fn execute(&mut self, line: &str) -> Result<Reply> {
+        self.nested(|debugger| debugger.execute_one(line))
+    }
+
+    fn execute_one(&mut self, line: &str) -> Result<Reply> {
         // A line that ends in a backslash goes on in the next.
         if let Some(beginning) = line.trim_end().strip_suffix('\\') {
             self.continued.push_str(beginning);
