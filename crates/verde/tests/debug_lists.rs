@@ -322,3 +322,26 @@ fn a_signal_of_the_programs_own_ends_no_loop() -> Fallible {
     assert!(text.ends_with("$1 = 2\n"), "{text}");
     Ok(())
 }
+
+/// Only a line `end` alone ends a list, and a text keeps its empty lines and its indentation.
+#[test]
+fn a_text_may_speak_of_its_end() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let script = "\
+define total
+print 6 * 7
+end
+document total
+The total at the
+end of the loop.
+
+  if it is wanted
+   end
+help total
+total
+";
+    let text = same_script(&lab, script)?;
+    let said = "The total at the\nend of the loop.\n\n  if it is wanted\n$1 = 42\n";
+    assert!(text.ends_with(said), "{text}");
+    Ok(())
+}

@@ -301,6 +301,41 @@ fn the_tab_key_knows_what_may_follow() -> Fallible {
     Ok(())
 }
 
+/// Commands of the user's own, and functions of a program that was built again meanwhile; also at
+/// a prompt that shares its session with a page.
+#[test]
+fn the_tab_key_knows_what_is_new() -> Fallible {
+    for options in ["", "--web "] {
+        let lab = Lab::c("int main(void) { return 0; }\n", &["-O0"])?;
+        let mut shell = Shell::with_terminal(&lab, "xterm")?;
+        shell.send(&format!("NO_COLOR=1 $VERDE debug {options}./prog\n"))?;
+        shell.expect("(verde) ")?;
+        shell.send("define say-answer\rprint 6 * 7\rend\r")?;
+        shell.expect(">")?;
+        shell.expect(">")?;
+        shell.expect("(verde) ")?;
+        shell.send("say-a\t\r")?;
+        shell.expect("$1 = 42")?;
+        shell.expect("(verde) ")?;
+        shell.send("help say\t\r")?;
+        shell.expect("User-defined.")?;
+        shell.expect("(verde) ")?;
+        let new = "int brand_new(void) { return 1; }\nint main(void) { return brand_new(); }\n";
+        lab.build("gcc", "prog.c", new, "prog.new", &["-O0"])?;
+        std::fs::rename(lab.path("prog.new"), lab.path("prog"))?;
+        shell.send("start\r")?;
+        shell.expect("re-reading symbols.")?;
+        shell.expect("Temporary breakpoint 1, main")?;
+        shell.expect("(verde) ")?;
+        shell.send("print bran\t()\r")?;
+        shell.expect("$2 = 1\r\n")?;
+        shell.expect("(verde) ")?;
+        shell.send("set confirm off\rquit\r")?;
+        shell.expect("shell> ")?;
+    }
+    Ok(())
+}
+
 /// Scopes, registers, and what a smart pointer's arrow leads to.
 #[test]
 fn the_tab_key_knows_scopes_and_arrows() -> Fallible {
@@ -514,6 +549,11 @@ fn ending_the_program_is_asked_about() -> Fallible {
     shell.expect("(verde) ")?;
     shell.send("answer\n")?;
     shell.expect("$1 = 42")?;
+    shell.expect("(verde) ")?;
+    // A command of the user's own is none that it looks like.
+    shell.send("break main\ndefine delet\nprint 6 * 7\nend\n")?;
+    shell.send("delet\n")?;
+    shell.expect("$2 = 42")?;
     shell.expect("(verde) ")?;
     // The end of the input asks, and is an answer.
     shell.send("\u{4}")?;

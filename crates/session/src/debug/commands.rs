@@ -253,7 +253,7 @@ impl Debugger {
         if self.joins_group(line) {
             return Ok(Reply::Next(None));
         }
-        if let Some(reply) = self.take_line(line)? {
+        if let Some(reply) = self.take_line(&whole)? {
             return Ok(reply);
         }
         if line.is_empty() || line.starts_with('#') {

@@ -73,6 +73,11 @@ fn opens(word: &str) -> bool {
     matches!(word, "commands" | "if" | "while" | "define" | "document")
 }
 
+/// Whether a line ends a list: other words behind it make it another line, as in gdb.
+fn is_end(line: &str) -> bool {
+    line.trim() == "end"
+}
+
 /// Where the block that begins with the first line has its `else` and its `end`.
 fn extent(lines: &[String]) -> (Option<usize>, usize) {
     let (mut depth, mut otherwise) = (0usize, None);
@@ -80,7 +85,7 @@ fn extent(lines: &[String]) -> (Option<usize>, usize) {
         match split(line).0 {
             word if opens(word) => depth += 1,
             "else" if depth == 1 => otherwise = Some(i),
-            "end" => depth = depth.saturating_sub(1),
+            _ if is_end(line) => depth = depth.saturating_sub(1),
             _ => {}
         }
         if depth == 0 {
@@ -113,14 +118,18 @@ impl Debugger {
         let Some(reading) = &mut self.lists.reading else {
             return Ok(None);
         };
-        let word = split(line).0;
         let is_text = matches!(reading.owner, Owner::Help(_));
-        if opens(word) && !is_text {
+        let line = if is_text {
+            line.trim_end()
+        } else {
+            line.trim()
+        };
+        if !is_text && opens(split(line).0) {
             reading.depth += 1;
         }
-        if word != "end" || reading.depth > 0 {
-            reading.depth -= usize::from(word == "end");
-            if !line.is_empty() {
+        if !is_end(line) || reading.depth > 0 {
+            reading.depth -= usize::from(is_end(line));
+            if is_text || !line.is_empty() {
                 reading.lines.push(line.to_owned());
             }
             return Ok(Some(Reply::Next(None)));
