@@ -517,3 +517,21 @@ fn flags_are_numbers_to_calculate_with() -> Fallible {
     );
     Ok(())
 }
+
+/// A variable may be named like a setting of gdb's that means nothing here.
+#[test]
+fn a_variable_named_like_a_setting_is_set() -> Fallible {
+    let lab = Lab::c(
+        "int verbose;\nint main(void) { return verbose; }\n",
+        &["-O0"],
+    )?;
+    let said = lab.text(&[
+        "set verbose on",
+        "break main",
+        "run",
+        "set verbose = 7",
+        "print verbose",
+    ])?;
+    assert!(said.ends_with("$1 = 7\n"), "{said}");
+    Ok(())
+}
