@@ -345,3 +345,57 @@ total
     assert!(text.ends_with(said), "{text}");
     Ok(())
 }
+
+/// A display is of the variables that were meant, not of others with their names.
+#[test]
+fn displays_belong_to_their_block() -> Fallible {
+    let source = "int g = 3;\nint inner(int n) {\n  static int kept = 4;  int local = n * 2 + kept++ - kept + 1;\n  return local;\n}\n\
+                  int main(void) {\n  int local = 1;\n  for (int i = 0; i < 2; i++) {\n\
+                  \x20   int deep = i * 10;\n    local += inner(deep);\n    {\n      int local = 7;\n\
+                  \x20     g += local;\n    }\n  }\n  local += g;\n  return local;\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let script = "\
+break inner
+break 10
+break 13
+run
+display deep
+display local
+display g
+display/x local
+display $pc != 0
+info display
+continue
+info display
+display local + n
+display kept
+up
+info display
+display
+down
+continue
+info display
+tbreak 16
+delete 1 2 3
+continue
+info display
+kill
+info display
+";
+    let ours = lab.script(script, &[])?;
+    let source = format!("source {}", lab.path("script").display());
+    let theirs = lab.gdb(&["set confirm off", source.as_str()])?;
+    if let Some(theirs) = theirs {
+        let mut ours = essentials(&ours);
+        // Without a terminal gdb does not show them at once.
+        for first in ["1: ", "2: ", "3: ", "4: ", "5: ", "6: ", "7: "] {
+            let at = ours.iter().position(|line| line.starts_with(first));
+            ours.remove(at.ok_or(first)?);
+        }
+        assert_eq!(ours, essentials(&theirs));
+    }
+    let lines = "1:   y  deep (cannot be evaluated in the current context)\n\
+                 2:   y  local (cannot be evaluated in the current context)\n3:   y  g\n";
+    in_order(&ours, &["2: local = 1\n", lines, "6: local + n = "]);
+    Ok(())
+}
