@@ -1,7 +1,7 @@
 /* Children made by clone with unusual flags call f; so does the program.
    Usage: clones KIND. 0 if all went well. With "stay" the child shares the
    memory and calls f until standard input ends; with "slow" it is a vfork
-   child that waits for that. */
+   child that waits for that, with "lost" one that calls f until it is killed. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -83,6 +83,18 @@ int main(int argc, char **argv) {
         }
         for (;;)
             f(1);
+    }
+    if (!strcmp(argv[1], "lost")) {
+        int status, child = vfork();
+        if (child == 0) {
+            for (int i = 0;; i++) {
+                f(i);
+                if (i == 100)
+                    write(1, "calls\n", 6);
+            }
+        }
+        waitpid(child, &status, 0);
+        return WIFSIGNALED(status) ? WTERMSIG(status) : 1;
     }
     for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         if (strcmp(kinds[k].name, argv[1]))

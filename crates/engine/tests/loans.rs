@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Output, Program, compile, exec, next, run_out, transparent, until};
+use common::{Output, Program, compile, exec, next, run_out, transparent, until, waits_for_input};
 use std::fs;
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -87,6 +87,75 @@ fn interrupted_while_a_child_has_the_memory() {
     ringer.join().expect("rung");
     assert!(stop.causes.contains(&Cause::Interrupted), "{stop:?}");
     assert!(process.is_stopped(pid));
+}
+
+/// Somebody wants it to stop, which cannot be yet, and somebody else has called: the call is heard.
+#[test]
+fn woken_while_an_interrupt_waits_for_a_child() {
+    let program = compile("clones.c", &["-O1", "-w"]);
+    let (input, feed) = std::io::pipe().expect("a pipe");
+    let launch = Launch {
+        program: program.path.clone(),
+        args: vec!["slow".into()],
+        stdio: [Some(OwnedFd::from(input)), None, None],
+        ..Launch::default()
+    };
+    let mut process = Process::launch(&launch, transparent()).expect("launched");
+    drop(launch);
+    let (pid, interrupter) = (process.pid(), process.interrupter());
+    let ringer = interrupter.clone();
+    process.resume_all().expect("goes on");
+    let rung = std::thread::spawn(move || {
+        let children = format!("/proc/{pid}/task/{pid}/children");
+        until("a child that reads", || {
+            let child = fs::read_to_string(&children).unwrap_or_default();
+            child
+                .trim()
+                .parse()
+                .is_ok_and(|child| waits_for_input(Tid(child)))
+        });
+        ringer.wake();
+    });
+    assert!(process.wait().expect("woken").is_none());
+    rung.join().expect("rung");
+    interrupter.interrupt();
+    interrupter.wake();
+    // Who does not hear it is not to wait for ever.
+    let (heard, hears) = std::sync::mpsc::channel::<()>();
+    let patience = std::thread::spawn(move || {
+        let _ = hears.recv_timeout(std::time::Duration::from_secs(10));
+        drop(feed);
+    });
+    let woken = process.wait().expect("woken");
+    assert!(woken.is_none(), "{woken:?}");
+    drop(heard);
+    let stop = next(&mut process);
+    patience.join().expect("patience");
+    assert!(stop.causes.contains(&Cause::Interrupted), "{stop:?}");
+}
+
+/// A child that has the memory is killed while it runs into traps: nothing is to be said of it.
+#[test]
+fn a_child_that_has_the_memory_is_killed() {
+    let program = compile("clones.c", &["-O1", "-w"]);
+    for _ in 0..20 {
+        let (process, output) = program.launch_with(&["lost"], transparent());
+        let mut process = process;
+        let f = program.address(&process, "f");
+        exec(&mut process, f);
+        let pid = process.pid();
+        let killer = std::thread::spawn(move || {
+            let children = format!("/proc/{pid}/task/{pid}/children");
+            until("a child", || {
+                let child = fs::read_to_string(&children).unwrap_or_default();
+                let child = child.trim().parse().ok().map(Tid);
+                let ran = |c: &Tid| signals::send(*c, number::SIGKILL).is_ok();
+                output.text().contains("calls") && child.is_some_and(|c| ran(&c))
+            });
+        });
+        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(9));
+        killer.join().expect("killed");
+    }
 }
 
 fn tracees() -> Vec<i32> {

@@ -14,6 +14,7 @@ use crate::nodes::{
 };
 use crate::operators::{binary_symbol, is_class, unary_symbol};
 use crate::overloads::choose;
+use crate::print::FLAGS;
 use crate::scope::Scope;
 use crate::value::Value;
 use crate::variants;
@@ -206,7 +207,7 @@ impl Binder<'_> {
         }
         if operator == Unary::Not {
             if self.language == Language::Rust && !is_bool(&node.ty) && node.ty.is_integral() {
-                let ty = node.ty.clone();
+                let ty = self.promoted(&node.ty);
                 return Ok(Node::new(ty, Op::Complement(node.boxed())));
             }
             return Ok(Node::new(
@@ -368,9 +369,13 @@ impl Binder<'_> {
         Ok(Node::new(ty, op))
     }
 
-    /// C's integer promotions; Rust keeps its types.
+    /// C's integer promotions; Rust keeps its types. Flags that were calculated with are a number.
     fn promoted(&self, ty: &Type) -> Type {
         let plain = ty.strip();
+        if plain.name() == Some(FLAGS) {
+            let of_rust = (self.language == Language::Rust).then(|| builtin::rust_type("i32"));
+            return of_rust.flatten().unwrap_or_else(builtin::int);
+        }
         if plain.is_float() || self.language == Language::Rust {
             return plain;
         }

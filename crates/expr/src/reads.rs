@@ -4,7 +4,7 @@ use crate::eval::Evaluator;
 use crate::ir::{Node, Op};
 use crate::scope::Scope;
 use std::sync::Arc;
-use verde_symbols::Module;
+use verde_symbols::{DieId, Module};
 
 impl Node {
     /// The nodes that this one is made of.
@@ -85,6 +85,17 @@ impl Node {
             Op::Variable(variable, _) => !variable.is_static(),
             Op::Argument(..) => true,
             _ => self.children().iter().any(|n| n.reads_locals()),
+        }
+    }
+
+    /// The variables of functions that it names, each time that it does: what it means by its names.
+    pub fn locals(&self) -> Vec<DieId> {
+        match &self.op {
+            Op::Variable(variable, _) if !variable.is_static() && !variable.is_thread_local() => {
+                vec![variable.die]
+            }
+            Op::Argument(argument, ..) => vec![argument.variable.die],
+            _ => self.children().into_iter().flat_map(Node::locals).collect(),
         }
     }
 

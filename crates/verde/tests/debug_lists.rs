@@ -118,7 +118,7 @@ fn lists_that_make_no_sense_are_one_line_each() -> Fallible {
     )?;
     says(
         &["define again", "again", "end", "again"],
-        "Too many lists of commands run each other.",
+        "Commands, blocks and files are nested more than 256 deep.",
     )?;
     std::fs::write(lab.path("open"), "while 1\nprint 1\n")?;
     let file = lab.path("open");
@@ -278,5 +278,124 @@ fn a_block_does_not_begin_in_an_argument() -> Fallible {
     );
     assert!(errors.contains("cannot come from an argument"), "{errors}");
     assert!(text.contains("= 42"), "{text}");
+    Ok(())
+}
+
+/// However deep a script is nested, it is refused in one line, and the session goes on.
+#[test]
+fn nesting_has_a_limit() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let nested = |depth: usize| {
+        let (open, close) = ("if 1\n".repeat(depth), "end\n".repeat(depth));
+        format!("{open}print 6 * 7\n{close}")
+    };
+    assert_eq!(lab.script(&nested(200), &[])?, "$1 = 42\n");
+    let again = "thread apply all ".repeat(5000);
+    let scripts = [
+        nested(50_000),
+        "define again\nif 1\nwhile 1\nagain\nend\nend\nend\nagain\n".to_owned(),
+        format!("start\n{again}print 1\n"),
+    ];
+    for script in scripts {
+        std::fs::write(lab.path("deep"), script)?;
+        let source = format!("source {}", lab.path("deep").display());
+        let output = lab.verde(&[&source, "print 40 + 2"], &[])?;
+        let (text, errors) = (&output.stdout, String::from_utf8_lossy(&output.stderr));
+        assert!(errors.contains("nested more than 256 deep.\n"), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+        assert!(String::from_utf8_lossy(text).ends_with(" = 42\n"));
+    }
+    Ok(())
+}
+
+/// An interrupt that the program sends itself is its own, not the user's.
+#[test]
+fn a_signal_of_the_programs_own_ends_no_loop() -> Fallible {
+    let source = "#include <signal.h>\n\
+                  int main(void) {\n  raise(SIGINT);\n  raise(SIGINT);\n  return 0;\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let text = lab.script(
+        "start\nset $i = 0\nwhile $i < 2\nset $i = $i + 1\ncontinue\nend\nprint $i\n",
+        &[],
+    )?;
+    assert_eq!(text.matches("received signal SIGINT").count(), 2, "{text}");
+    assert!(text.ends_with("$1 = 2\n"), "{text}");
+    Ok(())
+}
+
+/// Only a line `end` alone ends a list, and a text keeps its empty lines and its indentation.
+#[test]
+fn a_text_may_speak_of_its_end() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let script = "\
+define total
+print 6 * 7
+end
+document total
+The total at the
+end of the loop.
+
+  if it is wanted
+   end
+help total
+total
+";
+    let text = same_script(&lab, script)?;
+    let said = "The total at the\nend of the loop.\n\n  if it is wanted\n$1 = 42\n";
+    assert!(text.ends_with(said), "{text}");
+    Ok(())
+}
+
+/// A display is of the variables that were meant, not of others with their names.
+#[test]
+fn displays_belong_to_their_block() -> Fallible {
+    let source = "int g = 3;\nint inner(int n) {\n  static int kept = 4;  int local = n * 2 + kept++ - kept + 1;\n  return local;\n}\n\
+                  int main(void) {\n  int local = 1;\n  for (int i = 0; i < 2; i++) {\n\
+                  \x20   int deep = i * 10;\n    local += inner(deep);\n    {\n      int local = 7;\n\
+                  \x20     g += local;\n    }\n  }\n  local += g;\n  return local;\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let script = "\
+break inner
+break 10
+break 13
+run
+display deep
+display local
+display g
+display/x local
+display $pc != 0
+info display
+continue
+info display
+display local + n
+display kept
+up
+info display
+display
+down
+continue
+info display
+tbreak 16
+delete 1 2 3
+continue
+info display
+kill
+info display
+";
+    let ours = lab.script(script, &[])?;
+    let source = format!("source {}", lab.path("script").display());
+    let theirs = lab.gdb(&["set confirm off", source.as_str()])?;
+    if let Some(theirs) = theirs {
+        let mut ours = essentials(&ours);
+        // Without a terminal gdb does not show them at once.
+        for first in ["1: ", "2: ", "3: ", "4: ", "5: ", "6: ", "7: "] {
+            let at = ours.iter().position(|line| line.starts_with(first));
+            ours.remove(at.ok_or(first)?);
+        }
+        assert_eq!(ours, essentials(&theirs));
+    }
+    let lines = "1:   y  deep (cannot be evaluated in the current context)\n\
+                 2:   y  local (cannot be evaluated in the current context)\n3:   y  g\n";
+    in_order(&ours, &["2: local = 1\n", lines, "6: local + n = "]);
     Ok(())
 }

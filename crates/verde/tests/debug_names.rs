@@ -487,3 +487,51 @@ fn the_surroundings_are_at_hand() -> Fallible {
     assert_eq!(errors, "/does/not/exist: No such file or directory.\n");
     Ok(())
 }
+
+/// What has no name is not listed.
+#[test]
+fn a_scope_lists_names() -> Fallible {
+    let source = "int f(int, double d) { return d > 1; }\nint main(void) { return f(1, 2); }\n";
+    let lab = Lab::c(source, &["-O0", "-std=c2x"])?;
+    let said = lab.text(&["info scope f"])?;
+    let wanted = "Scope for f:\nSymbol d is an argument of type double, length 8.\n";
+    assert_eq!(said, wanted);
+    Ok(())
+}
+
+/// Flags that were calculated with are a number, in Rust too.
+#[test]
+fn flags_are_numbers_to_calculate_with() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &["-O0"])?;
+    lab.build("rustc", "prog.rs", "fn main() {}\n", "prog", &[])?;
+    let said = lab.text(&[
+        "break prog::main",
+        "run",
+        "print $eflags & 0x200",
+        "print !($eflags & 0x200)",
+        "print $eflags == 0",
+    ])?;
+    assert!(
+        said.ends_with("$1 = 512\n$2 = -513\n$3 = false\n"),
+        "{said}"
+    );
+    Ok(())
+}
+
+/// A variable may be named like a setting of gdb's that means nothing here.
+#[test]
+fn a_variable_named_like_a_setting_is_set() -> Fallible {
+    let lab = Lab::c(
+        "int verbose;\nint main(void) { return verbose; }\n",
+        &["-O0"],
+    )?;
+    let said = lab.text(&[
+        "set verbose on",
+        "break main",
+        "run",
+        "set verbose = 7",
+        "print verbose",
+    ])?;
+    assert!(said.ends_with("$1 = 7\n"), "{said}");
+    Ok(())
+}

@@ -86,3 +86,27 @@ fn results_of_rust_are_right_in_debug_builds() -> Fallible {
 fn results_of_rust_are_right_in_release_builds() -> Fallible {
     check(&["-O"], false)
 }
+
+/// Arguments that are pushed after the result's address was made from the stack pointer.
+#[test]
+fn results_of_rust_are_right_behind_pushed_arguments() -> Fallible {
+    let source = "pub struct Words { a: u64, b: u64, c: u64 }
+        #[inline(never)]
+        fn many(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64) -> Words {
+            Words { a: a + b + c, b: d + e + f, c: g }
+        }
+        fn main() {
+            let n = std::env::args().count() as u64;
+            let w = many(n, n * 2, n * 3, n + 3, n * 5, n + 5, n * 7);
+            println!(\"{}\", w.a + w.b + w.c);
+        }\n";
+    let lab = Lab::c("int main(void) { return 0; }", &[])?;
+    for level in ["1", "2"] {
+        let level = format!("-Copt-level={level}");
+        lab.build("rustc", "prog.rs", source, "prog", &[&level])?;
+        let text = lab.text(&["break prog::many", "run", "finish"])?;
+        let wanted = "Value returned is $1 = prog::Words {a: 6, b: 15, c: 7}\n";
+        assert!(text.ends_with(wanted), "{level}: {text}");
+    }
+    Ok(())
+}

@@ -163,16 +163,15 @@ impl Prompt {
         }
         loop {
             let typed = reader.next(&self.debugger.prompt());
-            let line = match typed.as_deref().map(str::trim) {
-                Some("") => match self.again.clone() {
+            let in_list = self.debugger.prompt() == LIST_PROMPT;
+            let line = match typed.as_deref() {
+                Some(line) if line.trim().is_empty() && !in_list => match self.again.clone() {
                     Some(again) => again,
                     None => continue,
                 },
                 Some(line) => line.to_owned(),
                 // ^D ends the innermost thing that is open.
-                None if reader.is_terminal() && self.debugger.prompt() == LIST_PROMPT => {
-                    "end".to_owned()
-                }
+                None if reader.is_terminal() && in_list => "end".to_owned(),
                 None => "quit".to_owned(),
             };
             let question = self.debugger.question(&line);

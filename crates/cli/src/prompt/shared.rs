@@ -4,8 +4,16 @@
 use super::reader::Reader;
 use super::{Flow, Prompt, complain};
 use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
 use verde_session::board::{Answer, Board, Request};
 use verde_session::debug::{Completer, Order, Reply, Turn};
+
+/// What completes at the moment.
+type Shared = Arc<Mutex<Completer>>;
+
+fn set(completer: &Shared, now: Completer) {
+    *completer.lock().unwrap_or_else(PoisonError::into_inner) = now;
+}
 
 impl Prompt {
     /// Runs lines of both until one of them ends the session.
@@ -13,16 +21,18 @@ impl Prompt {
         let Some(debugger) = self.debugger.watched() else {
             return;
         };
-        let (board, completer) = (debugger.open_board(), debugger.completer());
+        let board = debugger.open_board();
+        let completer = Arc::new(Mutex::new(debugger.completer()));
         let prompt = debugger.prompt().to_owned();
         let reading = std::thread::Builder::new().name("verde-prompt".into());
-        if let Err(e) = reading.spawn(move || read(completer, &board, prompt)) {
+        let reader = completer.clone();
+        if let Err(e) = reading.spawn(move || read(reader, &board, prompt)) {
             return complain(&e.to_string());
         }
         while let Some(Turn::Line(order)) = self.debugger.watched().map(|d| d.next_turn()) {
             let flow = match order.shared {
-                true => self.line_of_page(order),
-                false => self.line_of_terminal(order),
+                true => self.line_of_page(order, &completer),
+                false => self.line_of_terminal(order, &completer),
             };
             if let Flow::Quit = flow {
                 return;
@@ -30,24 +40,33 @@ impl Prompt {
         }
     }
 
-    fn line_of_terminal(&mut self, order: Order) -> Flow {
+    fn line_of_terminal(&mut self, order: Order, completer: &Shared) -> Flow {
         let line = match (order.line.trim(), &self.again) {
             ("", Some(again)) => again.clone(),
             _ => order.line.clone(),
         };
         let flow = self.line(&line);
         let over = matches!(flow, Flow::Quit);
+        self.complete_as_now(completer);
         order.done(String::new(), &self.debugger.prompt(), over);
         flow
     }
 
+    /// Names may be others after a line: the program stands elsewhere, or was built again.
+    fn complete_as_now(&mut self, completer: &Shared) {
+        if let Some(debugger) = self.debugger.watched() {
+            set(completer, debugger.completer());
+        }
+    }
+
     /// The terminal sees what the page does, and gets its prompt again.
-    fn line_of_page(&mut self, order: Order) -> Flow {
+    fn line_of_page(&mut self, order: Order, completer: &Shared) -> Flow {
         say(&format!("{}\n", order.line));
         let Some(debugger) = self.debugger.watched() else {
             return Flow::Quit;
         };
         let (text, ran) = debugger.execute_shared(&order.line);
+        set(completer, debugger.completer());
         let prompt = debugger.prompt();
         let flow = match ran {
             Ok(Reply::Quit) => {
@@ -77,8 +96,12 @@ fn say(text: &str) {
 }
 
 /// Hands lines to the session, one at a time.
-fn read(completer: Completer, board: &Board, mut prompt: String) {
-    let mut reader = match Reader::open(Box::new(move |line| completer.complete(line))) {
+fn read(completer: Shared, board: &Board, mut prompt: String) {
+    let complete = move |line: &str| {
+        let now = completer.lock().unwrap_or_else(PoisonError::into_inner);
+        now.complete(line)
+    };
+    let mut reader = match Reader::open(Box::new(complete)) {
         Ok(reader) => reader,
         Err(e) => return complain(&e.to_string()),
     };

@@ -44,13 +44,15 @@ impl Debugger {
             if !flags.quiet {
                 self.say(title)?;
             }
-            return match self.execute(command) {
-                Err(e) if flags.goes_on => self.say(&e.to_string()),
-                other => other.map(drop),
-            };
+            match self.execute(command) {
+                Err(e) if flags.goes_on => self.say(&e.to_string())?,
+                other => drop(other?),
+            }
+            return self.quit_if_asked();
         }
         // The heading comes with the first thing that is said.
         let (said, done) = self.captured(|d| d.execute(command));
+        self.quit_if_asked()?;
         if done.is_err() || said.is_empty() {
             return Ok(());
         }

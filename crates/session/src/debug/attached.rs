@@ -77,6 +77,9 @@ impl Debugger {
         let mut done = Ok(Reply::Next(None));
         while let Some(line) = self.attached.due.pop_front() {
             done = self.execute(&line);
+            if done.is_ok() {
+                done = self.quit_if_asked().and(done);
+            }
             if !matches!(done, Ok(Reply::Next(_))) {
                 break;
             }

@@ -92,7 +92,7 @@ const COMMANDS: &[Command] = commands! {
     ["list", "l"], Debugger::list, Bare, "list [LINE or FUNCTION or FIRST,LAST]: source lines";
     ["disassemble"], Debugger::disassemble, Same, "disassemble [/rs] [FUNCTION or FROM,TO or FROM,+BYTES]: its instructions; /s with the source, /r with their bytes";
     ["info", "i", "inf"], Debugger::info, Same, "info auxv, breakpoints, checkpoints, inferiors, locals, args, registers [NAME], threads [N]..., functions [REGEX], variables [REGEX], types [REGEX], symbol ADDRESS, address NAME, scope LOCATION, frame, line [LOCATION], proc [mappings], program, sharedlibrary, signals, skip, source";
-    ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop";
+    ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop where its variables are those meant now";
     ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
     ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";
     ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS; set env NAME=VALUE; set cwd DIRECTORY; set print pretty on, off; set print object on, off; set print elements N; set confirm on, off; set breakpoint pending on, off: places of libraries that are loaded later; set listsize N; set disassembly-flavor att, intel; set scheduler-locking off, on, step: which threads go on with the selected one; set follow-fork-mode parent, child";
@@ -238,6 +238,10 @@ pub(super) fn entry(line: &str) -> Result<Entry> {
 impl Debugger {
     /// Runs one command line. Empty lines and comments do nothing.
     pub fn execute(&mut self, line: &str) -> Result<Reply> {
+        self.nested(|debugger| debugger.execute_one(line))
+    }
+
+    fn execute_one(&mut self, line: &str) -> Result<Reply> {
         // A line that ends in a backslash goes on in the next.
         if let Some(beginning) = line.trim_end().strip_suffix('\\') {
             self.continued.push_str(beginning);
@@ -249,7 +253,7 @@ impl Debugger {
         if self.joins_group(line) {
             return Ok(Reply::Next(None));
         }
-        if let Some(reply) = self.take_line(line)? {
+        if let Some(reply) = self.take_line(&whole)? {
             return Ok(reply);
         }
         if line.is_empty() || line.starts_with('#') {

@@ -3,6 +3,7 @@
 use super::Debugger;
 use super::info::topics;
 use super::location::split_condition;
+use super::user_commands::is_letter;
 use std::path::Path;
 use std::sync::Arc;
 use verde_expr::{FrameScope, Loaded, StaticScope, arguments, locals, type_named};
@@ -16,6 +17,8 @@ pub struct Completer {
     program: Arc<Module>,
     modules: Vec<Loaded>,
     frame: Option<FrameScope>,
+    /// Commands of the user's own.
+    user: Vec<String>,
 }
 
 impl Debugger {
@@ -26,6 +29,7 @@ impl Debugger {
             program: self.images.program().clone(),
             modules: self.images.loaded().to_vec(),
             frame: live.and_then(|live| live.scope(live.selected)),
+            user: self.user.names().map(str::to_owned).collect(),
         }
     }
 }
@@ -57,6 +61,9 @@ impl Completer {
     /// Where the last word of a line begins, and what it may become. One that is complete has a
     /// space behind it if another word follows.
     pub fn complete(&self, line: &str) -> (usize, Vec<String>) {
+        if let Some(commands) = self.commands(line) {
+            return commands;
+        }
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let start = line
             .char_indices()
@@ -94,9 +101,7 @@ impl Completer {
             return (start, self.names_in(scope, word));
         }
         let found = match (command, second) {
-            ("", _) => of(&Debugger::command_names()),
             ("info" | "i" | "inf", None) => of(&topics().collect::<Vec<_>>()),
-            ("help" | "h", None) => of(&Debugger::command_names()),
             ("set" | "show" | "unset", None) => of(SETTINGS),
             ("set", Some("follow-fork-mode")) => of(&["child", "parent"]),
             ("set", Some("disassembly-flavor")) => of(&["att", "intel"]),
@@ -139,6 +144,25 @@ impl Completer {
             }
         };
         (start, found)
+    }
+
+    /// Completes the name of a command; `None`: the line ends with something else.
+    fn commands(&self, line: &str) -> Option<(usize, Vec<String>)> {
+        let word = line.rsplit(|c| !is_letter(c)).next().unwrap_or_default();
+        let start = line.len() - word.len();
+        let before: Vec<&str> = line[..start].split_whitespace().collect();
+        let own = match before.as_slice() {
+            [] | ["help" | "h"] => Debugger::command_names(),
+            ["define" | "document"] | ["show", "user"] => Vec::new(),
+            _ => return None,
+        };
+        let own = own.into_iter().map(str::to_owned);
+        let all = own.chain(self.user.iter().cloned());
+        let mut fitting: Vec<String> = all.filter(|n| n.starts_with(word)).collect();
+        if let [one] = fitting.as_mut_slice() {
+            one.push(' ');
+        }
+        Some((start, fitting))
     }
 
     /// Names as they are known here. Made when wanted: it reads debug information.

@@ -3,7 +3,9 @@
 use super::Debugger;
 use super::apply::range;
 use super::failure::{Result, failure};
-use verde_expr::{Examine, print_value};
+use super::here::Here;
+use verde_expr::{Examine, Node, compile, eval, print_value};
+use verde_symbols::DieId;
 
 /// One of them.
 pub(super) struct Display {
@@ -11,12 +13,59 @@ pub(super) struct Display {
     letters: String,
     text: String,
     enabled: bool,
+    /// What its names mean, once that was known: variables of other functions, or of blocks within
+    /// its own, that have the same names are others.
+    meant: Option<Node>,
+}
+
+impl Display {
+    /// What it means here; `None`: its variables are not those of the frame.
+    fn here(&self, here: &Here) -> Option<Node> {
+        let now = compile(&self.text, here).ok();
+        let Some(meant) = &self.meant else {
+            return now;
+        };
+        let locals = meant.locals();
+        let now = now.filter(|now| now.locals() == locals);
+        // A static variable is there wherever the program is.
+        let is_there = || locals.is_empty() || are_visible(&locals, here);
+        now.or_else(|| is_there().then(|| meant.clone()))
+    }
+
+    /// Whether it is of another frame than this. A name that is unknown yet is of none.
+    fn is_elsewhere(&self, here: &Here) -> bool {
+        let is_local = self.meant.as_ref().is_some_and(|m| !m.locals().is_empty());
+        is_local && self.here(here).is_none()
+    }
+}
+
+/// Whether the frame has these variables, be it that others hide them.
+fn are_visible(locals: &[DieId], here: &Here) -> bool {
+    let frame = here.frame.as_ref();
+    let place = frame.and_then(|f| Some((f.frame.module.as_ref()?, f.source.as_ref()?, f)));
+    let Some(((module, _), source, scope)) = place else {
+        return false;
+    };
+    let at = scope.frame.file_addr();
+    let blocks = at.map(|at| module.blocks(source.die, at));
+    let variables = blocks.iter().flatten().flat_map(|b| &b.variables);
+    let dies: Vec<DieId> = variables.map(|v| v.die).collect();
+    locals.iter().all(|l| dies.contains(l))
 }
 
 #[derive(Default)]
 pub(super) struct Displays {
     list: Vec<Display>,
     last: u32,
+}
+
+impl Displays {
+    /// The program is another: names mean what they mean at the next stop.
+    pub fn forget_variables(&mut self) {
+        for display in &mut self.list {
+            display.meant = None;
+        }
+    }
 }
 
 /// Formats that show memory, as `x` does: instructions, strings, a count or a size.
@@ -42,13 +91,14 @@ impl Debugger {
             self.evaluate(text)?;
         }
         self.displays.last += 1;
-        let display = Display {
+        let mut display = Display {
             number: self.displays.last,
             letters: letters.to_owned(),
             text: text.to_owned(),
             enabled: true,
+            meant: None,
         };
-        let shown = self.display_line(&display)?;
+        let shown = self.display_line(&mut display)?;
         self.displays.list.push(display);
         match self.live {
             Some(_) => self.say(&shown),
@@ -95,16 +145,24 @@ impl Debugger {
     }
 
     pub(super) fn info_display(&mut self, _: &str) -> Result<()> {
-        let all = self.displays.list.iter();
-        let lines: Vec<String> = all
+        let list = std::mem::take(&mut self.displays.list);
+        let here = self.here();
+        let lines: Vec<String> = list
+            .iter()
             .map(|d| {
                 let enabled = if d.enabled { 'y' } else { 'n' };
-                match d.letters.as_str() {
-                    "" => format!("{}:   {enabled}  {}", d.number, d.text),
-                    letters => format!("{}:   {enabled}  /{letters} {}", d.number, d.text),
-                }
+                let format = match d.letters.as_str() {
+                    "" => String::new(),
+                    letters => format!("/{letters} "),
+                };
+                let elsewhere = match d.is_elsewhere(&here) {
+                    false => "",
+                    true => " (cannot be evaluated in the current context)",
+                };
+                format!("{}:   {enabled}  {format}{}{elsewhere}", d.number, d.text)
             })
             .collect();
+        self.displays.list = list;
         if !lines.is_empty() {
             self.say("Auto-display expressions now in effect:\nNum Enb Expression")?;
         }
@@ -113,9 +171,9 @@ impl Debugger {
 
     /// What is to be seen at every stop; what has no value here is left out.
     pub(super) fn show_displays(&mut self) -> Result<()> {
-        let list = std::mem::take(&mut self.displays.list);
+        let mut list = std::mem::take(&mut self.displays.list);
         let mut lines = Vec::new();
-        for display in list.iter().filter(|d| d.enabled) {
+        for display in list.iter_mut().filter(|d| d.enabled) {
             lines.extend(self.display_line(display).ok());
         }
         self.displays.list = list;
@@ -125,10 +183,14 @@ impl Debugger {
         Ok(())
     }
 
-    fn display_line(&mut self, display: &Display) -> Result<String> {
+    fn display_line(&mut self, display: &mut Display) -> Result<String> {
         if self.live.is_none() {
             return Ok(String::new());
         }
+        let Some(node) = display.here(&self.here()) else {
+            return failure(format!("\"{}\" is of another block.", display.text));
+        };
+        let node = display.meant.insert(node).clone();
         if memory_format(&display.letters) {
             let what = Examine::parse(&display.letters, self.examine)?;
             let start = self.address_to_examine(&display.text)?;
@@ -141,7 +203,7 @@ impl Debugger {
         }
         let options = self.print_options(&display.letters)?;
         let mut here = self.here();
-        let value = verde_expr::evaluate(&display.text, &mut here)?;
+        let value = eval(&node, &mut here)?;
         let shown = print_value(&value, &here, &options)?;
         let format = match display.letters.as_str() {
             "" => String::new(),

@@ -8,7 +8,7 @@ use verde_engine::Interrupter;
 #[derive(Clone, Default)]
 pub struct Interrupts {
     now: Arc<Mutex<Option<Interrupter>>>,
-    /// Somebody has asked since it was looked at.
+    /// Somebody has asked since the present command of the user's began.
     asked: Arc<AtomicBool>,
 }
 
@@ -35,9 +35,19 @@ impl Interrupts {
         }
     }
 
-    /// Whether one of both was asked for since this was called last.
+    /// A stop of the program was the user's ^C, which the program got itself.
+    pub(super) fn seen(&self) {
+        self.asked.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether somebody wants what is being done to end.
     pub(super) fn is_asked(&self) -> bool {
-        self.asked.swap(false, Ordering::SeqCst)
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    /// Something new is done: what was asked for before does not concern it.
+    pub(super) fn begin(&self) {
+        self.asked.store(false, Ordering::SeqCst);
     }
 
     fn program(&self) -> Option<Interrupter> {

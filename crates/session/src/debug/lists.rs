@@ -6,8 +6,8 @@ use super::commands::{Reply, split};
 use super::failure::{Result, failure};
 use super::user_commands::Substitutes;
 
-/// Lists within lists.
-const DEEPEST: usize = 64;
+/// Commands that run commands, blocks within blocks: they are on the stack together.
+const DEEPEST: usize = 256;
 
 /// What is shown before a line of a list is read.
 pub const LIST_PROMPT: &str = ">";
@@ -46,8 +46,8 @@ struct Reading {
 #[derive(Default)]
 pub(super) struct Lists {
     reading: Option<Reading>,
-    /// Blocks and commands of users that run inside each other.
-    pub depth: usize,
+    /// Commands, files and blocks that run inside each other.
+    depth: usize,
 }
 
 impl Lists {
@@ -73,6 +73,11 @@ fn opens(word: &str) -> bool {
     matches!(word, "commands" | "if" | "while" | "define" | "document")
 }
 
+/// Whether a line ends a list: other words behind it make it another line, as in gdb.
+fn is_end(line: &str) -> bool {
+    line.trim() == "end"
+}
+
 /// Where the block that begins with the first line has its `else` and its `end`.
 fn extent(lines: &[String]) -> (Option<usize>, usize) {
     let (mut depth, mut otherwise) = (0usize, None);
@@ -80,7 +85,7 @@ fn extent(lines: &[String]) -> (Option<usize>, usize) {
         match split(line).0 {
             word if opens(word) => depth += 1,
             "else" if depth == 1 => otherwise = Some(i),
-            "end" => depth = depth.saturating_sub(1),
+            _ if is_end(line) => depth = depth.saturating_sub(1),
             _ => {}
         }
         if depth == 0 {
@@ -113,14 +118,18 @@ impl Debugger {
         let Some(reading) = &mut self.lists.reading else {
             return Ok(None);
         };
-        let word = split(line).0;
         let is_text = matches!(reading.owner, Owner::Help(_));
-        if opens(word) && !is_text {
+        let line = if is_text {
+            line.trim_end()
+        } else {
+            line.trim()
+        };
+        if !is_text && opens(split(line).0) {
             reading.depth += 1;
         }
-        if word != "end" || reading.depth > 0 {
-            reading.depth -= usize::from(word == "end");
-            if !line.is_empty() {
+        if !is_end(line) || reading.depth > 0 {
+            reading.depth -= usize::from(is_end(line));
+            if is_text || !line.is_empty() {
                 reading.lines.push(line.to_owned());
             }
             return Ok(Some(Reply::Next(None)));
@@ -155,15 +164,7 @@ impl Debugger {
         lines: &[String],
         arguments: Option<&Substitutes>,
     ) -> Result<Reply> {
-        if self.lists.depth >= DEEPEST {
-            return failure("Too many lists of commands run each other.");
-        }
-        if self.lists.depth == 0 {
-            self.interrupts.is_asked();
-        }
-        self.lists.depth += 1;
         let flow = self.run_lines(lines, arguments);
-        self.lists.depth -= 1;
         if flow.is_err() {
             self.lists.give_up();
         }
@@ -173,7 +174,35 @@ impl Debugger {
         })
     }
 
+    /// Does something that may run further commands, which may do the same.
+    pub(super) fn nested<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.lists.depth >= DEEPEST {
+            return failure(format!(
+                "Commands, blocks and files are nested more than {DEEPEST} deep."
+            ));
+        }
+        if self.lists.depth == 0 {
+            self.interrupts.begin();
+        }
+        self.lists.depth += 1;
+        let done = act(self);
+        self.lists.depth -= 1;
+        done
+    }
+
+    /// After a line of several: the user's ^C ends them all.
+    pub(super) fn quit_if_asked(&self) -> Result<()> {
+        match self.interrupts.is_asked() {
+            true => failure("Quit"),
+            false => Ok(()),
+        }
+    }
+
     fn run_lines(&mut self, lines: &[String], arguments: Option<&Substitutes>) -> Result<Flow> {
+        self.nested(|debugger| debugger.run_each(lines, arguments))
+    }
+
+    fn run_each(&mut self, lines: &[String], arguments: Option<&Substitutes>) -> Result<Flow> {
         let mut at = 0;
         while let Some(line) = lines.get(at) {
             let whole = arguments.map_or_else(|| line.clone(), |a| a.put_into(line));
@@ -206,6 +235,7 @@ impl Debugger {
                     if self.execute(&whole)? == Reply::Quit {
                         flow = Flow::Quit;
                     }
+                    self.quit_if_asked()?;
                 }
             }
             // What stops next has its own list.
@@ -235,9 +265,7 @@ impl Debugger {
             if self.attached.stage() != stage {
                 break;
             }
-            if self.interrupts.is_asked() {
-                return failure("Quit");
-            }
+            self.quit_if_asked()?;
         }
         Ok(Flow::On)
     }

@@ -72,7 +72,7 @@ impl Debugger {
         self.switch(args, false, None)
     }
 
-    /// `enable [once or delete or count N] [NUMBER]...`
+    /// `enable [once or delete] [NUMBER]...`
     pub(super) fn enable(&mut self, args: &str) -> Result<()> {
         if let Some(numbers) = of_displays(args) {
             return self.switch_displays(numbers, true);

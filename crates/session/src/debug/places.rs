@@ -47,7 +47,9 @@ impl Debugger {
             return failure(format!("No debug information for \"{text}\"."));
         };
         let blocks = module.blocks(frame.die, at);
+        // What has no name is no symbol.
         let variables = blocks.iter().flat_map(|block| &block.variables);
+        let variables = variables.filter(|variable| !variable.name.is_empty());
         let lines: Vec<String> = variables
             .map(|variable| {
                 let what = match (variable.is_parameter, variable.is_static()) {

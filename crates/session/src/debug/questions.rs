@@ -10,7 +10,12 @@ impl Debugger {
         if !self.settings.confirm || self.lists.is_reading() {
             return None;
         }
-        let (word, args) = split(line.trim());
+        let line = line.trim();
+        // A command of the user's may be named like the beginning of another.
+        if self.user.begins(line) {
+            return None;
+        }
+        let (word, args) = split(line);
         let process = self.live.as_ref().map(|live| &live.process);
         let process = process.filter(|process| process.ended().is_none());
         if is_quit(word) {

@@ -19,6 +19,7 @@ impl Debugger {
             self.say(&text)?;
         }
         self.hot.forget();
+        self.displays.forget_variables();
         if self.forget_checkpoints() > 0 {
             self.say("The checkpoints are deleted: they are of the former program.")?;
         }

@@ -17,7 +17,8 @@ impl Debugger {
             return failure(format!("{}: files read each other", path.display()));
         }
         self.nesting += 1;
-        let done = self.source_text(path, &String::from_utf8_lossy(&bytes));
+        let text = String::from_utf8_lossy(&bytes);
+        let done = self.nested(|debugger| debugger.source_text(path, &text));
         self.nesting -= 1;
         done
     }
@@ -28,6 +29,7 @@ impl Debugger {
             if self.execute(line).map_err(place)? == Reply::Quit {
                 return Ok(Reply::Quit);
             }
+            self.quit_if_asked().map_err(place)?;
         }
         let place = |e| located(e, &path.display().to_string());
         self.end_of_lines().map_err(place)?;

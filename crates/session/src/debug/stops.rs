@@ -10,6 +10,8 @@ use std::io::Write;
 use verde_engine::{Cause, End, Error, FrameRef, Tid};
 use verde_expr::{Data, Value, print_value};
 use verde_symbols::{Encoding, Type};
+use verde_sys::number;
+use verde_sys::siginfo::SI_KERNEL;
 
 /// Why the program is stopped.
 pub(super) enum Reason {
@@ -316,6 +318,9 @@ impl Debugger {
     /// Says why and where the program stopped. `before`: the function a step
     /// began in, which needs no new line for its frame.
     pub(super) fn announce(&mut self, reason: Reason, before: Option<FrameRef>) -> Result<()> {
+        if self.is_of_user(&reason) {
+            self.interrupts.seen();
+        }
         match reason {
             Reason::Ended(end) => return self.announce_end(end),
             Reason::Point(_) if self.attached.is_silent() => return Ok(()),
@@ -383,6 +388,19 @@ impl Debugger {
         }
         self.say_frame(0, false)?;
         self.show_displays()
+    }
+
+    /// Whether somebody stopped the program by ^C. A SIGINT that another process or the program
+    /// itself sent is the program's affair.
+    fn is_of_user(&self, reason: &Reason) -> bool {
+        let live = self.live.as_ref();
+        match *reason {
+            Reason::Interrupted => true,
+            Reason::Signal(number::SIGINT) => live
+                .and_then(|live| live.process.signal_info(live.tid).ok())
+                .is_some_and(|info| info.code() == SI_KERNEL),
+            _ => false,
+        }
     }
 
     fn announce_end(&mut self, end: End) -> Result<()> {

@@ -27,7 +27,12 @@ impl UserCommands {
         }
     }
 
-    /// Their names, for completion.
+    /// Whether a line runs one of them.
+    pub fn begins(&self, line: &str) -> bool {
+        self.0.contains_key(name_in(line))
+    }
+
+    /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
@@ -110,7 +115,12 @@ impl Substitutes {
     }
 }
 
-fn is_letter(c: char) -> bool {
+/// The name that a line begins with.
+fn name_in(line: &str) -> &str {
+    &line[..line.find(|c| !is_letter(c)).unwrap_or(line.len())]
+}
+
+pub(super) fn is_letter(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
@@ -142,9 +152,9 @@ impl Debugger {
 
     /// Runs a line of a user's command; `None`: it begins with none.
     pub(super) fn run_user(&mut self, line: &str) -> Option<Result<Reply>> {
-        let end = line.find(|c| !is_letter(c)).unwrap_or(line.len());
-        let lines = self.user.0.get(&line[..end])?.lines.clone();
-        Some(self.run_list(&lines, Some(&Substitutes::of(&line[end..]))))
+        let name = name_in(line);
+        let lines = self.user.0.get(name)?.lines.clone();
+        Some(self.run_list(&lines, Some(&Substitutes::of(&line[name.len()..]))))
     }
 
     pub(super) fn show_user(&mut self, name: &str) -> Result<()> {

@@ -431,3 +431,22 @@ fn strings_and_containers_of_cpp_as_they_are_printed() {
         json!({"p": {"first": 3, "second": 4}})
     );
 }
+
+/// What is passed by its address and has no name is not where a number without one would be.
+#[test]
+fn an_argument_without_a_name_that_is_passed_by_its_address() {
+    let bench = cpp(
+        "struct Held { int n; Held(int n) : n(n) {} ~Held() { n = 0; } };
+        __attribute__((noipa)) int f(Held, int x) { asm volatile(\"\"); return x; }
+        int main() { return f(Held(5), 6) - 6; }",
+        "-O0",
+    );
+    assert_eq!(args(&bench, "event f(x)"), json!({"x": 6}));
+    let property = "state init accepting {\n  transition { event f(arg 0) success init }\n}\n";
+    let ran = bench.check_property(property, &[]);
+    assert!(
+        ran.err.contains("has no name and cannot be read"),
+        "{}",
+        ran.err
+    );
+}

@@ -310,6 +310,7 @@ impl Debugger {
         };
         for line in group {
             self.execute(&line)
+                .and_then(|_| self.quit_if_asked())
                 .map_err(|e| Failure(format!("{line}: {e}")))?;
         }
         Ok(())
