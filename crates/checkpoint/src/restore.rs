@@ -71,6 +71,10 @@ pub(crate) fn restore(
     match result {
         Ok(mut restored) => {
             restored.elapsed = start.elapsed();
+            let left = fallback.map_or_else(Vec::new, |present| running(&present.children));
+            if !left.is_empty() {
+                restored.warnings.push(Warning::Orphans(left));
+            }
             Ok(restored)
         }
         Err(error) => {
@@ -88,6 +92,16 @@ pub(crate) fn restore(
             })
         }
     }
+}
+
+/// Those of these processes that have not ended.
+fn running(pids: &[Tid]) -> Vec<Tid> {
+    let mut list = pids.to_vec();
+    list.retain(|pid| {
+        let state = procfs::status_field(*pid, *pid, "State");
+        state.is_some_and(|s| !s.starts_with(['Z', 'X']))
+    });
+    list
 }
 
 /// So much memory is torn down while a holder for it would be made.

@@ -91,7 +91,7 @@ fn take_stopped(
     let descriptors = Descriptors::save(pid, children.is_empty(), options, &mut warnings)?;
     outside_of_processes(pid, &children, &mut warnings);
     if !children.is_empty() {
-        warnings.push(Warning::Children(children));
+        warnings.push(Warning::Children(children.clone()));
     }
     let files = options.layers.as_ref().map(|l| l.save(pid)).transpose()?;
     let (frozen, ranges) = memory::fork_all(&mut leader, pid, &maps)?;
@@ -130,6 +130,7 @@ fn take_stopped(
             files,
         },
         scratch,
+        children,
         saved_in: start.elapsed(),
     };
     Ok((snapshot, warnings))

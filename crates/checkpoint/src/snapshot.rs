@@ -78,6 +78,8 @@ pub struct Snapshot {
     pub(crate) knowledge: Knowledge,
     pub(crate) beyond: Beyond,
     pub(crate) scratch: Scratch,
+    /// Processes that the program had started.
+    pub(crate) children: Vec<Tid>,
     pub(crate) saved_in: Duration,
 }
 

@@ -32,6 +32,8 @@ pub enum Warning {
     Terminals(Vec<RawFd>),
     /// Processes that the program has started.
     Children(Vec<Tid>),
+    /// Processes that the present program, which is gone, has left.
+    Orphans(Vec<Tid>),
     /// Record locks, which end with the process.
     RecordLocks,
     /// Files whose locks somebody else has now.
@@ -122,6 +124,11 @@ impl fmt::Display for Warning {
             Warning::Children(list) => write!(
                 f,
                 "child processes are not part of the checkpoint: {}",
+                join(list)
+            ),
+            Warning::Orphans(list) => write!(
+                f,
+                "child processes of the present go on without their parent: {}",
                 join(list)
             ),
             Warning::RecordLocks => {

@@ -624,7 +624,9 @@ impl Evaluator<'_> {
                     let part = part(&bytes, offset, size);
                     if register >= XMM0 {
                         let mut word = [0; 16];
-                        word[..part.len()].copy_from_slice(&part);
+                        let place = word.get_mut(..part.len());
+                        let wide = || EvalError::BadType("cannot pass this vector".into());
+                        place.ok_or_else(wide)?.copy_from_slice(&part);
                         call.floats.push(word);
                     } else {
                         // Small integers are passed extended; clang relies on it.

@@ -3,6 +3,9 @@
 use crate::types::{Encoding, Kind, Method, RecordKind, Type};
 use crate::units::{DieId, Language};
 
+/// Bytes of the largest vector register that is read.
+const YMM: u64 = 32;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
     Integer,
@@ -43,7 +46,9 @@ pub(crate) fn classify(ty: &Type) -> Option<Classes> {
         });
     }
     if let Kind::Vector(..) = ty.kind() {
-        return (size <= 16).then(|| Classes::Eightbytes(vec![Class::Sse]));
+        // The whole of it is in one register, also of AVX; without AVX the larger ones are in
+        // memory, which compilers warn of.
+        return (size <= YMM).then(|| Classes::Eightbytes(vec![Class::Sse]));
     }
     if size == 0 || size > 16 {
         return None;
@@ -155,6 +160,7 @@ pub(crate) fn alignment(ty: &Type, outer: &[DieId]) -> u64 {
     }
     match ty.kind() {
         Kind::Array(..) => ty.target().map_or(1, |t| alignment(&t, &inner)),
+        Kind::Vector(..) => ty.size().unwrap_or(1).clamp(1, 64),
         Kind::Record(_) => {
             let members = ty.members();
             let own = members.iter().filter(|m| !m.is_static);

@@ -22,6 +22,8 @@ pub struct Registers {
     pub general: [Option<u64>; 17],
     /// `xmm0` to `xmm15`.
     pub xmm: [Option<[u8; 16]>; 16],
+    /// The upper halves of `ymm0` to `ymm15`, of which `xmm0` to `xmm15` are the lower ones.
+    pub ymm_high: [Option<[u8; 16]>; 16],
     /// `st(0)` to `st(7)`.
     pub st: [Option<[u8; 10]>; 8],
     /// The flags.
@@ -48,11 +50,16 @@ impl Registers {
         *self.general.get(number as usize)?
     }
 
-    /// Any register's bytes by DWARF number (17 to 32 are `xmm0` to `xmm15`, 33 to 40 `st0` to `st7`).
+    /// Any register's bytes by DWARF number (17 to 32 are `xmm0` to `xmm15`, with the upper halves
+    /// of `ymm0` to `ymm15` where they are known, 33 to 40 `st0` to `st7`).
     pub fn bytes(&self, number: u16) -> Option<Vec<u8>> {
         match number {
             0..=16 => self.get(number).map(|v| v.to_le_bytes().to_vec()),
-            17..=32 => self.xmm[number as usize - 17].map(|v| v.to_vec()),
+            17..=32 => {
+                let index = number as usize - 17;
+                let high = self.ymm_high[index].into_iter().flatten();
+                self.xmm[index].map(|low| low.into_iter().chain(high).collect())
+            }
             33..=40 => self.st[number as usize - 33].map(|v| v.to_vec()),
             49 => self.eflags.map(|v| v.to_le_bytes().to_vec()),
             58 => self.fs_base.map(|v| v.to_le_bytes().to_vec()),

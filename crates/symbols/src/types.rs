@@ -426,6 +426,7 @@ impl Type {
                 next(l)
             }
             Kind::Array(l, count) if self.node.size.is_none() => next(l)?.checked_mul((*count)?),
+            Kind::Vector(l, count) if self.node.size.is_none() => next(l)?.checked_mul(*count),
             Kind::Pointer(_) | Kind::Reference(_) | Kind::RvalueReference(_) => {
                 Some(self.node.size.unwrap_or(8))
             }

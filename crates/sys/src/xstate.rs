@@ -15,6 +15,10 @@ const ST: usize = 32;
 /// ptrace uses, on every CPU so far.
 const YMM_HIGH: usize = 576;
 
+/// State bits of the components.
+const SSE: u8 = 2;
+const AVX: u8 = 4;
+
 impl XState {
     /// The low 16 bytes of vector register `i` (0..16).
     pub fn xmm(&self, i: usize) -> Option<[u8; 16]> {
@@ -36,21 +40,28 @@ impl XState {
 
     /// Changes the low 16 bytes of vector register `i`.
     pub fn set_xmm(&mut self, i: usize, value: [u8; 16]) -> bool {
+        self.set(XMM, SSE, i, value)
+    }
+
+    /// Changes the upper 16 bytes of ymm register `i`.
+    pub fn set_ymm_high(&mut self, i: usize, value: [u8; 16]) -> bool {
+        self.set(YMM_HIGH, AVX, i, value)
+    }
+
+    fn set(&mut self, base: usize, component: u8, i: usize, value: [u8; 16]) -> bool {
         if i >= 16 {
             return false;
         }
+        let Some(place) = self.bytes.get_mut(base + 16 * i..base + 16 * (i + 1)) else {
+            return false;
+        };
+        place.copy_from_slice(&value);
         // The state bits at 512 say which components are not in their initial
-        // state; without the SSE bit the kernel would load zeros.
+        // state; without its bit the kernel would load zeros.
         if let Some(bits) = self.bytes.get_mut(512) {
-            *bits |= 2;
+            *bits |= component;
         }
-        match self.bytes.get_mut(XMM + 16 * i..XMM + 16 * (i + 1)) {
-            Some(place) => {
-                place.copy_from_slice(&value);
-                true
-            }
-            None => false,
-        }
+        true
     }
 
     fn at(&self, base: usize, step: usize, i: usize) -> Option<[u8; 16]> {

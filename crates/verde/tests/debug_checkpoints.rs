@@ -332,3 +332,35 @@ fn output_that_the_program_locks_goes_on_where_it_was() -> Fallible {
     assert_eq!(said, ["first", "second", "end", "second", "end"], "{text}");
     Ok(())
 }
+
+#[test]
+fn children_that_go_on_without_the_program_are_named() -> Fallible {
+    let source = "#include <signal.h>\n#include <unistd.h>\nint child;\nvoid before(void) {}\n\
+        void after(void) {}\nint main(void) {\n    before();\n    if (!(child = fork())) {\n        \
+        alarm(20);\n        pause();\n    }\n    after();\n    kill(child, SIGKILL);\n    \
+        return 0;\n}\n";
+    let text = session_of(
+        source,
+        &[
+            "break before",
+            "break after",
+            "run",
+            "checkpoint",
+            "continue",
+            "print child",
+            "restart 1",
+            "restart undo",
+            "continue",
+        ],
+    )?;
+    let [child] = printed(&text)[..] else {
+        panic!("{text}");
+    };
+    let warning = "warning: child processes of the present go on without their parent: ";
+    let warned: Vec<&str> = text
+        .lines()
+        .filter_map(|l| l.strip_prefix(warning))
+        .collect();
+    assert_eq!(warned, [child], "{text}");
+    Ok(())
+}

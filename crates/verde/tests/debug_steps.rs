@@ -518,3 +518,44 @@ fn finish_ends_in_the_caller_before_what_is_inlined_there() -> Fallible {
     }
     Ok(())
 }
+
+/// `step` goes over inlined calls that are to be skipped, and over what they call.
+#[test]
+fn skipped_inlined_calls_are_not_entered() -> Fallible {
+    let source = "volatile int v;\n\
+        __attribute__((noinline)) int real(int n) {\n  v += n;\n  return v;\n}\n\
+        #define INLINED static inline __attribute__((always_inline))\n\
+        INLINED int small(int n) {\n  v += n;\n  v *= real(2);\n  return v;\n}\n\
+        INLINED int outer(int n) {\n  v += 1;\n  n = small(n);\n  v += 2;\n  return n;\n}\n\
+        int main(void) {\n  v = 1;\n  small(3);\n  v = 2;\n  outer(4);\n  v = 5;\n\
+        \x20 v = real(1) + small(5);\n  v = small(6) + outer(7);\n  return v;\n}\n";
+    for level in ["-O0", "-O1", "-O2"] {
+        let lab = Lab::c(source, &[level])?;
+        for skipped in ["small", "outer"] {
+            let skip = format!("skip function {skipped}");
+            let mut commands = vec![skip.as_str(), "break main", "run"];
+            commands.extend(["step"; 30]);
+            let text = lab.text(&commands)?;
+            let entered = format!("\n{skipped} (n=");
+            assert!(!text.contains(&entered), "{level}: {text}");
+            let other = if skipped == "small" {
+                "\nouter (n=4)"
+            } else {
+                "\nsmall (n=3)"
+            };
+            assert!(text.contains(other), "{level}: {text}");
+            assert!(text.contains("\nreal (n=1)"), "{level}: {text}");
+            let in_skipped = ["\nreal (n=2)", "v *= real(2);"];
+            if level == "-O0" {
+                lab.same_as_gdb(&commands[..10])?;
+            }
+            let passed = skipped == "small" && in_skipped.iter().any(|t| text.contains(t));
+            assert!(!passed, "{level}: {text}");
+        }
+        let mut commands = vec!["skip file prog.c", "break main", "run"];
+        commands.extend(["step"; 5]);
+        let text = lab.text(&commands)?;
+        assert!(!text.contains(" (n="), "{level}: {text}");
+    }
+    Ok(())
+}

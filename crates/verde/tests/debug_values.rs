@@ -3,7 +3,7 @@
 
 mod lab;
 
-use lab::{Fallible, Lab};
+use lab::{Fallible, Lab, in_order};
 
 const CPP: &str = r#"#include <atomic>
 #include <bitset>
@@ -386,5 +386,64 @@ fn a_value_in_pieces_needs_no_padding() -> Fallible {
     let wanted = "$1 = std::optional<int> = {[contained value] = 5}\n\
                   $2 = std::tuple containing = {[1] = 1, [2] = 99 'c'}\n";
     assert!(text.ends_with(wanted), "{text}");
+    Ok(())
+}
+
+/// Vectors in the registers of SSE and AVX: at the entry, in the body and as results.
+#[test]
+fn vectors_are_read_from_their_registers() -> Fallible {
+    if !std::fs::read_to_string("/proc/cpuinfo")?.contains(" avx2") {
+        return Ok(());
+    }
+    let source = "#include <immintrin.h>\n#define N __attribute__((noipa))\n\
+        N __m256 add(__m256 a, __m256 b, int n) { return a + b; }\n\
+        N __m128 four(__m128 a, __m128d d, double x) { return a + a; }\n\
+        N __m256i whole(__m256i a, int n, __m256d d) { return a + a; }\n\
+        N int many(__m256 a, __m256 b, __m256 c, __m256 d, __m256 e, __m256 f, __m256 g, __m256 h,\n\
+        \x20         int n, __m256 onstack) { return n; }\n\
+        volatile float one = 1;\n\
+        int main(void) {\n  __m256 x = _mm256_set_ps(8, 7, 6, 5, 4, 3, 2, one);\n\
+        \x20 x = add(x, _mm256_set1_ps(10), 7);\n\
+        \x20 four(_mm_set_ps(4, 3, 2, one), _mm_set_pd(2.5, 1.5), 6.5);\n\
+        \x20 whole(_mm256_set1_epi64x(3), 8, _mm256_set1_pd(0.5));\n\
+        \x20 many(x, x, x, x, x, x, x, x, 9, x + 1);\n  return 0;\n}\n";
+    let x = "{12, 12, 13, 14, 15, 16, 17, 19}";
+    for level in ["-O0", "-O2"] {
+        let lab = Lab::c(source, &[level, "-mavx2"])?;
+        let text = lab.text(&[
+            "break *add",
+            "break *four",
+            "break *whole",
+            "break *many",
+            "run",
+            "info args",
+            "print a[7] + n",
+            "print a[0] = 2",
+            "print a[7] = 9",
+            "finish",
+            "continue",
+            "info args",
+            "finish",
+            "continue",
+            "info args",
+            "finish",
+            "continue",
+            "print n",
+            "print h",
+            "print onstack",
+        ])?;
+        let wanted = [
+            "a = {1, 2, 3, 4, 5, 6, 7, 8}\nb = {10, 10, 10, 10, 10, 10, 10, 10}\nn = 7\n$1 = 15\n"
+                .to_owned(),
+            format!("Value returned is $4 = {x}\n"),
+            "a = {1, 2, 3, 4}\nd = {1.5, 2.5}\nx = 6.5\n".to_owned(),
+            "Value returned is $5 = {2, 4, 6, 8}\n".to_owned(),
+            "a = {3, 3, 3, 3}\nn = 8\nd = {0.5, 0.5, 0.5, 0.5}\n".to_owned(),
+            "Value returned is $6 = {6, 6, 6, 6}\n".to_owned(),
+            format!("$7 = 9\n$8 = {x}\n$9 = {{13, 13, 14, 15, 16, 17, 18, 20}}\n"),
+        ];
+        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        in_order(&text, &wanted);
+    }
     Ok(())
 }

@@ -124,9 +124,12 @@ impl Scope for Here<'_> {
             let mut state = process.xstate(*tid).map_err(failed)?;
             let index = usize::from(number - 17);
             let mut value = state.xmm(index).unwrap_or_default();
-            let len = bytes.len().min(value.len());
-            value[..len].copy_from_slice(&bytes[..len]);
+            let (low, high) = bytes.split_at(bytes.len().min(value.len()));
+            value[..low.len()].copy_from_slice(low);
             state.set_xmm(index, value);
+            if let Ok(high) = high.try_into() {
+                state.set_ymm_high(index, high);
+            }
             return process.set_xstate(*tid, &state).map_err(failed);
         }
         let mut regs = *process.regs(*tid).map_err(failed)?;

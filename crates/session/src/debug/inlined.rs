@@ -4,6 +4,7 @@
 
 use super::Debugger;
 use super::failure::{NOT_RUN, Result, failure};
+use super::live::{Hidden, Level};
 use super::location::Spec;
 use std::sync::Arc;
 use verde_engine::{FrameRef, StepKind};
@@ -16,7 +17,15 @@ pub(super) struct Standing {
     pub calls: Vec<DieId>,
     line: Option<(Arc<SourceFile>, u32)>,
     /// An inlined call begins here and was not entered.
-    before_call: bool,
+    pub before_call: bool,
+}
+
+impl Standing {
+    /// The inlined calls that were entered since.
+    fn entered_since(&self, start: &Standing) -> usize {
+        let pairs = self.calls.iter().zip(&start.calls);
+        self.calls.len() - pairs.take_while(|(a, b)| a == b).count()
+    }
 }
 
 impl Debugger {
@@ -37,36 +46,80 @@ impl Debugger {
         }
     }
 
-    /// Enters the inlined call that begins here, if the program is shown before one.
+    /// Enters the inlined call that begins here, if the program is shown before one that is not
+    /// to be skipped.
     pub(super) fn enter_inlined(&mut self) -> Result<bool> {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
-        let Some(hidden) = &mut live.hidden else {
+        let Some(before) = live.hidden else {
             return Ok(false);
         };
-        hidden.levels -= 1;
-        if hidden.levels == 0 {
-            live.hidden = None;
-        }
+        live.hidden = before.one_less();
         live.look(live.tid, &self.images)?;
+        if self.is_new_skipped(1) {
+            self.show_before(before)?;
+            return Ok(false);
+        }
         self.listing.reset();
         Ok(true)
+    }
+
+    fn show_before(&mut self, hidden: Hidden) -> Result<()> {
+        let Some(live) = &mut self.live else {
+            return failure(NOT_RUN);
+        };
+        live.hidden = Some(hidden);
+        live.look(live.tid, &self.images)
+    }
+
+    /// Whether one of the innermost inlined calls is not to be entered by steps.
+    fn is_new_skipped(&self, calls: usize) -> bool {
+        let levels = self.live.as_ref().map_or(&[][..], |l| &l.levels);
+        levels.iter().take(calls).any(|l| self.is_skipped(l))
+    }
+
+    /// Whether a step out of a real call has led to where the code of an inlined one begins that
+    /// is to be skipped: the program is then shown before it.
+    pub(super) fn returned_to_skipped(&mut self, kind: StepKind, start: &Standing) -> bool {
+        let pc = self.live.as_ref().and_then(|l| Some(l.frame(0).ok()?.pc));
+        let returned = start.frame.is_some_and(|f| Some(f.return_to.0) == pc);
+        let begun = if returned { self.calls_begun() } else { 0 };
+        let levels = self.live.as_ref().map_or(&[][..], |l| &l.levels);
+        let outermost = begun.checked_sub(1).and_then(|at| levels.get(at));
+        let skipped = outermost.is_some_and(|l| self.is_skipped(l));
+        if kind != StepKind::Into || !skipped {
+            return false;
+        }
+        self.stand_before_calls();
+        true
+    }
+
+    fn is_skipped(&self, level: &Level) -> bool {
+        let source = level.source.as_ref();
+        source.is_some_and(|s| self.skips.covers_call(s))
+    }
+
+    /// Whether a step that began at `start` is in an inlined call that it does not enter: it goes
+    /// over whatever that calls.
+    pub(super) fn is_skipping(&self, start: &Standing) -> bool {
+        self.is_new_skipped(self.standing().entered_since(start))
     }
 
     /// Whether a step that began at `start` is not over where the program stands now.
     pub(super) fn goes_on(&mut self, kind: StepKind, start: &Standing) -> bool {
         let now = self.standing();
         let same_frame = now.frame == start.frame;
-        let pairs = now.calls.iter().zip(&start.calls);
-        let common = pairs.take_while(|(a, b)| a == b).count();
-        let entered = now.calls.len() - common;
+        let entered = now.entered_since(start);
+        let common = now.calls.len() - entered;
         if !same_frame || common == 0 || entered == 0 {
             // A loop in one line comes back to its beginning; that is no other line.
             let same_place = start.before_call || common == start.calls.len();
             let again = same_frame && same_place && same_line(&now.line, &start.line);
             return again || self.is_inside_line(0);
         }
+        // One that is skipped is gone over, as all are by `next`.
+        let over = kind == StepKind::Over || self.is_new_skipped(entered);
         // The outermost call that is new, and the line that makes it.
         let Some(live) = &self.live else {
             return false;
@@ -78,13 +131,15 @@ impl Debugger {
             Some(source.entry.at(bias))
         };
         if entry(entered - 1) != Some(pc) {
-            return kind == StepKind::Over || self.is_inside_line(0);
+            return over || self.is_inside_line(0);
         }
         let caller = live.levels.get(entered);
         let line = caller.and_then(|l| l.source.as_ref()?.line.clone());
-        let hide = match (same_line(&line, &start.line), kind) {
-            (true, StepKind::Over) => return true,
-            (true, _) => entered - 1,
+        let outermost = live.levels.get(entered - 1);
+        let over = kind == StepKind::Over || outermost.is_some_and(|l| self.is_skipped(l));
+        let hide = match (same_line(&line, &start.line), over) {
+            (true, true) => return true,
+            (true, false) => entered - 1,
             (false, _) => entered,
         };
         if let Some(live) = &mut self.live {
@@ -126,14 +181,22 @@ impl Debugger {
 impl Debugger {
     /// Back from a call, where the code of inlined calls begins, the program stands before them.
     pub(super) fn stand_before_calls(&mut self) {
-        let Some(live) = &mut self.live else {
-            return;
+        let begun = self.calls_begun();
+        if let Some(live) = &mut self.live {
+            live.hide(begun);
+        }
+    }
+
+    /// The innermost inlined calls that the instruction before does not belong to.
+    fn calls_begun(&self) -> usize {
+        let Some(live) = &self.live else {
+            return 0;
         };
         let Ok(frame) = live.frame(0) else {
-            return;
+            return 0;
         };
         let Some((module, bias)) = frame.module.clone() else {
-            return;
+            return 0;
         };
         let before = FileAddr::of(frame.pc.wrapping_sub(1), bias);
         let begins = |source: &SourceFrame| {
@@ -141,9 +204,8 @@ impl Debugger {
             source.is_inlined && !code.any(|(from, to)| from <= before && before < to)
         };
         let levels = live.levels.iter();
-        let hidden = levels.take_while(|l| l.source.as_ref().is_some_and(begins));
-        let hidden = hidden.count();
-        live.hide(hidden);
+        let begun = levels.take_while(|l| l.source.as_ref().is_some_and(begins));
+        begun.count()
     }
 
     /// The line of a function where an address is, also when another call is inlined there.

@@ -47,7 +47,15 @@ pub(super) struct Live {
 pub(super) struct Hidden {
     tid: Tid,
     pc: u64,
-    pub levels: usize,
+    levels: usize,
+}
+
+impl Hidden {
+    /// What is hidden when one call more is entered.
+    pub fn one_less(self) -> Option<Hidden> {
+        let levels = self.levels - 1;
+        (levels > 0).then_some(Hidden { levels, ..self })
+    }
 }
 
 /// The memory of a process.

@@ -21,8 +21,9 @@ pub(super) fn to_dwarf(r: &Regs) -> Registers {
 /// The same with the vector and floating-point registers.
 pub(super) fn with_vectors(regs: &Regs, xstate: &XState) -> Registers {
     let mut out = to_dwarf(regs);
-    for (i, place) in out.xmm.iter_mut().enumerate() {
-        *place = xstate.xmm(i);
+    for i in 0..out.xmm.len() {
+        out.xmm[i] = xstate.xmm(i);
+        out.ymm_high[i] = xstate.ymm_high(i);
     }
     for (i, place) in out.st.iter_mut().enumerate() {
         let bytes = xstate.st(i);

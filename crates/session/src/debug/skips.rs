@@ -3,7 +3,7 @@
 use super::Debugger;
 use super::failure::{Result, failure};
 use std::rc::Rc;
-use verde_symbols::{Function, SourceFile};
+use verde_symbols::{Function, SourceFile, SourceFrame};
 
 #[derive(Clone)]
 enum What {
@@ -27,6 +27,17 @@ impl Skips {
                 declared.is_some_and(|(file, _)| is_file(file, name))
             }
         })
+    }
+}
+
+impl Skips {
+    /// The same of an inlined call, by the file that its code is from.
+    pub fn covers_call(&self, call: &SourceFrame) -> bool {
+        call.is_inlined
+            && self.list.iter().any(|(_, what)| match what {
+                What::Function(name) => is_called(&call.name, name),
+                What::File(name) => call.line.as_ref().is_some_and(|(f, _)| is_file(f, name)),
+            })
     }
 }
 

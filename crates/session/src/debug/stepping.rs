@@ -78,17 +78,28 @@ impl Debugger {
             return Ok(Reason::Step);
         }
         let mut start = self.standing();
+        let first = match first {
+            // It stands before one that is skipped.
+            StepKind::Into if start.before_call => StepKind::Over,
+            first => first,
+        };
         let mut reason = self.one_step(first)?;
         while matches!(reason, Reason::Step) && self.current_line().is_some() {
             // Back in the caller, in the middle of the line that called: what is inlined
             // there is gone over as well.
             let now = self.standing();
-            if now.frame != start.frame && self.is_inside_line(0) {
-                start = now;
+            let is_back = self.returned_to_skipped(kind, &start);
+            if is_back || (now.frame != start.frame && self.is_inside_line(0)) {
+                start = self.standing();
             }
             if !self.goes_on(kind, &start) {
                 break;
             }
+            let skipping = start.before_call || self.is_skipping(&start);
+            let kind = match skipping {
+                true => StepKind::Over,
+                false => kind,
+            };
             reason = self.one_step(kind)?;
         }
         Ok(reason)
