@@ -116,7 +116,10 @@ fn read(
         if let Some(register) = register_of(&unit, &parameter) {
             values.registers.insert(register, value);
         }
-        let removed = parameter.attr_value(dw::DW_AT_call_parameter);
+        let removed = match parameter.tag() {
+            dw::DW_TAG_GNU_call_site_parameter => parameter.attr_value(dw::DW_AT_abstract_origin),
+            _ => parameter.attr_value(dw::DW_AT_call_parameter),
+        };
         if let Some(id) = module.info()?.follow(&unit, removed) {
             values.parameters.insert(id, value);
         }

@@ -7,7 +7,7 @@
 
 use crate::units::{R, Unit, Value};
 use gimli::constants::DW_AT_GNU_locviews;
-use gimli::{Expression, RawLocListEntry, Reader};
+use gimli::{DwarfFileType, Expression, RawLocListEntry, Reader};
 
 /// The expression of a variable's location list that holds when its function is entered.
 /// `die` is the variable's, `list` its location.
@@ -81,13 +81,19 @@ impl Views {
             Value::LocationListsRef(offset) => offset.0,
             _ => return None,
         };
+        let version = unit.unit.encoding().version;
+        // In a file of its own a unit counts from behind the head of its table.
+        let offset = match (unit.dwarf.file_type, version) {
+            (DwarfFileType::Dwo, 5..) => offset.checked_add(unit.unit.loclists_base.0)?,
+            _ => offset,
+        };
         // They are in the section of the lists, of which gimli shows nothing else.
         let mut sections = Vec::with_capacity(2);
         let _ = unit.dwarf.locations.borrow(|section| {
             sections.push(*section);
             *section
         });
-        let section = match unit.unit.encoding().version {
+        let section = match version {
             ..=4 => sections.first(),
             _ => sections.last(),
         };

@@ -55,8 +55,17 @@ fn parameters_that_are_changed_at_once() {
 /// the call is made, or gone; and changed at once all the same.
 #[test]
 fn parameters_of_clones() {
-    let bench = Bench::c(
-        "#include <stdio.h>
+    for options in [
+        &["-gdwarf-5"][..],
+        &["-gdwarf-4"],
+        &["-gdwarf-5", "-gsplit-dwarf"],
+    ] {
+        let options = [&["-O2", "-w"], options].concat();
+        clones(&Bench::c(CLONES, &options));
+    }
+}
+
+const CLONES: &str = "#include <stdio.h>
         #define N __attribute__((noinline))
         N int sink(int x) { asm volatile(\"\" :: \"r\"(x)); return x; }
         struct s { int a, b; };
@@ -70,9 +79,9 @@ fn parameters_of_clones() {
           for (int i = 0; i < 2; i++) { q.a = i; r += member(&q, i + 5); }
           r += moved(\"hello\", argc + 4, 2) + moved(\"world\", argc + 5, 2);
           r += replaced(28 + argc, 30 * argc, 5) + replaced(argc, 3 * argc, 5);
-          printf(\"%d\\n\", r); return 0; }",
-        &["-O2", "-w"],
-    );
+          printf(\"%d\\n\", r); return 0; }";
+
+fn clones(bench: &Bench) {
     let seen = |event: &str| -> Vec<Value> {
         let (events, _) = bench.events_and_remarks(&[event]);
         events.iter().map(|e| e["args"].clone()).collect()
