@@ -281,6 +281,7 @@ impl Debugger {
             return reply;
         }
         let command = find(word)?;
+        self.refuse_for_block(command.names[0])?;
         (command.run)(self, args)?;
         if self.run_attached()? == Reply::Quit {
             return Ok(Reply::Quit);

@@ -133,6 +133,8 @@ pub struct Debugger {
     continued: String,
     /// Files of commands being read.
     nesting: usize,
+    /// A command is run for a block of a monitor.
+    for_block: bool,
     out: Box<dyn Write>,
 }
 
@@ -188,6 +190,7 @@ impl Debugger {
             page: irv::Page::default(),
             continued: String::new(),
             nesting: 0,
+            for_block: false,
             out,
         })
     }

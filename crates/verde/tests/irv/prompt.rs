@@ -171,15 +171,22 @@ fn blocks_look_at_the_program() {
     except gdb.error as e: print('no:', e)
     try: gdb.execute('continue')
     except gdb.error as e: print('refused:', e)
+    for command in ('go', 'source go.x', 'thread apply all go', 'starti'):
+        try: gdb.execute(command)
+        except gdb.error as e: print('so is', command, 'by', str(e).split(':')[-1])
+    print(gdb.execute('see', to_string=True).strip())
 ",
     );
+    bench.write("go.x", "continue\n");
+    let own = "define go\ncontinue\nend\ndefine see\nprint v + 40\nend\n";
+    bench.write("own.x", own);
     bench.write(
         "g.prop",
         "state init accepting { transition { event push(v) { return v == 2 } success look() done } }
 state done accepting
 state bad non-accepting",
     );
-    let text = bench.debug(&["-p", "g.prop", "-f", "f.py"], &["run"]);
+    let text = bench.debug(&["-p", "g.prop", "-f", "f.py"], &["source own.x", "run"]);
     in_order(
         &text,
         &[
@@ -188,6 +195,11 @@ state bad non-accepting",
             "$1 = 3",
             "no: No symbol \"nothing\"",
             "refused: \"continue\" is not possible",
+            "so is go by \"continue\" is not possible",
+            "so is source go.x by  \"continue\" is not possible",
+            "so is thread apply all go by \"continue\" is not possible",
+            "so is starti by \"starti\" is not possible",
+            "$2 = 42",
             "exited normally",
         ],
     );

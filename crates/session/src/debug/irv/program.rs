@@ -1,6 +1,7 @@
 //! The program and the prompt, as code of monitors asks for them.
 
 use super::super::Debugger;
+use super::super::failure::failure;
 use super::super::here::Here;
 use super::super::points::Kind;
 use serde_json::{Value as Answer, json};
@@ -16,6 +17,7 @@ type Answered = Result<Answer, String>;
 const RESUMING: &[&str] = &[
     "run",
     "start",
+    "starti",
     "continue",
     "step",
     "next",
@@ -25,6 +27,7 @@ const RESUMING: &[&str] = &[
     "until",
     "advance",
     "jump",
+    "return",
     "signal",
     "kill",
     "detach",
@@ -63,24 +66,28 @@ impl Debugger {
 
     /// Runs a command of the prompt; its text, or nothing when it was shown.
     pub(super) fn command_of_block(&mut self, command: &str, shown: bool) -> Answered {
-        let name = super::super::commands::name_of(command);
-        let file = command.split_whitespace().next() == Some("source");
-        let name = if file { Some("source") } else { name };
-        // Files and threads may get any other command.
-        let applied = file || (name == Some("thread") && command.contains("apply"));
-        if let Some(name) = name.filter(|n| applied || RESUMING.contains(n)) {
-            return Err(format!(
-                "\"{name}\" is not possible while an event is being processed."
-            ));
-        }
-        if shown {
-            self.execute(command).map_err(|e| e.to_string())?;
-            return Ok(Answer::Null);
-        }
-        let text = self.captured(|d| d.execute(command).map(drop));
-        let (text, done) = text;
+        let before = std::mem::replace(&mut self.for_block, true);
+        let (text, done) = match shown {
+            true => (Answer::Null, self.execute(command)),
+            false => {
+                let (text, done) = self.captured(|d| d.execute(command));
+                (Answer::String(text), done)
+            }
+        };
+        self.for_block = before;
         done.map_err(|e| e.to_string())?;
-        Ok(Answer::String(text))
+        Ok(text)
+    }
+
+    /// Whatever runs a command for a block, a file or a command of the user's own too, does not
+    /// let the program go.
+    pub(in super::super) fn refuse_for_block(&self, name: &str) -> super::super::Result<()> {
+        match self.for_block && RESUMING.contains(&name) {
+            true => failure(format!(
+                "\"{name}\" is not possible while an event is being processed."
+            )),
+            false => Ok(()),
+        }
     }
 
     /// What something writes, as text.
