@@ -19,6 +19,13 @@ pub(super) struct Standing {
     before_call: bool,
 }
 
+impl Standing {
+    /// The line it stands in counts for none: the next statement ends the step, also one of that line.
+    pub fn in_no_line(&mut self) {
+        self.line = None;
+    }
+}
+
 impl Debugger {
     /// Where the selected thread stands.
     pub(super) fn standing(&self) -> Standing {
@@ -109,6 +116,12 @@ impl Debugger {
             Spec::Line(_, line) => source.line.as_ref().is_some_and(|(_, n)| *n == line),
             Spec::Address(_) => false,
         };
+        // Where the body of a function begins none of its calls was made, wherever their code is.
+        let body = frame.module.as_ref().and_then(|(module, bias)| {
+            let function = module.function_at(FileAddr::of(pc, *bias))?;
+            Some(module.breakpoint_address(&function).at(*bias))
+        });
+        let begins = body == Some(pc);
         for (hidden, level) in live.levels.iter().enumerate() {
             let Some(source) = &level.source else {
                 return;
@@ -116,7 +129,7 @@ impl Debugger {
             if meant(source) {
                 return live.hide(hidden);
             }
-            if !source.is_inlined || source.entry.at(bias) != pc {
+            if !source.is_inlined || (!begins && source.entry.at(bias) != pc) {
                 return;
             }
         }
