@@ -123,6 +123,8 @@ pub enum Ast {
     MemberPointer(Box<Ast>, Box<Ast>),
     /// `(a, b)` in Rust.
     Tuple(Vec<Ast>),
+    /// `[a, b]` in Rust.
+    List(Vec<Ast>),
     /// `x[i]`.
     Index(Box<Ast>, Box<Ast>),
     /// `x[a..b]`.

@@ -52,7 +52,7 @@ fn is_class(ty: &Type, class: &Type) -> bool {
     ty == class || (ty.name().is_some() && ty.qualified_name() == class.qualified_name())
 }
 
-fn bases_of(class: &Type) -> Vec<Member> {
+pub(crate) fn bases_of(class: &Type) -> Vec<Member> {
     let whole = class.definition();
     let members = whole.as_ref().unwrap_or(class).members();
     members.into_iter().filter(|m| m.is_base).collect()

@@ -3,10 +3,12 @@
 use crate::ast::{Ast, Binary, TypeName, Unary};
 use crate::bases::{base_part, derives_virtually, member_of_base, whole_object};
 use crate::builtin;
+use crate::concrete::Still;
 use crate::dollar::{history_number, register};
 use crate::error::EvalError;
+use crate::eval::eval;
 use crate::ir::{At, Node, Op};
-use crate::known::{self, count_node, within};
+use crate::known::{self, Known, count_node, within};
 use crate::lookup::Lookup;
 use crate::nodes::{
     bad, base_offset, base_shift, constant, decay, deref, element_size, follow_reference, is_bool,
@@ -24,7 +26,7 @@ use verde_symbols::{Encoding, Kind, Language, Type};
 /// modules are loaded; locals mean the selected frame's function.
 pub fn bind(ast: &Ast, scope: &dyn Scope) -> Result<Node, EvalError> {
     Binder {
-        lookup: Lookup { scope },
+        lookup: Lookup::new(scope),
         language: scope.language(),
     }
     .node(ast)
@@ -33,8 +35,19 @@ pub fn bind(ast: &Ast, scope: &dyn Scope) -> Result<Node, EvalError> {
 /// The type an [`Ast::Type`] or an expression has.
 pub fn type_of(ast: &Ast, scope: &dyn Scope) -> Result<Type, EvalError> {
     match ast {
-        Ast::Type(name) => Lookup { scope }.type_name(name),
-        other => Ok(bind(other, scope)?.ty),
+        Ast::Type(name) => Lookup::new(scope).type_name(name),
+        other => {
+            let node = bind(other, scope)?;
+            let plain = node.ty.strip();
+            // An array whose length is known only while the program runs has it now.
+            if matches!(plain.kind(), Kind::Array(..))
+                && plain.size().is_none()
+                && let Ok(value) = eval(&node, &mut Still(scope))
+            {
+                return Ok(value.ty);
+            }
+            Ok(node.ty)
+        }
     }
 }
 
@@ -78,6 +91,7 @@ impl Binder<'_> {
             Ast::Member(base, name, arrow) => self.member(base, name, *arrow),
             Ast::MemberPointer(object, pointer) => self.through_member_pointer(object, pointer),
             Ast::Tuple(parts) => self.tuple(parts),
+            Ast::List(parts) => self.list(parts),
             Ast::Index(base, index) => self.index(base, index),
             Ast::Slice(base, low, high) => self.slice(base, low.as_deref(), high.as_deref()),
             Ast::Call(function, arguments) => self.call(function, arguments),
@@ -156,7 +170,13 @@ impl Binder<'_> {
             (Language::Cpp, "nullptr") => {
                 Ok(constant(Value::integer(Type::void().pointer_to(), 0)))
             }
-            _ => found,
+            _ => match found {
+                Err(EvalError::UnknownName(unknown)) => {
+                    let member = self.member_of_class(name)?;
+                    member.ok_or(EvalError::UnknownName(unknown))
+                }
+                found => found,
+            },
         }
     }
 
@@ -596,7 +616,8 @@ impl Binder<'_> {
                 }
                 // `u->x`, and Rust's automatic dereference.
                 Kind::Record(_) if arrow || plain.find_member(name).is_none() => {
-                    match self.pointed_to(&node, arrow)? {
+                    let target = self.pointed_to(&node, arrow)?;
+                    match target.or_else(|| inside_cell(&node)) {
                         Some(target) => node = target,
                         None => break,
                     }
@@ -625,7 +646,7 @@ impl Binder<'_> {
             let op = Op::Member(part.boxed(), member.offset, member.bits);
             return Ok(Node::new(member.ty, op));
         }
-        if let Some(field) = variants::field(&node, &class, simple) {
+        if let Some(field) = variants::field(&node, &class, simple, self.lookup.scope) {
             return Ok(field);
         }
         Err(EvalError::NoMember(
@@ -633,7 +654,11 @@ impl Binder<'_> {
         ))
     }
 
-    fn static_member(&self, member: &verde_symbols::Member, name: &str) -> Result<Node, EvalError> {
+    pub(crate) fn static_member(
+        &self,
+        member: &verde_symbols::Member,
+        name: &str,
+    ) -> Result<Node, EvalError> {
         let die = member
             .die
             .ok_or_else(|| EvalError::NoMember(name.to_owned()))?;
@@ -749,6 +774,24 @@ impl Binder<'_> {
         Ok(Node::new(element.array_of(1), op))
     }
 
+    /// An array as Rust writes it: its elements are of one type.
+    fn list(&self, parts: &[Ast]) -> Result<Node, EvalError> {
+        let nodes = parts.iter().map(|p| self.operand(p));
+        let nodes: Vec<Node> = nodes.collect::<Result<_, _>>()?;
+        let Some(first) = nodes.first() else {
+            return bad("An array needs elements here: their type is not known.");
+        };
+        let ty = match nodes.iter().all(|n| is_number(&n.ty)) {
+            true => nodes
+                .iter()
+                .fold(first.ty.clone(), |ty, n| self.common(&ty, &n.ty)),
+            false => first.ty.clone(),
+        };
+        let nodes = nodes.into_iter().map(|n| self.convert(n, ty.clone()));
+        let nodes: Vec<Node> = nodes.collect::<Result<_, _>>()?;
+        Ok(Known::List.of(ty.array_of(nodes.len() as u64), nodes))
+    }
+
     fn call(&self, function: &Ast, arguments: &[Ast]) -> Result<Node, EvalError> {
         self.call_as(function, arguments, None)
     }
@@ -782,7 +825,13 @@ impl Binder<'_> {
                 bound.push(this);
                 callee
             }
-            Ast::Name(name) => self.overloaded(name, self.value(function)?, &values)?,
+            Ast::Name(name) => match self.own_method(name, &values)? {
+                Some((callee, this)) => {
+                    bound.extend(this);
+                    callee
+                }
+                None => self.named_function(name, function, &values)?,
+            },
             other => self.value(other)?,
         };
         let label = match function {
@@ -840,6 +889,23 @@ impl Binder<'_> {
         let result = cast.unwrap_or(result_type);
         let op = Op::Call(callee.boxed(), converted, ty.language());
         Ok(Node::new(result, op))
+    }
+
+    /// What a call by name means: a function of the scopes around or of the arguments' scopes.
+    fn named_function(
+        &self,
+        name: &str,
+        function: &Ast,
+        arguments: &[Node],
+    ) -> Result<Node, EvalError> {
+        let found = match self.value(function) {
+            Err(EvalError::UnknownName(unknown)) => {
+                let found = self.by_arguments(name, arguments);
+                found.ok_or(EvalError::UnknownName(unknown))?
+            }
+            other => other?,
+        };
+        self.overloaded(name, found, arguments)
     }
 
     /// The function of a name that takes these arguments; `found` is any of them.
@@ -900,6 +966,18 @@ fn wide_text(bytes: &[u8], mark: char) -> Node {
     }
     let count = units.len() as u64 / ty.size().unwrap_or(4);
     constant(Value::of(ty.array_of(count), units))
+}
+
+/// What a Rust cell has inside: values are shown without the library's wrapping of it.
+fn inside_cell(node: &Node) -> Option<Node> {
+    let class = node.ty.strip();
+    let name = class.qualified_name()?;
+    if !name.starts_with("core::cell::UnsafeCell<") {
+        return None;
+    }
+    let value = class.find_member("value")?;
+    let op = Op::Member(node.clone().boxed(), value.offset, None);
+    Some(Node::new(value.ty, op))
 }
 
 fn pointer_note(node: &Node) -> &'static str {

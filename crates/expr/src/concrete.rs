@@ -64,7 +64,7 @@ impl Binder<'_> {
 }
 
 /// A scope in which nothing can be changed: for what has to be known to give a name a meaning.
-struct Still<'a>(&'a dyn Scope);
+pub(crate) struct Still<'a>(pub &'a dyn Scope);
 
 const NOT_NOW: EvalError = EvalError::NoProcess("This needs the program to run.");
 

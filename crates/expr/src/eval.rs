@@ -265,9 +265,10 @@ impl Evaluator<'_> {
                 self.locate(base)?.map(|addr| addr.wrapping_add(*offset))
             }
             Op::Active(..) | Op::Known(..) => self.value(node)?.address(),
-            // An array without a stated length gets its bounds when its value is made.
+            // Rows of an array whose bounds are known only at run time have none of their own here.
             Op::Element(base, index)
-                if matches!(base.ty.strip().kind(), Kind::Array(_, Some(_))) =>
+                if matches!(base.ty.strip().kind(), Kind::Array(..))
+                    && node.ty.size().is_some() =>
             {
                 let Some(start) = self.locate(base)? else {
                     return Ok(None);

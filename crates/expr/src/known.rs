@@ -39,6 +39,8 @@ pub(crate) enum Known {
     IsVariant(String),
     /// A Rust tuple of the parts.
     Tuple,
+    /// Values of one type, one after the other.
+    List,
     /// `$_strlen(s)`
     TextLength,
     /// `$_streq(a, b)`
@@ -50,7 +52,7 @@ pub(crate) enum Known {
 }
 
 impl Known {
-    fn of(self, ty: Type, parts: Vec<Node>) -> Node {
+    pub fn of(self, ty: Type, parts: Vec<Node>) -> Node {
         Node::new(ty, Op::Known(self, parts))
     }
 
@@ -105,6 +107,7 @@ impl Known {
                 number((held.as_deref() == Some(name)).into())
             }
             (Known::Tuple, parts) => tuple_of(ty, parts),
+            (Known::List, parts) => list_of(ty, parts),
             (Known::TextLength, _) => number(text(first, memory)?.len() as i128),
             (Known::SameText, [a, b]) => number((text(a, memory)? == text(b, memory)?).into()),
             (Known::SameMemory, [a, b, n]) => {
@@ -320,6 +323,14 @@ fn tuple_of(ty: &Type, parts: &[Value]) -> Result<Value, EvalError> {
     for part in parts {
         bytes.extend_from_slice(part.bytes()?);
         bytes.resize(bytes.len().next_multiple_of(8), 0);
+    }
+    Ok(Value::of(ty.clone(), bytes))
+}
+
+fn list_of(ty: &Type, parts: &[Value]) -> Result<Value, EvalError> {
+    let mut bytes = Vec::new();
+    for part in parts {
+        bytes.extend_from_slice(part.bytes()?);
     }
     Ok(Value::of(ty.clone(), bytes))
 }

@@ -38,7 +38,8 @@ const SYMBOLS: [&str; 47] = [
 /// Words an expression may have: a tree of them is walked on the stack.
 const MAX_TOKENS: usize = 500;
 
-pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, EvalError> {
+/// The words of a text; Rust's numbers and bytes are written otherwise than C's.
+pub(crate) fn tokens(text: &str, is_rust: bool) -> Result<Vec<Token>, EvalError> {
     let mut out = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
@@ -56,7 +57,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, EvalError> {
         });
         let (kind, len) = match c == '.' && after_value && !rest.starts_with("..") {
             true => (TokenKind::Symbol("."), 1),
-            false => word(rest)?,
+            false => word(rest, is_rust)?,
         };
         out.push(Token {
             kind,
@@ -71,12 +72,12 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, EvalError> {
     Ok(out)
 }
 
-fn word(rest: &str) -> Result<(TokenKind, usize), EvalError> {
+fn word(rest: &str, is_rust: bool) -> Result<(TokenKind, usize), EvalError> {
     let syntax = || EvalError::Syntax(rest.to_owned());
     let first = rest.chars().next().ok_or_else(syntax)?;
     let next = rest[first.len_utf8()..].chars().next();
     if first.is_ascii_digit() || (first == '.' && next.is_some_and(|c| c.is_ascii_digit())) {
-        return number(rest);
+        return number(rest, is_rust);
     }
     if first == '$' {
         let len = 1 + rest[1..]
@@ -85,11 +86,21 @@ fn word(rest: &str) -> Result<(TokenKind, usize), EvalError> {
         return Ok((TokenKind::Dollar(rest[1..len].to_owned()), len));
     }
     if matches!(first, 'L' | 'u' | 'U') && matches!(next, Some('"' | '\'')) {
-        return Ok(match word(&rest[1..])? {
+        return Ok(match word(&rest[1..], is_rust)? {
             (TokenKind::Text(bytes), len) => (TokenKind::WideText(bytes, first), len + 1),
             (TokenKind::Char(code), len) => (TokenKind::WideChar(code, first), len + 1),
             _ => return Err(syntax()),
         });
+    }
+    if is_rust
+        && first == 'b'
+        && next == Some('\'')
+        && let (TokenKind::Char(code), len) = quoted(&rest[1..])?
+    {
+        return Ok((
+            TokenKind::Integer(code.into(), "u8".to_owned(), true),
+            len + 1,
+        ));
     }
     if first.is_alphabetic() || first == '_' {
         let len = rest
@@ -113,7 +124,7 @@ fn word(rest: &str) -> Result<(TokenKind, usize), EvalError> {
         .ok_or_else(syntax)
 }
 
-fn number(rest: &str) -> Result<(TokenKind, usize), EvalError> {
+fn number(rest: &str, is_rust: bool) -> Result<(TokenKind, usize), EvalError> {
     let lower = rest.to_ascii_lowercase();
     for (prefix, radix) in [("0x", 16), ("0b", 2), ("0o", 8)] {
         if let Some(digits) = lower.strip_prefix(prefix) {
@@ -150,7 +161,14 @@ fn number(rest: &str) -> Result<(TokenKind, usize), EvalError> {
         let (suffix, len) = suffix(&rest[end..]);
         return Ok((TokenKind::Float(value, suffix), end + len));
     }
-    let octal = len > 1 && rest.starts_with('0') && rest[..len].chars().all(|c| c.is_digit(8));
+    // A leading zero is one of C's ways to write eight for the base.
+    let octal = len > 1 && rest.starts_with('0') && !is_rust;
+    if octal && rest[..len].contains(['8', '9']) {
+        return Err(EvalError::BadType(format!(
+            "Invalid number \"{}\".",
+            &rest[..len]
+        )));
+    }
     integer(rest, &rest[..len], len, if octal { 8 } else { 10 })
 }
 

@@ -27,7 +27,9 @@ mod member_pointers;
 mod methods;
 mod nodes;
 mod operators;
+mod outlooks;
 mod overloads;
+mod own_members;
 mod padding;
 mod parser;
 mod print;
@@ -61,7 +63,7 @@ pub use value::{Data, Lvalue, Value};
 
 /// Parses and binds an expression in a scope.
 pub fn compile(text: &str, scope: &dyn Scope) -> Result<Node, EvalError> {
-    let ast = parse(text, &lookup::Lookup { scope })?;
+    let ast = parse(text, &lookup::Lookup::new(scope))?;
     bind(&ast, scope)
 }
 
@@ -74,7 +76,7 @@ pub fn evaluate(text: &str, scope: &mut dyn Scope) -> Result<Value, EvalError> {
 /// The type that `ptype` and `whatis` are asked about: a type's name or an expression. The flag says
 /// that a type was named.
 pub fn type_named(text: &str, scope: &dyn Scope) -> Result<(verde_symbols::Type, bool), EvalError> {
-    let ast = parse_type_or_expression(text, &lookup::Lookup { scope })?;
+    let ast = parse_type_or_expression(text, &lookup::Lookup::new(scope))?;
     let named = matches!(ast, Ast::Type(_));
     Ok((type_of(&ast, scope)?, named))
 }

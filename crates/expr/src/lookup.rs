@@ -1,20 +1,29 @@
 //! What names mean in a scope.
 
 use crate::ast::{Derive, TypeName};
+use crate::bases::member_of_base;
 use crate::builtin;
 use crate::error::EvalError;
 use crate::ir::{At, Home, Node, Op};
+use crate::nodes::bad;
 use crate::parser::TypeOracle;
 use crate::scope::{Loaded, Scope};
 use crate::value::Value;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use verde_symbols::{
-    FileAddr, Function, FunctionQuery, Kind, Language, Module, RecordKind, Type, Variable,
+    FileAddr, Function, FunctionQuery, Kind, Language, Module, Outlook, RecordKind, Type, Variable,
 };
+
+/// How many meanings of an ambiguous name are told.
+const MOST: usize = 4;
 
 /// Looks names up in a scope: the frame first, its module next, then the others.
 pub(crate) struct Lookup<'a> {
     pub scope: &'a dyn Scope,
+    pub(crate) outlook: OnceCell<Outlook>,
+    pub(crate) used: OnceCell<Outlook>,
 }
 
 impl TypeOracle for Lookup<'_> {
@@ -25,8 +34,12 @@ impl TypeOracle for Lookup<'_> {
         if self.scope.language() == Language::Rust && builtin::rust_type(name).is_some() {
             return true;
         }
-        // A variable hides a type.
-        self.local(name).is_none() && self.find_type(None, name).is_some()
+        // A variable hides a type, and whatever is seen from here one that is not.
+        if self.local(name).is_some() || self.member_of_this(name).is_some() {
+            return false;
+        }
+        self.seen_type(None, name).is_some()
+            || (self.find_type(None, name).is_some() && self.name(name).is_err())
     }
 
     fn is_rust(&self) -> bool {
@@ -35,6 +48,14 @@ impl TypeOracle for Lookup<'_> {
 }
 
 impl<'a> Lookup<'a> {
+    pub fn new(scope: &'a dyn Scope) -> Lookup<'a> {
+        Lookup {
+            scope,
+            outlook: OnceCell::new(),
+            used: OnceCell::new(),
+        }
+    }
+
     /// The functions of C++ of a name, in whatever scope they are: those of the code around and of
     /// the program, else those of libraries.
     pub fn free_functions(&self, name: &str) -> Vec<Node> {
@@ -62,7 +83,7 @@ impl<'a> Lookup<'a> {
         all
     }
 
-    fn is_around(&self, loaded: &Loaded) -> bool {
+    pub(crate) fn is_around(&self, loaded: &Loaded) -> bool {
         let module = self.scope.frame().and_then(|f| f.frame.module.as_ref());
         module.is_some_and(|(module, _)| Arc::ptr_eq(&loaded.module, module))
     }
@@ -76,20 +97,88 @@ impl<'a> Lookup<'a> {
         self.is_around(loaded) || self.is_program(loaded)
     }
 
-    /// What a name means in some of the modules.
-    fn name_in(&self, modules: &[&'a Loaded], name: &str) -> Option<Result<Node, EvalError>> {
-        if let Some(node) = self.global_in(modules, name, None) {
+    /// What a name means from here: what the code around and the program call so comes before a
+    /// library's statics.
+    fn seen(&self, name: &str, from: &[&Outlook]) -> Option<Result<Node, EvalError>> {
+        let modules = self.modules();
+        let own = modules.iter().take_while(|l| self.is_own(l)).count();
+        let (own, others) = modules.split_at(own);
+        let mut groups = own.chunks(1).chain([others]);
+        groups.find_map(|group| {
+            let mut from = from.iter().filter(|from| !from.is_empty());
+            from.find_map(|from| self.name_in(group, name, from))
+        })
+    }
+
+    /// What a name means in some of the modules: the nearest variable, constant or function.
+    fn name_in(
+        &self,
+        modules: &[&'a Loaded],
+        name: &str,
+        from: &Outlook,
+    ) -> Option<Result<Node, EvalError>> {
+        let variable = self.global_in(modules, name, None, from);
+        if let Some((0, node)) = variable {
             return Some(Ok(node));
         }
-        if let Some((ty, value)) = enumerator_in(modules, name) {
+        let constant = enumerator_in(modules, name, from);
+        let function = self.function_in(modules, name, from);
+        let ranks = [
+            variable.as_ref().map(|v| v.0),
+            constant.as_ref().map(|c| c.0),
+            function.as_ref().map(|f| f.0),
+        ];
+        let nearest = ranks.iter().flatten().min().copied()?;
+        if let Some((rank, node)) = variable
+            && rank == nearest
+        {
+            return Some(Ok(node));
+        }
+        if let Some((rank, ty, value)) = constant
+            && rank == nearest
+        {
             let op = Op::Constant(Value::integer(ty.clone(), value));
             return Some(Ok(Node::new(ty, op)));
         }
-        let (loaded, function) = function_in(modules, name)?;
+        let (_, loaded, function) = function?;
         Some(self.function_node(loaded, function))
     }
 
-    fn near(&self, module: &Arc<Module>) -> Option<FileAddr> {
+    /// A path that leaves out its first scopes means the one thing that is called so.
+    fn only_one(&self, name: &str) -> Option<Result<Node, EvalError>> {
+        if !name.contains("::") || name.starts_with("::") {
+            return None;
+        }
+        let anywhere = Outlook::anywhere();
+        let found = self.seen(name, &[&anywhere])?;
+        let meanings = self.meanings(name, &anywhere);
+        Some(match meanings.len() {
+            0 | 1 => found,
+            more => {
+                let mut names: Vec<String> = meanings.into_iter().take(MOST).collect();
+                if more > MOST {
+                    names.push("...".to_owned());
+                }
+                bad(format!("\"{name}\" is ambiguous: {}", names.join(", ")))
+            }
+        })
+    }
+
+    /// The paths of all variables that a name means, and of functions without their arguments.
+    fn meanings(&self, name: &str, from: &Outlook) -> BTreeSet<String> {
+        let mut all = BTreeSet::new();
+        let query = FunctionQuery::parse(name);
+        for loaded in self.modules().into_iter().filter(|l| self.is_own(l)) {
+            let variables = loaded.module.globals(name, None, from).into_iter();
+            all.extend(variables.filter_map(|(_, v)| loaded.module.path_of(v.die)));
+            let functions = loaded.module.functions_seen(&query, from).into_iter();
+            let functions = functions.filter_map(|(_, f)| loaded.module.path_of(f.die?));
+            all.extend(functions);
+        }
+        all
+    }
+
+    pub(crate) fn near(&self, module: &Arc<Module>) -> Option<FileAddr> {
         let frame = self.scope.frame()?;
         let (here, _) = frame.frame.module.as_ref()?;
         Arc::ptr_eq(here, module).then(|| frame.file_addr())?
@@ -124,17 +213,16 @@ impl<'a> Lookup<'a> {
         if let Some(node) = self.member_of_this(name) {
             return Ok(node);
         }
-        let modules = self.modules();
-        // What the code around and the program call so comes before a library's statics.
-        let own = modules.iter().take_while(|l| self.is_own(l)).count();
-        let (own, others) = modules.split_at(own);
-        for group in own.chunks(1).chain([others]) {
-            if let Some(node) = self.name_in(group, name) {
-                return node;
-            }
+        let absolute = self.absolute(name);
+        let path = absolute.as_deref().unwrap_or(name);
+        if let Some(node) = self.seen(path, &[self.outlook(), self.used()]) {
+            return node;
         }
-        if let Some(node) = self.static_of_function(name) {
+        if let Some(node) = self.static_of_function(path) {
             return Ok(node);
+        }
+        if let Some(node) = self.only_one(path) {
+            return node;
         }
         match self.data_symbol(name) {
             Some(_) => Err(EvalError::UnknownSymbolType(name.to_owned())),
@@ -148,26 +236,33 @@ impl<'a> Lookup<'a> {
             return None;
         }
         let this = self.local("this")?;
-        let class = this.ty.strip().target()?.strip();
-        let member = class.find_member(name).filter(|m| !m.is_static)?;
-        let object = Node::new(class, Op::Deref(this.boxed()));
-        let op = Op::Member(object.boxed(), member.offset, member.bits);
+        let object = Node::new(self.class_of_this()?, Op::Deref(this.boxed()));
+        let (part, member) = member_of_base(&object, name).filter(|(_, m)| !m.is_static)?;
+        let op = Op::Member(part.boxed(), member.offset, member.bits);
         Some(Node::new(member.ty, op))
     }
 
     /// A global or static variable, of one file if that is given.
     pub fn global(&self, name: &str, file: Option<&str>) -> Option<Node> {
-        self.global_in(&self.modules(), name, file)
+        let found = self.global_in(&self.modules(), name, file, &Outlook::anywhere());
+        found.map(|(_, node)| node)
     }
 
-    fn global_in(&self, modules: &[&Loaded], name: &str, file: Option<&str>) -> Option<Node> {
+    fn global_in(
+        &self,
+        modules: &[&Loaded],
+        name: &str,
+        file: Option<&str>,
+        from: &Outlook,
+    ) -> Option<(usize, Node)> {
         for loaded in modules {
-            let mut found = loaded.module.globals(name, self.near(&loaded.module));
+            let near = self.near(&loaded.module);
+            let mut found = loaded.module.globals(name, near, from);
             if let Some(file) = file {
-                found.retain(|v| v.is_in_file(file));
+                found.retain(|(_, v)| v.is_in_file(file));
             }
-            if let Some(variable) = found.into_iter().next() {
-                return Some(self.variable_node(loaded, variable));
+            if let Some((rank, variable)) = found.into_iter().next() {
+                return Some((rank, self.variable_node(loaded, variable)));
             }
         }
         None
@@ -179,8 +274,36 @@ impl<'a> Lookup<'a> {
     }
 
     /// A function; several of one name mean the first.
-    pub fn function(&self, name: &str) -> Option<(&'a Loaded, Function)> {
-        function_in(&self.modules(), name)
+    fn function(&self, name: &str) -> Option<(&'a Loaded, Function)> {
+        let modules = self.modules();
+        let near = self.function_in(&modules, name, self.outlook());
+        let found = near.or_else(|| self.function_in(&modules, name, &Outlook::anywhere()));
+        found.map(|(_, loaded, function)| (loaded, function))
+    }
+
+    fn function_in(
+        &self,
+        modules: &[&'a Loaded],
+        name: &str,
+        from: &Outlook,
+    ) -> Option<(usize, &'a Loaded, Function)> {
+        let query = FunctionQuery::parse(name);
+        modules.iter().find_map(|l| {
+            let near = self.near(&l.module);
+            let mut found = l.module.functions_seen(&query, from);
+            // Prefer what debug information describes, the scope as written, and the file around.
+            found.sort_by_key(|(rank, f)| {
+                let other_scope = scope_of(&f.name) != scope_of(name);
+                (
+                    f.die.is_none(),
+                    *rank,
+                    other_scope,
+                    !l.module.is_beside(f, near),
+                )
+            });
+            let (rank, function) = found.into_iter().next()?;
+            Some((rank, *l, function))
+        })
     }
 
     /// The functions of C++ that share a name and a scope with one of them.
@@ -243,8 +366,14 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    /// A type by name, with its keyword if one was written.
+    /// A type by name, with its keyword if one was written: one that is seen from here, else the
+    /// only one that is called so.
     pub fn find_type(&self, tag: Option<&str>, name: &str) -> Option<Type> {
+        let seen = self.seen_type(tag, name);
+        seen.or_else(|| self.only_type(tag, self.absolute(name).as_deref().unwrap_or(name)))
+    }
+
+    fn seen_type(&self, tag: Option<&str>, name: &str) -> Option<Type> {
         let language = self.scope.language();
         if tag.is_none() {
             if language == Language::Rust
@@ -256,28 +385,40 @@ impl<'a> Lookup<'a> {
                 return Some(ty);
             }
         }
-        let fits = |ty: &Type| match (tag, ty.kind()) {
-            (Some("struct" | "class"), Kind::Record(k)) => *k != RecordKind::Union,
-            (Some("union"), Kind::Record(k)) => *k == RecordKind::Union,
-            (Some("enum"), Kind::Enum) => true,
-            (Some(_), _) => false,
-            // C keeps tags apart from other names.
-            (None, Kind::Record(_) | Kind::Enum) => ty.language() != Language::C,
-            (None, _) => true,
-        };
         if let Some(frame) = self.scope.frame()
             && let (Some((module, _)), Some(die), Some(addr)) =
                 (&frame.frame.module, frame.die(), frame.file_addr())
         {
             let local = module.local_types(die, addr, name);
-            if let Some(ty) = local.into_iter().find(|t| fits(t)) {
+            if let Some(ty) = local.into_iter().find(|t| fits(tag, t)) {
                 return Some(ty);
             }
         }
+        let absolute = self.absolute(name);
+        let name = absolute.as_deref().unwrap_or(name);
+        let seen = |from: &Outlook| {
+            let mut modules = self.modules().into_iter();
+            modules.find_map(|l| {
+                let found = l.module.types(name, self.near(&l.module), from);
+                found.into_iter().find(|t| fits(tag, t))
+            })
+        };
+        seen(self.outlook()).or_else(|| seen(self.used()))
+    }
+
+    /// A type that is not seen from here but is the only one that is called so.
+    fn only_type(&self, tag: Option<&str>, name: &str) -> Option<Type> {
+        let from = match name.starts_with("::") {
+            true => Outlook::global(),
+            false => Outlook::anywhere(),
+        };
         let mut modules = self.modules().into_iter();
         modules.find_map(|l| {
-            let found = l.module.types(name, self.near(&l.module));
-            found.into_iter().find(|t| fits(t))
+            let mut found = l.module.types(name, self.near(&l.module), &from);
+            found.retain(|t| fits(tag, t));
+            let first = found.first()?.qualified_name();
+            let is_alone = found.iter().all(|t| t.qualified_name() == first);
+            is_alone.then(|| found.swap_remove(0))
         })
     }
 
@@ -303,19 +444,22 @@ impl<'a> Lookup<'a> {
     }
 }
 
-fn enumerator_in(modules: &[&Loaded], name: &str) -> Option<(Type, i128)> {
-    let mut modules = modules.iter();
-    modules.find_map(|l| l.module.enumerators(name).into_iter().next())
+/// Whether a type is one of its keyword.
+fn fits(tag: Option<&str>, ty: &Type) -> bool {
+    match (tag, ty.kind()) {
+        (Some("struct" | "class"), Kind::Record(k)) => *k != RecordKind::Union,
+        (Some("union"), Kind::Record(k)) => *k == RecordKind::Union,
+        (Some("enum"), Kind::Enum) => true,
+        (Some(_), _) => false,
+        // C keeps tags apart from other names.
+        (None, Kind::Record(_) | Kind::Enum) => ty.language() != Language::C,
+        (None, _) => true,
+    }
 }
 
-fn function_in<'a>(modules: &[&'a Loaded], name: &str) -> Option<(&'a Loaded, Function)> {
-    let query = FunctionQuery::parse(name);
-    modules.iter().find_map(|l| {
-        let mut found = l.module.functions(&query);
-        // Prefer what debug information describes, and the scope as written.
-        found.sort_by_key(|f| (f.die.is_none(), scope_of(&f.name) != scope_of(name)));
-        Some((*l, found.into_iter().next()?))
-    })
+fn enumerator_in(modules: &[&Loaded], name: &str, from: &Outlook) -> Option<(usize, Type, i128)> {
+    let mut modules = modules.iter();
+    modules.find_map(|l| l.module.enumerators(name, from).into_iter().next())
 }
 
 /// The scopes before the last name of a path.

@@ -9,7 +9,7 @@ use crate::error::EvalError;
 use crate::ir::{Node, Op};
 use crate::nodes::{bad, constant, deref, follow_reference, offset};
 use crate::value::Value;
-use verde_symbols::{Kind, MemberFunction, Type, demangle};
+use verde_symbols::{Encoding, Kind, MemberFunction, Type, demangle};
 
 /// How deep classes may derive before a file is taken for corrupt.
 const DEEPEST: usize = 16;
@@ -110,6 +110,13 @@ impl Binder<'_> {
         let Ast::Name(path) = operand else {
             return self.address(node?);
         };
+        // Where a symbol of the linker is can be told, what it is cannot.
+        if let Err(EvalError::UnknownSymbolType(_)) = &node
+            && let Some(at) = self.lookup.data_symbol(path)
+        {
+            let ty = Type::base("<data variable, no debug info>", Encoding::Unsigned, 4);
+            return self.address(Node::new(ty, Op::Symbol(at, None)));
+        }
         let found = path.rsplit_once("::").and_then(|(class, name)| {
             let class = self.lookup.find_type(None, class)?.strip();
             matches!(class.kind(), Kind::Record(_)).then_some((class, name))

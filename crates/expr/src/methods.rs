@@ -14,13 +14,13 @@ use verde_symbols::{Kind, Language, MemberFunction, Type};
 const DEEPEST: usize = 16;
 
 /// A method with the class that declares it.
-struct Declared {
-    class: Type,
-    method: MemberFunction,
+pub(crate) struct Declared {
+    pub class: Type,
+    pub method: MemberFunction,
 }
 
 /// The method of a class or of its bases; of several the one that takes these arguments.
-fn declared(
+pub(crate) fn declared(
     class: &Type,
     name: &str,
     arguments: &[Node],
@@ -95,11 +95,34 @@ impl Binder<'_> {
             };
             return Ok(Some((callee, Some(self.address(node)?))));
         };
+        if class.language() == Language::Rust {
+            return self.rust_method(node, &found, name).map(Some);
+        }
         self.bound_method(node, &found, name).map(Some)
     }
 
+    /// A method of Rust: its first parameter says whether it takes the object or a reference to it.
+    fn rust_method(
+        &self,
+        node: Node,
+        found: &Declared,
+        name: &str,
+    ) -> Result<(Node, Option<Node>), EvalError> {
+        let ty = &found.method.ty;
+        let first = match ty.kind() {
+            Kind::Function(_, parameters, ..) => parameters.first().map(|p| ty.follow(p).strip()),
+            _ => None,
+        };
+        let this = match first {
+            Some(first) if matches!(first.kind(), Kind::Pointer(_)) => Some(self.address(node)?),
+            Some(_) => Some(node),
+            None => None,
+        };
+        Ok((self.code_of(found, name)?, this))
+    }
+
     /// The function of a method that was found, and the part of the object it works on.
-    fn bound_method(
+    pub(crate) fn bound_method(
         &self,
         node: Node,
         found: &Declared,
@@ -140,7 +163,7 @@ impl Binder<'_> {
 
     /// The code of a method that is not dispatched. A library may have it without debug
     /// information: its class says what it takes and returns.
-    fn code_of(&self, found: &Declared, name: &str) -> Result<Node, EvalError> {
+    pub(crate) fn code_of(&self, found: &Declared, name: &str) -> Result<Node, EvalError> {
         let by_linkage = found.method.linkage_name.as_deref();
         let by_linkage = by_linkage.and_then(|n| self.lookup.name(n).ok());
         let path = found.class.qualified_name().unwrap_or_default();

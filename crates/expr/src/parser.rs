@@ -40,7 +40,7 @@ pub fn parse(text: &str, oracle: &dyn TypeOracle) -> Result<Ast, EvalError> {
 
 /// Parses the expression a text starts with, and says where it ends.
 pub fn parse_prefix(text: &str, oracle: &dyn TypeOracle) -> Result<(Ast, usize), EvalError> {
-    let tokens = tokens(text)?;
+    let tokens = tokens(text, oracle.is_rust())?;
     let mut parser = Parser {
         text,
         tokens,
@@ -55,7 +55,7 @@ pub fn parse_prefix(text: &str, oracle: &dyn TypeOracle) -> Result<(Ast, usize),
 
 /// Parses a type alone (`struct item *`), or an expression.
 pub fn parse_type_or_expression(text: &str, oracle: &dyn TypeOracle) -> Result<Ast, EvalError> {
-    let tokens = tokens(text)?;
+    let tokens = tokens(text, oracle.is_rust())?;
     let mut parser = Parser {
         text,
         tokens,
@@ -636,8 +636,13 @@ impl Parser<'_> {
                 self.at += 1;
                 Ok(Ast::Char(code))
             }
-            TokenKind::Text(bytes) => {
+            TokenKind::Text(mut bytes) => {
                 self.at += 1;
+                // Texts side by side are one.
+                while let Some(TokenKind::Text(more)) = self.peek().cloned() {
+                    bytes.extend(more);
+                    self.at += 1;
+                }
                 Ok(Ast::Text(bytes))
             }
             TokenKind::WideChar(code, mark) => {
@@ -660,6 +665,17 @@ impl Parser<'_> {
                 let inner = self.comma()?;
                 self.expect(")")?;
                 Ok(inner)
+            }
+            TokenKind::Symbol("[") if self.oracle.is_rust() => {
+                self.at += 1;
+                let mut parts = Vec::new();
+                while !self.eat("]") {
+                    parts.push(self.assignment()?);
+                    if !self.is("]") {
+                        self.expect(",")?;
+                    }
+                }
+                Ok(Ast::List(parts))
             }
             TokenKind::Quoted(file) => {
                 self.at += 1;

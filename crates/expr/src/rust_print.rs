@@ -266,7 +266,11 @@ pub(crate) fn type_body(ty: &Type) -> String {
     if ty.name().is_some_and(|n| n.starts_with('(')) {
         return name;
     }
-    let mut out = format!("struct {name} {{\n");
+    let word = match ty.kind() {
+        Kind::Record(RecordKind::Union) => "union",
+        _ => "struct",
+    };
+    let mut out = format!("{word} {name} {{\n");
     if is_tuple(&fields) {
         out = format!("struct {name} (\n");
         for m in &fields {
@@ -282,4 +286,14 @@ pub(crate) fn type_body(ty: &Type) -> String {
         ));
     }
     out + "}"
+}
+
+/// An enum without fields, written out.
+pub(crate) fn enum_body(ty: &Type) -> String {
+    let names = ty.enumerators().into_iter();
+    let lines: String = names.map(|e| format!("    {},\n", e.name)).collect();
+    format!(
+        "enum {} {{\n{lines}}}",
+        ty.qualified_name().unwrap_or_default()
+    )
 }

@@ -26,6 +26,10 @@ fn declare_with(ty: &Type, inner: &str, depth: usize, base: &dyn Fn(&Type) -> St
         return join(&base(ty), inner);
     }
     match ty.kind() {
+        // Rust's own pointers have names; those inside of slices are the compiler's.
+        Kind::Pointer(_) if ty.language() == Language::Rust && ty.die().is_some() => {
+            join(&format!("*mut {}", name_of(&target())), inner)
+        }
         Kind::Pointer(_) => next(&target(), &pointer("*", &target(), inner)),
         Kind::Reference(_) => next(&target(), &pointer("&", &target(), inner)),
         Kind::RvalueReference(_) => next(&target(), &pointer("&&", &target(), inner)),
@@ -277,6 +281,7 @@ fn body_of(ty: &Type, indent: usize, outer: &[DieId]) -> String {
             let ty = ty.definition().unwrap_or_else(|| ty.clone());
             record(&ty, *kind, indent, outer)
         }
+        Kind::Enum if ty.language() == Language::Rust => crate::rust_print::enum_body(ty),
         Kind::Enum => {
             let name = match ty.qualified_name() {
                 Some(name) => format!("{name} "),
@@ -419,7 +424,7 @@ fn method_text(class: &Type, method: &verde_symbols::MemberFunction) -> String {
     let skip = usize::from(!method.is_static);
     let mut list: Vec<String> = parameters
         .iter()
-        .skip(skip)
+        .skip(skip.max(method.hidden))
         .map(|p| name_of(&method.ty.follow(p)))
         .collect();
     if *variadic {

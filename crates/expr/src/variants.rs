@@ -1,28 +1,48 @@
 //! Fields of a Rust enum: those of the variant that it holds now.
 
+use crate::concrete::Still;
 use crate::error::EvalError;
+use crate::eval::eval;
 use crate::ir::{Node, Op};
 use crate::nodes::{bad, is_number};
 use crate::rust_print::active_variant;
+use crate::scope::Scope;
 use crate::type_text::name_of;
 use crate::value::Value;
 use verde_symbols::{Memory, Type, Variant};
 
 /// The field of an enum, if any of its variants has it. Which one is read is decided when it is
-/// read; the type is what the variants agree on, or the widest of their numbers.
-pub(crate) fn field(object: &Node, class: &Type, name: &str) -> Option<Node> {
+/// read; the type is what the variants agree on, the widest of their numbers, or else that of the
+/// variant which is held now.
+pub(crate) fn field(object: &Node, class: &Type, name: &str, scope: &dyn Scope) -> Option<Node> {
     let part = class.variant_part()?;
     let types = part.variants.iter().filter_map(|v| {
         let member = v.member.ty.strip().find_member(name)?;
         Some(member.ty)
     });
+    let types: Vec<Type> = types.collect();
+    let agree = types.iter().all(|t| *t == types[0]) || types.iter().all(is_number);
+    let held = match agree {
+        true => None,
+        false => held_field(object, class, name, scope),
+    };
     let wider = |a: Type, b: Type| match is_number(&a) && is_number(&b) && b.size() > a.size() {
         true => b,
         false => a,
     };
-    let ty = types.reduce(wider).unwrap_or_else(Type::void);
+    let ty = held.or_else(|| types.into_iter().reduce(wider));
+    let ty = ty.unwrap_or_else(Type::void);
     let op = Op::Active(object.clone().boxed(), name.to_owned());
     Some(Node::new(ty, op))
+}
+
+/// The type of a field in the variant that an enum holds now.
+fn held_field(object: &Node, class: &Type, name: &str, scope: &dyn Scope) -> Option<Type> {
+    let mut still = Still(scope);
+    let value = eval(object, &mut still).ok()?;
+    let variant = active_variant(&value, class, &still)?;
+    let member = variant.member.ty.strip().find_member(name)?;
+    Some(member.ty)
 }
 
 /// The field of the variant that an enum holds, `wanted` being what the expression was bound for.

@@ -115,14 +115,16 @@ impl Module {
         })
     }
 
-    /// Where the code of a line begins, a function's prologue included.
+    /// Where the code of a line begins, a function's prologue included; of a line without code that
+    /// of the next one which has some.
     pub fn line_start(&self, file: &str, line: u32) -> Option<FileAddr> {
         let units = self.units_with_file(file);
         let tables = units.iter().flat_map(|unit| &unit.lines().files);
         let own = tables.filter(|(source, _)| file_matches(source, file));
         let starts = own.flat_map(|(_, items)| items.iter().filter(|i| i.is_stmt));
-        let found = starts.filter(|i| i.line == line).map(|i| i.pc);
-        found.min().map(FileAddr)
+        let found = starts.filter(|i| i.line >= line);
+        let first = found.min_by_key(|i| (i.line, i.pc))?;
+        Some(FileAddr(first.pc))
     }
 
     /// The innermost block around an address.

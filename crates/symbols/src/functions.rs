@@ -5,6 +5,7 @@ use crate::index::EntryKind;
 use crate::lines::{SourceFile, file_matches};
 use crate::module::Module;
 use crate::names::demangle;
+use crate::outlook::Outlook;
 use crate::paths;
 use crate::query::FunctionQuery;
 use crate::type_read::{child_id, is_set};
@@ -200,6 +201,35 @@ impl Module {
             }
         }
         out.sort_by_key(|f| f.entry);
+        out
+    }
+
+    /// The functions a name means from a place in the code, with how far they are: the nearest first.
+    pub fn functions_seen(&self, query: &FunctionQuery, from: &Outlook) -> Vec<(usize, Function)> {
+        let mut out: Vec<(usize, Function)> = Vec::new();
+        let Some(info) = self.info() else {
+            let symbols = self.functions_of_symbols(query).into_iter();
+            let seen = symbols.filter_map(|f| Some((query.symbol_rank(&f, from)?, f)));
+            return seen.collect();
+        };
+        for named in info.index().find(info, query.base()) {
+            if named.entry.kind != EntryKind::Function {
+                continue;
+            }
+            let readable = named.linkage.and_then(demangle);
+            let readable = readable.as_deref();
+            let rank = query.rank(named.name, &named.scopes, readable, from);
+            let function = rank.and_then(|_| read_function(info, named.entry.id()));
+            let function = function.filter(|f| in_file(query, f.declared.as_ref()));
+            out.extend(rank.zip(function));
+        }
+        if query.file.is_none() {
+            let symbols = self.functions_of_symbols(query).into_iter();
+            out.extend(symbols.filter_map(|f| Some((query.symbol_rank(&f, from)?, f))));
+        }
+        out.sort_by_key(|(rank, f)| (*rank, f.entry));
+        let mut seen = HashSet::new();
+        out.retain(|(_, f)| seen.insert(f.entry));
         out
     }
 
@@ -436,6 +466,17 @@ impl Module {
             paths::declaration(info, id)
         };
         Some(Type::from_die(info, id))
+    }
+
+    /// Whether a function is of the file whose code is at an address.
+    pub fn is_beside(&self, function: &Function, near: Option<FileAddr>) -> bool {
+        let unit = near.and_then(|a| self.unit_at(a)).map(|u| u.index);
+        unit.is_some() && function.die.map(|d| d.unit) == unit
+    }
+
+    /// The name of something with the scopes around it.
+    pub fn path_of(&self, die: DieId) -> Option<String> {
+        paths::qualified(self.info()?, die)
     }
 
     /// Whether the function is visible outside its file.

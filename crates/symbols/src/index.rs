@@ -1,6 +1,7 @@
 //! Names of a whole file, found by walking all its units once, on all cores.
 
 use crate::names::{base_name, name_hash, split_path, squeeze};
+use crate::outlook::Outlook;
 use crate::paths::{Step, scopes_around};
 use crate::scan::{RawDie, Scope, Walker};
 use crate::units::{DieId, Info};
@@ -268,14 +269,14 @@ fn kind_of(die: &RawDie) -> Option<EntryKind> {
     }
 }
 
-/// Types with this path in the file; a path without scope matches every scope.
-pub(crate) fn types_named(info: &Arc<Info>, path: &str) -> Vec<DieId> {
+/// Types that a path means, the nearest first.
+pub(crate) fn types_named(info: &Arc<Info>, path: &str, from: &Outlook) -> Vec<(usize, DieId)> {
     let wanted: Vec<&str> = split_path(path.trim_start_matches("::"));
     let Some(last) = wanted.last() else {
         return Vec::new();
     };
     let index = info.index();
-    let mut found: Vec<(usize, DieId)> = Vec::new();
+    let mut found: Vec<((usize, bool), DieId)> = Vec::new();
     for named in index.find(info, base_name(last)) {
         if named.entry.kind != EntryKind::Type {
             continue;
@@ -285,16 +286,25 @@ pub(crate) fn types_named(info: &Arc<Info>, path: &str) -> Vec<DieId> {
             continue;
         }
         let scopes: Vec<&Step> = named.scopes.iter().collect();
-        if let Some(extra) = match_scopes(&wanted[..wanted.len() - 1], &scopes) {
-            found.push((extra + usize::from(!whole), named.entry.id()));
+        if let Some(rank) = from.rank(&wanted, named.name, &scopes) {
+            found.push(((rank, !whole), named.entry.id()));
         }
     }
     found.sort();
-    found.into_iter().map(|(_, id)| id).collect()
+    found
+        .into_iter()
+        .map(|((rank, _), id)| (rank, id))
+        .collect()
 }
 
 /// Whether scopes end with the wanted ones; how many more there are.
 pub(crate) fn match_scopes(wanted: &[&str], scopes: &[&Step]) -> Option<usize> {
+    let left = scopes_left(wanted, scopes)?;
+    Some(scopes[..left].iter().filter(|s| !s.optional).count())
+}
+
+/// Whether scopes end with the wanted ones; where these begin.
+pub(crate) fn scopes_left(wanted: &[&str], scopes: &[&Step]) -> Option<usize> {
     let mut left = scopes.len();
     for want in wanted.iter().rev() {
         loop {
@@ -313,5 +323,5 @@ pub(crate) fn match_scopes(wanted: &[&str], scopes: &[&Step]) -> Option<usize> {
             }
         }
     }
-    Some(scopes[..left].iter().filter(|s| !s.optional).count())
+    Some(left)
 }

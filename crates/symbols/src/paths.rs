@@ -31,16 +31,21 @@ pub(crate) fn declaration(info: &Info, id: DieId) -> DieId {
     id
 }
 
-/// Scopes around a DIE, outermost first, by the unit's own scope table.
+/// The names of the scopes around a DIE, outermost first.
 pub(crate) fn scope_names(info: &Info, id: DieId) -> Vec<String> {
+    let steps = scope_steps(info, id);
+    steps.into_iter().map(|s| s.name).collect()
+}
+
+/// Scopes around a DIE, outermost first, by the unit's own scope table.
+pub(crate) fn scope_steps(info: &Info, id: DieId) -> Vec<Step> {
     let Some(unit) = info.unit(id.unit) else {
         return Vec::new();
     };
     let Some(walker) = unit.walker() else {
         return Vec::new();
     };
-    let steps = scopes_around(walker, unit.scopes(), id.offset);
-    steps.into_iter().map(|s| s.name).collect()
+    scopes_around(walker, unit.scopes(), id.offset)
 }
 
 /// Scopes around an offset, outermost first.

@@ -1,10 +1,13 @@
 //! What people write to name a function: `f`, `ns::C::m`, `::f`, `file.c:f`, `lib.so!f`,
 //! `'ns::f(int)'`, `crate::Stack<i32>::push`.
 
+use crate::functions::Function;
 use crate::index::match_scopes;
 use crate::names::{
-    Brackets, base_name, normal_parameters, readable_paths, split_parameters, split_path, squeeze,
+    Brackets, base_name, demangle, normal_parameters, readable_paths, split_parameters, split_path,
+    squeeze,
 };
+use crate::outlook::{BY_LINKER, Outlook};
 use crate::paths::Step;
 use std::borrow::Cow;
 use std::path::Path;
@@ -128,6 +131,51 @@ impl FunctionQuery {
             .any(|path| self.matches_readable(path))
     }
 
+    /// How far a function is that matches, seen from a place in the code.
+    pub(crate) fn rank(
+        &self,
+        name: &str,
+        scopes: &[Step],
+        readable: Option<&str>,
+        from: &Outlook,
+    ) -> Option<usize> {
+        if !self.matches(name, scopes, readable) {
+            return None;
+        }
+        if self.exact.is_some() || self.in_crate {
+            return Some(0);
+        }
+        let wanted: Vec<&str> = self.path.iter().map(String::as_str).collect();
+        let refs: Vec<&Step> = scopes.iter().collect();
+        let by_scopes = from.rank(&wanted, name, &refs);
+        by_scopes.or_else(|| self.readable_rank(readable.filter(|r| r.starts_with('<'))?, from))
+    }
+
+    /// The same for a function that the linker's table has, too.
+    pub(crate) fn symbol_rank(&self, function: &Function, from: &Outlook) -> Option<usize> {
+        let linked = function.linkage_name.as_deref();
+        if self.path.len() == 1 && linked.is_none_or(|l| l == self.path[0]) {
+            return Some(BY_LINKER);
+        }
+        if self.exact.is_some() || self.in_crate {
+            return Some(0);
+        }
+        let readable = linked.and_then(demangle);
+        self.readable_rank(readable.as_deref().unwrap_or(&function.name), from)
+    }
+
+    fn readable_rank(&self, readable: &str, from: &Outlook) -> Option<usize> {
+        let wanted: Vec<&str> = self.path.iter().map(String::as_str).collect();
+        let paths = readable_paths(readable).into_iter();
+        let ranks = paths.filter_map(|path| {
+            let steps = readable_steps(&path);
+            let (last, scopes) = steps.split_last()?;
+            let refs: Vec<&Step> = scopes.iter().collect();
+            from.rank(&wanted, &last.name, &refs)
+        });
+        ranks.min()
+    }
+
     /// Whether a symbol without debug information is what was asked for.
     pub(crate) fn matches_symbol(&self, name: &str, readable: Option<&str>) -> bool {
         if self.file.is_some() {
@@ -149,18 +197,12 @@ impl FunctionQuery {
     }
 
     fn matches_readable(&self, path: &[String]) -> bool {
-        let Some((last, scopes)) = path.split_last() else {
+        let steps = readable_steps(path);
+        let Some((last, scopes)) = steps.split_last() else {
             return false;
         };
-        let scopes: Vec<Step> = scopes
-            .iter()
-            .map(|name| Step {
-                name: name.clone(),
-                optional: name == "(anonymous namespace)" || name == "__cxx11",
-            })
-            .collect();
         let refs: Vec<&Step> = scopes.iter().collect();
-        self.matches_path(last, &refs)
+        self.matches_path(&last.name, &refs)
     }
 
     fn matches_path(&self, name: &str, scopes: &[&Step]) -> bool {
@@ -190,6 +232,15 @@ impl FunctionQuery {
             _ => false,
         }
     }
+}
+
+/// The steps of a path that was read from a linker's name.
+fn readable_steps(path: &[String]) -> Vec<Step> {
+    let step = |name: &String| Step {
+        name: name.clone(),
+        optional: name == "(anonymous namespace)" || name == "__cxx11",
+    };
+    path.iter().map(step).collect()
 }
 
 fn split_module(text: &str) -> Option<(&str, &str)> {

@@ -4,8 +4,9 @@
 //! `static COUNTER` is a constant; each thread's own is a static inside of the
 //! constant's closures, of which the linker keeps the one that is used.
 
-use crate::index::{EntryKind, match_scopes};
+use crate::index::EntryKind;
 use crate::module::Module;
+use crate::outlook::Outlook;
 use crate::paths::Step;
 use crate::query::FunctionQuery;
 use crate::units::Language;
@@ -39,8 +40,12 @@ impl Module {
         mains.next().map(|n| n.scopes[0].name.clone())
     }
 
-    /// The variables behind a `thread_local!` of this name in these scopes.
-    pub(crate) fn rust_thread_locals(&self, name: &str, scopes: &[&str]) -> Vec<Variable> {
+    /// The variables behind a `thread_local!` that a path means, with how far they are.
+    pub(crate) fn rust_thread_locals(
+        &self,
+        wanted: &[&str],
+        from: &Outlook,
+    ) -> Vec<(usize, Variable)> {
         let Some(info) = self.info().filter(|_| self.tls().is_some()) else {
             return Vec::new();
         };
@@ -51,21 +56,24 @@ impl Module {
             let Some((last, outer)) = around.and_then(|i| steps[..=i].split_last()) else {
                 continue;
             };
-            let fits = last.name == name && match_scopes(scopes, outer).is_some();
-            if !fits || named.entry.kind != EntryKind::Variable || outer.len() + 1 == steps.len() {
+            let is_named = wanted.last() == Some(&last.name.as_str());
+            let kind = named.entry.kind;
+            if !is_named || kind != EntryKind::Variable || outer.len() + 1 == steps.len() {
                 continue;
             }
-            found.extend(self.variable(named.entry.id()));
+            let rank = from.rank(wanted, &last.name, outer);
+            found.extend(rank.zip(self.variable(named.entry.id())));
         }
         let is_kept = |v: &Variable| {
             let linked = v.linkage_name();
             let mut all = self.symbols().iter().filter(|s| s.is_tls);
             linked.is_some_and(|name| all.any(|s| s.name == name))
         };
-        if found.iter().any(is_kept) {
-            found.retain(is_kept);
+        if found.iter().any(|(_, v)| is_kept(v)) {
+            found.retain(|(_, v)| is_kept(v));
         }
-        found.retain(Variable::is_thread_local);
+        found.retain(|(_, v)| v.is_thread_local());
+        found.sort_by_key(|(rank, _)| *rank);
         found
     }
 }

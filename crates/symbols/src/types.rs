@@ -1,5 +1,6 @@
 //! Types of C, C++ and Rust, read from DWARF one node at a time, or made by expressions.
 
+use crate::outlook::Outlook;
 use crate::type_read::{
     access, child_id, children, constant, is_set, offset_of, read_member, read_node, slot,
 };
@@ -63,6 +64,9 @@ pub struct Method {
     pub ty: Type,
     /// Called without an object.
     pub is_static: bool,
+    /// Parameters before those that were written: the object, and what the constructors of a class
+    /// with virtual bases are told.
+    pub hidden: usize,
     /// Dispatched at run time.
     pub is_virtual: bool,
     /// Which word of the virtual table leads to it.
@@ -608,8 +612,8 @@ impl Type {
             return Some(Type::from_die(info, id));
         }
         let name = self.qualified_name()?;
-        let found = crate::index::types_named(info, &name);
-        let mut found = found.into_iter().map(|id| Type::from_die(info, id));
+        let found = crate::index::types_named(info, &name, &Outlook::anywhere());
+        let mut found = found.into_iter().map(|(_, id)| Type::from_die(info, id));
         found.find(|t| !t.node.declaration && matches!(t.node.kind, Kind::Record(_)))
     }
 
@@ -636,6 +640,7 @@ impl Type {
             let name = unit.string(child.attr_value(dw::DW_AT_name))?;
             let virtuality = child.attr_value(dw::DW_AT_virtuality);
             let linkage = unit.string(child.attr_value(dw::DW_AT_linkage_name));
+            let hidden = hidden_parameters(unit, id);
             Some(Method {
                 slot: child
                     .attr_value(dw::DW_AT_vtable_elem_location)
@@ -643,8 +648,8 @@ impl Type {
                 linkage_name: linkage.map(str::to_owned),
                 name: name.to_owned(),
                 ty: Type::from_die(info, id),
-                is_static: child.attr_value(dw::DW_AT_object_pointer).is_none()
-                    && !has_this(unit, id),
+                is_static: child.attr_value(dw::DW_AT_object_pointer).is_none() && hidden == 0,
+                hidden,
                 is_virtual: virtuality.and_then(|v| v.udata_value()).unwrap_or(0) != 0
                     || matches!(
                         virtuality,
@@ -787,11 +792,13 @@ impl Type {
     }
 }
 
-/// A member function takes the object first: not every compiler says so in the
-/// declaration's own attributes.
-fn has_this(unit: &Unit, method: DieId) -> bool {
+/// How many parameters of a member function nobody wrote: it takes the object first, which not
+/// every compiler says in the declaration's own attributes.
+fn hidden_parameters(unit: &Unit, method: DieId) -> usize {
     let parameters = children(unit, method.offset);
-    let mut parameters = parameters.iter();
-    let first = parameters.find(|e| e.tag() == dw::DW_TAG_formal_parameter);
-    first.is_some_and(|e| is_set(e.attr_value(dw::DW_AT_artificial)))
+    let parameters = parameters
+        .iter()
+        .filter(|e| e.tag() == dw::DW_TAG_formal_parameter);
+    let made = parameters.take_while(|e| is_set(e.attr_value(dw::DW_AT_artificial)));
+    made.count()
 }

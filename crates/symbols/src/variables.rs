@@ -4,10 +4,11 @@ use crate::addr::FileAddr;
 use crate::error::LocationError;
 use crate::first_moment;
 use crate::functions::{Function, blocks_at, code_at, origin};
-use crate::index::{EntryKind, match_scopes};
+use crate::index::EntryKind;
 use crate::location::{Env, Evaluator, Place};
 use crate::module::Module;
 use crate::names::{base_name, split_path};
+use crate::outlook::Outlook;
 use crate::paths::Step;
 use crate::type_read::{child_id, children, constant, is_set, offset_of};
 use crate::types::Type;
@@ -242,6 +243,24 @@ impl Variable {
         )
     }
 
+    /// Whether the linker left it out: its address is none then.
+    fn is_discarded(&self) -> bool {
+        let unit = &self.unit;
+        let expression = self.location.and_then(|l| l.exprloc_value());
+        let first = expression.map(|e| e.operations(unit.unit.encoding()).next());
+        let address = match first {
+            Some(Ok(Some(gimli::Operation::Address { address }))) => address,
+            Some(Ok(Some(gimli::Operation::AddressIndex { index }))) => {
+                match unit.dwarf.address(&unit.unit, index) {
+                    Ok(address) => address,
+                    Err(_) => return false,
+                }
+            }
+            _ => return false,
+        };
+        address <= 1 || address >= u64::MAX - 1
+    }
+
     /// The name that the linker knows it by.
     pub(crate) fn linkage_name(&self) -> Option<&str> {
         let entry = self.unit.entry(self.die.offset)?;
@@ -352,14 +371,24 @@ impl Module {
         inside.any(|c| c.tag() == dw::DW_TAG_unspecified_parameters)
     }
 
-    /// Global and static variables with this path, those of the unit around `near` first.
-    pub fn globals(&self, path: &str, near: Option<FileAddr>) -> Vec<Variable> {
+    /// Global and static variables that a path means, with how far they are: the nearest first, and
+    /// of those the ones of the unit around `near`.
+    pub fn globals(
+        &self,
+        path: &str,
+        near: Option<FileAddr>,
+        from: &Outlook,
+    ) -> Vec<(usize, Variable)> {
         let Some(info) = self.info() else {
             return Vec::new();
         };
-        let global_only = path.starts_with("::");
+        let global = Outlook::global();
+        let from = match path.starts_with("::") {
+            true => &global,
+            false => from,
+        };
         let wanted = split_path(path.trim_start_matches("::"));
-        let Some((last, scopes)) = wanted.split_last() else {
+        let Some(last) = wanted.last() else {
             return Vec::new();
         };
         let near = near.and_then(|a| self.unit_at(a)).map(|u| u.index);
@@ -369,29 +398,26 @@ impl Module {
                 continue;
             }
             let steps: Vec<&Step> = named.scopes.iter().collect();
-            let Some(extra) = match_scopes(scopes, &steps) else {
+            let Some(rank) = from.rank(&wanted, named.name, &steps) else {
                 continue;
             };
-            if global_only && extra > 0 {
-                continue;
-            }
             let id = named.entry.id();
             if let Some(variable) = self.variable(id) {
-                found.push((Some(id.unit) != near, extra, variable));
+                found.push((Some(id.unit) != near, rank, variable));
             }
         }
         if found.is_empty() {
-            return self.rust_thread_locals(last, scopes);
+            return self.rust_thread_locals(&wanted, from);
         }
-        found.sort_by_key(|(far, extra, v)| (*far, *extra, v.die));
-        found.into_iter().map(|(_, _, v)| v).collect()
+        found.sort_by_key(|(far, rank, v)| (*rank, *far, v.die));
+        found.into_iter().map(|(_, rank, v)| (rank, v)).collect()
     }
 
     /// A variable by its DIE.
     pub fn variable(&self, id: DieId) -> Option<Variable> {
         let info = self.info()?;
         let (unit, entry) = info.die(id)?;
-        read_variable(info, &unit, &entry, None)
+        read_variable(info, &unit, &entry, None).filter(|v| !v.is_discarded())
     }
 
     /// The definition of a static member that its class declares.
@@ -409,27 +435,18 @@ impl Module {
             .find_map(|n| self.variable(n.entry.id()))
     }
 
-    /// Names and values of constants of enumerations with this name, with their types.
-    pub fn enumerators(&self, path: &str) -> Vec<(Type, i128)> {
+    /// Constants of enumerations that a path means: how far they are, their types and values.
+    pub fn enumerators(&self, path: &str, from: &Outlook) -> Vec<(usize, Type, i128)> {
         let Some(info) = self.info() else {
             return Vec::new();
         };
         let wanted = split_path(path.trim_start_matches("::"));
-        let Some((last, scopes)) = wanted.split_last() else {
+        let Some(last) = wanted.last() else {
             return Vec::new();
         };
         let mut out = Vec::new();
         for named in info.index().find(info, last) {
             if named.entry.kind != EntryKind::Enumerator {
-                continue;
-            }
-            // `RED`, `color::RED` and, for a scoped one, only the latter.
-            let all: Vec<&Step> = named.scopes.iter().collect();
-            let around: Vec<&Step> = match all.split_last() {
-                Some((_, outer)) => outer.to_vec(),
-                None => Vec::new(),
-            };
-            if match_scopes(scopes, &all).is_none() && match_scopes(scopes, &around).is_none() {
                 continue;
             }
             let Some((unit, entry)) = info.die(named.entry.id()) else {
@@ -442,23 +459,36 @@ impl Module {
                 unit: unit.index,
                 offset: parent,
             };
+            let ty = Type::from_die(info, id);
+            // `RED`, `color::RED` and, for a scoped one, only the latter.
+            let all: Vec<&Step> = named.scopes.iter().collect();
+            let around = match all.split_last() {
+                Some((_, outer)) if ty.name().is_some() && !ty.is_scoped_enum() => outer,
+                _ => &all[..],
+            };
+            let rank = |scopes: &[&Step]| from.rank(&wanted, named.name, scopes);
+            let Some(rank) = rank(around).or_else(|| rank(&all)) else {
+                continue;
+            };
             let value = entry.attr_value(dw::DW_AT_const_value).and_then(constant);
             if let Some(value) = value {
-                out.push((Type::from_die(info, id), value));
+                out.push((rank, ty, value));
             }
         }
+        out.sort_by_key(|(rank, ..)| *rank);
         out
     }
 
-    /// Types with this path; those of the unit around `near` first.
-    pub fn types(&self, path: &str, near: Option<FileAddr>) -> Vec<Type> {
+    /// Types that a path means, the nearest first, and of those the ones of the unit around `near`.
+    pub fn types(&self, path: &str, near: Option<FileAddr>, from: &Outlook) -> Vec<Type> {
         let Some(info) = self.info() else {
             return Vec::new();
         };
         let near = near.and_then(|a| self.unit_at(a)).map(|u| u.index);
-        let mut ids = crate::index::types_named(info, path);
-        ids.sort_by_key(|id| Some(id.unit) != near);
-        ids.into_iter().map(|id| Type::from_die(info, id)).collect()
+        let mut ids = crate::index::types_named(info, path, from);
+        ids.sort_by_key(|(rank, id)| (*rank, Some(id.unit) != near));
+        let types = ids.into_iter().map(|(_, id)| Type::from_die(info, id));
+        types.collect()
     }
 
     /// Types declared inside the function or blocks around an address.
@@ -533,12 +563,14 @@ fn variables_in(
     let block = unit.entry(offset);
     let from = block.and_then(|b| info.follow(unit, b.attr_value(dw::DW_AT_abstract_origin)));
     if let Some((id, home)) = from.and_then(|id| Some((id, info.unit(id.unit)?))) {
-        let mut missing = Vec::new();
+        let mut missing: Vec<Variable> = Vec::new();
         for child in children(&home, id.offset) {
             if is_variable(&child) && !mentioned.contains(&child_id(&home, &child)) {
                 missing.extend(read_variable(info, &home, &child, base));
             }
         }
+        // An array whose length is not constant may be there without saying what it is a copy of.
+        missing.retain(|m| !out.iter().any(|v| v.name == m.name && v.line == m.line));
         // Parameters keep their order: the missing ones are usually last anyway.
         out.extend(missing);
         out.sort_by_key(|v| !v.is_parameter);

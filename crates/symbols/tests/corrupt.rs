@@ -6,7 +6,9 @@ use common::{Lab, run};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use verde_symbols::{Env, FileAddr, FunctionQuery, LocationError, Memory, Module, Registers, Type};
+use verde_symbols::{
+    Env, FileAddr, FunctionQuery, LocationError, Memory, Module, Outlook, Registers, Type,
+};
 
 /// A small generator: the same bytes are flipped on every machine.
 struct Random(u64);
@@ -118,14 +120,14 @@ fn exercise(path: &Path) {
         }
     }
     for name in ["counter", "table", "local_to_thread", "ns::C::made"] {
-        for variable in module.globals(name, None) {
+        for (_, variable) in module.globals(name, None, &Outlook::anywhere()) {
             look_at_type(&variable.ty, 0);
             let _ = variable.place(&env, None);
         }
     }
     let _ = (
-        module.types("item", None),
-        module.enumerators("RED"),
+        module.types("item", None, &Outlook::anywhere()),
+        module.enumerators("RED", &Outlook::anywhere()),
         module.source_files(),
     );
     let _ = module.nearest_names("stop_her", 3);

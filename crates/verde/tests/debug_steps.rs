@@ -559,3 +559,66 @@ fn skipped_inlined_calls_are_not_entered() -> Fallible {
     }
     Ok(())
 }
+
+const MOVED_BEHIND_A_CALL: &str = r#"#include <stdio.h>
+volatile int sink;
+__attribute__((noinline)) int guarded(int x) {
+  sink = x;
+  return x * 3 + sink;
+}
+int main(int argc, char **argv) {
+  int r = argc;
+  r += guarded(1);
+  r += guarded(5);
+  r += guarded(9);
+  printf("%d\n", r);
+  return 0;
+}
+"#;
+
+/// Behind the call begins code of the next line that is not yet its statement.
+#[test]
+fn a_return_into_moved_code_stops_at_the_next_statement() -> Fallible {
+    let lab = Lab::c(MOVED_BEHIND_A_CALL, &["-O2"])?;
+    let mut commands = vec!["break guarded", "run"];
+    commands.extend(["next"; 8]);
+    // Arguments that are known are shown here, which gdb does not.
+    let lines = |text: &str| -> Vec<String> {
+        let lines = text
+            .lines()
+            .filter(|l| l.starts_with(|c: char| c.is_ascii_digit()));
+        lines.map(str::to_owned).collect()
+    };
+    let ours = lines(&lab.text(&commands)?);
+    assert_eq!(ours[2], "10\t  r += guarded(5);", "{ours:?}");
+    if let Some(theirs) = lab.gdb(&commands)? {
+        assert_eq!(ours, lines(&theirs));
+    }
+    Ok(())
+}
+
+const FIRST_INLINED: &str = r#"use std::collections::HashMap;
+struct Bank { all: HashMap<String, u32> }
+impl Bank { fn new() -> Bank { Bank { all: HashMap::new() } } }
+fn main() {
+    let mut bank = Bank::new();
+    bank.all.insert("a".to_owned(), 1);
+    println!("{:?}", bank.all);
+}
+"#;
+
+/// Parts of an inlined call are put far away: where the others begin is not where it does.
+#[test]
+fn a_function_begins_before_all_that_is_inlined_into_it() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &["-O0"])?;
+    lab.build("rustc", "prog.rs", FIRST_INLINED, "prog", &["-O"])?;
+    let text = lab.text(&["break prog::main", "run"])?;
+    in_order(
+        &text,
+        &[
+            "prog.rs, line 5.",
+            "Breakpoint 1, prog::main () at prog.rs:5\n",
+        ],
+    );
+    Ok(())
+}

@@ -13,6 +13,8 @@ pub(super) struct SymbolGuide {
     pub images: Images,
     /// Functions that steps do not enter.
     pub skips: Rc<Skips>,
+    /// Where a step begins in code that is no statement's: of its line only that piece is left.
+    pub piece: Option<Addr>,
 }
 
 /// Runs of one function; far more than any has.
@@ -28,10 +30,11 @@ impl Guide for SymbolGuide {
             (true, false) => LinePart::Stray(run(&span, bias)),
             (false, _) => LinePart::Middle,
         };
-        Some(LineAt {
-            ranges: runs_of(&module, at, &span, bias),
-            part,
-        })
+        let ranges = match self.piece == Some(pc) {
+            true => vec![run(&span, bias)],
+            false => runs_of(&module, at, &span, bias),
+        };
+        Some(LineAt { ranges, part })
     }
 
     fn is_entry(&self, pc: Addr) -> bool {

@@ -330,24 +330,27 @@ impl Debugger {
         lines
     }
 
+    /// The function of an address, as its breakpoints name it.
+    pub(super) fn function_text(&self, at: u64) -> Option<String> {
+        let (module, bias) = self.images.module_at(at)?;
+        let place = FileAddr::of(at, bias);
+        let frames = module.frames_at(place);
+        let frame = frames.first()?;
+        // A name of C++ alone may mean several functions.
+        let whole = match (frame.language, frame.is_inlined) {
+            (Language::Cpp, false) => module.symbol_at(place),
+            _ => None,
+        };
+        let whole = whole.and_then(|(symbol, _)| demangle(symbol.name));
+        Some(whole.unwrap_or_else(|| match frame.language {
+            Language::Cpp => format!("{}({})", frame.name, parameters(&module, place)),
+            _ => frame.name.clone(),
+        }))
+    }
+
     /// `in f at a.c:12` of an address.
     fn place_text(&self, at: u64) -> String {
-        let function = self.images.module_at(at).and_then(|(module, bias)| {
-            let place = FileAddr::of(at, bias);
-            let frames = module.frames_at(place);
-            let frame = frames.first()?;
-            // A name of C++ alone may mean several functions.
-            let whole = match (frame.language, frame.is_inlined) {
-                (Language::Cpp, false) => module.symbol_at(place),
-                _ => None,
-            };
-            let whole = whole.and_then(|(symbol, _)| demangle(symbol.name));
-            Some(whole.unwrap_or_else(|| match frame.language {
-                Language::Cpp => format!("{}({})", frame.name, parameters(&module, place)),
-                _ => frame.name.clone(),
-            }))
-        });
-        match (function, self.line_at(at)) {
+        match (self.function_text(at), self.line_at(at)) {
             (Some(name), Some(span)) => format!("in {name} at {}:{}", span.file.name, span.line),
             (None, Some(span)) => format!("{}:{}", span.file.name, span.line),
             _ => {
@@ -404,6 +407,14 @@ impl Debugger {
             }
         };
         let (begin, end) = (place(span.begin), place(span.end));
+        if let Spec::Line(_, line) = Spec::parse(text)
+            && line != span.line
+        {
+            return self.say(&format!(
+                "Line {line} of \"{}\" is at address {begin} but contains no code.",
+                span.file.name,
+            ));
+        }
         self.say(&format!(
             "Line {} of \"{}\" starts at address {begin} and ends at {end}.",
             span.line, span.file.name,
@@ -428,9 +439,7 @@ impl Debugger {
                 return Ok(at);
             }
         }
-        let sites = self.sites(text)?;
-        let at = sites.first().and_then(|s| self.address(s));
-        Ok(at.unwrap_or(0))
+        self.address_of(text)
     }
 
     pub(super) fn file_address(&self, at: u64) -> u64 {

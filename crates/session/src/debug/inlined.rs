@@ -28,6 +28,13 @@ impl Standing {
     }
 }
 
+impl Standing {
+    /// The line it stands in counts for none: the next statement ends the step, also one of that line.
+    pub fn in_no_line(&mut self) {
+        self.line = None;
+    }
+}
+
 impl Debugger {
     /// Where the selected thread stands.
     pub(super) fn standing(&self) -> Standing {
@@ -164,6 +171,12 @@ impl Debugger {
             Spec::Line(_, line) => source.line.as_ref().is_some_and(|(_, n)| *n == line),
             Spec::Address(_) => false,
         };
+        // Where the body of a function begins none of its calls was made, wherever their code is.
+        let body = frame.module.as_ref().and_then(|(module, bias)| {
+            let function = module.function_at(FileAddr::of(pc, *bias))?;
+            Some(module.breakpoint_address(&function).at(*bias))
+        });
+        let begins = body == Some(pc);
         for (hidden, level) in live.levels.iter().enumerate() {
             let Some(source) = &level.source else {
                 return;
@@ -171,7 +184,7 @@ impl Debugger {
             if meant(source) {
                 return live.hide(hidden);
             }
-            if !source.is_inlined || source.entry.at(bias) != pc {
+            if !source.is_inlined || (!begins && source.entry.at(bias) != pc) {
                 return;
             }
         }

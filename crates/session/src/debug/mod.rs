@@ -91,6 +91,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use verde_engine::SignalPolicy;
 use verde_expr::{EvalError, Examine, Format, Value, arguments, locals};
+use verde_symbols::{FunctionQuery, Outlook};
 
 /// A program under the debugger, before, while and after it runs.
 pub struct Debugger {
@@ -235,7 +236,8 @@ impl Debugger {
         let mut near = arguments(&here);
         near.extend(locals(&here));
         let near = commands::nearest(name, near.iter().map(|n| n.name.as_str()));
-        let near = near.map(str::to_owned).or_else(|| {
+        let near = near.map(str::to_owned);
+        let near = near.or_else(|| self.elsewhere(name)).or_else(|| {
             // A program has a name near every short one.
             let names = self.images.program().nearest_names(name, 8).into_iter();
             let likely = |n: &String| name.len() > 4 || n.eq_ignore_ascii_case(name);
@@ -245,6 +247,21 @@ impl Debugger {
             Some(near) => Failure(format!("{error}  Did you mean \"{near}\"?")),
             None => error.into(),
         }
+    }
+}
+
+impl Debugger {
+    /// The path of the one thing of the program that is called so in another scope.
+    fn elsewhere(&self, name: &str) -> Option<String> {
+        let (program, anywhere) = (self.images.program(), Outlook::anywhere());
+        let variables = program.globals(name, None, &anywhere).into_iter();
+        let functions = program.functions_seen(&FunctionQuery::parse(name), &anywhere);
+        let functions = functions.into_iter().filter_map(|(_, f)| f.die);
+        let dies = variables.map(|(_, v)| v.die).chain(functions);
+        let mut paths: Vec<String> = dies.filter_map(|die| program.path_of(die)).collect();
+        paths.dedup();
+        let only = paths.pop()?;
+        paths.is_empty().then_some(only)
     }
 }
 

@@ -79,7 +79,15 @@ impl Listing {
 
 impl Debugger {
     pub(super) fn list(&mut self, args: &str) -> Result<()> {
-        let (file, first, last) = self.lines_to_list(args.trim())?;
+        let args = args.trim();
+        let (file, first, last) = self.lines_to_list(args)?;
+        if let (Spec::Address(_), false) = (Spec::parse(args), args.contains(',')) {
+            let at = self.address_of(args)?;
+            if let (Some(name), Some(span)) = (self.function_text(at), self.line_at(at)) {
+                let (file, line) = (&span.file.name, span.line);
+                self.say(&format!("{at:#x} is in {name} ({file}:{line})."))?;
+            }
+        }
         let Some(count) = self.sources.count(&file) else {
             return failure(format!("{}: No such file or directory.", file.name));
         };
@@ -128,6 +136,10 @@ impl Debugger {
             return Ok((file, first, last));
         }
         if let Some((from, to)) = args.split_once(',') {
+            if from.trim().is_empty() && !to.trim().is_empty() {
+                let (file, last) = self.line_of(to)?;
+                return Ok((file, last.saturating_sub(size - 1).max(1), last));
+            }
             let (file, first) = self.line_of(from)?;
             let last = match to.trim() {
                 "" => first.saturating_add(size - 1),
@@ -162,13 +174,19 @@ impl Debugger {
                 }
             }
             Spec::Address(_) => {
-                let sites = self.sites(text)?;
-                let at = sites.first().map_or(0, |s| s.addr.0);
+                let at = self.address_of(text)?;
                 match self.line_at(at) {
                     Some(span) => Ok((span.file, span.line)),
                     None => failure(format!("No line number information for address {at:#x}.")),
                 }
             }
         }
+    }
+
+    /// Where a location is in memory.
+    pub(super) fn address_of(&mut self, text: &str) -> Result<u64> {
+        let sites = self.sites(text)?;
+        let at = sites.first().and_then(|s| self.address(s));
+        Ok(at.unwrap_or(0))
     }
 }

@@ -88,9 +88,14 @@ impl Debugger {
             // Back in the caller, in the middle of the line that called: what is inlined
             // there is gone over as well.
             let now = self.standing();
+            let mut guide = self.symbol_guide();
             let is_back = self.returned_to_skipped(kind, &start);
             if is_back || (now.frame != start.frame && self.is_inside_line(0)) {
                 start = self.standing();
+                guide.piece = self.stray_piece().filter(|_| !is_back);
+                if guide.piece.is_some() {
+                    start.in_no_line();
+                }
             }
             if !self.goes_on(kind, &start) {
                 break;
@@ -100,9 +105,17 @@ impl Debugger {
                 true => StepKind::Over,
                 false => kind,
             };
-            reason = self.one_step(kind)?;
+            reason = self.one_step_by(kind, Rc::new(guide))?;
         }
         Ok(reason)
+    }
+
+    /// The address of the thread where code begins that was moved before its statement.
+    fn stray_piece(&self) -> Option<Addr> {
+        let pc = self.live.as_ref()?.frame(0).ok()?.pc;
+        let span = self.line_at(pc)?;
+        let begins = span.begin == self.file_address(pc);
+        (begins && !span.is_stmt).then_some(Addr(pc))
     }
 
     pub(super) fn one_step(&mut self, kind: StepKind) -> Result<Reason> {
@@ -114,6 +127,7 @@ impl Debugger {
         SymbolGuide {
             images: self.images.clone(),
             skips: self.skips.clone(),
+            piece: None,
         }
     }
 
