@@ -42,7 +42,7 @@ macro_rules! commands {
 }
 
 const COMMANDS: &[Command] = commands! {
-    ["run", "r"], Debugger::run, No, "run [ARGS]: start the program";
+    ["run", "r"], Debugger::run, No, "run [ARGS]: start the program; ARGS as in a shell, e.g. run -v *.txt < in > out";
     ["start"], Debugger::start, No, "start [ARGS]: start the program and stop at main";
     ["starti"], Debugger::starti, No, "starti [ARGS]: start the program and stop at its first instruction";
     ["break", "b", "br", "brea"], Debugger::set_break, No, "break LOCATION [if CONDITION]: stop there; e.g. break f, break a.c:12 if n > 3, break *0x1139";
@@ -95,7 +95,7 @@ const COMMANDS: &[Command] = commands! {
     ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop";
     ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
     ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";
-    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS; set env NAME=VALUE; set cwd DIRECTORY; set print pretty on, off; set print object on, off; set print elements N; set confirm on, off; set breakpoint pending on, off: places of libraries that are loaded later; set listsize N; set disassembly-flavor att, intel; set scheduler-locking off, on, step: which threads go on with the selected one; set follow-fork-mode parent, child";
+    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS, as in a shell; set startup-with-shell on, off; set env NAME=VALUE; set cwd DIRECTORY; set print pretty on, off; set print object on, off; set print elements N; set confirm on, off; set breakpoint pending on, off: places of libraries that are loaded later; set listsize N; set disassembly-flavor att, intel; set scheduler-locking off, on, step: which threads go on with the selected one; set follow-fork-mode parent, child";
     ["unset"], Debugger::unset, No, "unset env [NAME]: take a variable out of the program's environment";
     ["show"], Debugger::show, No, "show args, env [NAME], cwd, print, confirm, user [NAME], listsize, disassembly-flavor, scheduler-locking, follow-fork-mode";
     ["checkpoint"], Debugger::checkpoint, No, "checkpoint: save the program as it is now, for restart";

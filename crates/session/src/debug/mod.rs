@@ -5,6 +5,7 @@
 //! say goes to the writer given, a failure is one line for the caller to show.
 
 mod apply;
+mod arguments;
 mod attach;
 mod attached;
 mod backtrace;
@@ -97,7 +98,7 @@ pub struct Debugger {
     program: PathBuf,
     /// What the program sees as its own name: what the user wrote.
     name: OsString,
-    args: Vec<OsString>,
+    args: arguments::Arguments,
     images: Images,
     live: Option<Live>,
     checkpoints: checkpoints::Checkpoints,
@@ -154,7 +155,7 @@ impl Debugger {
         Ok(Debugger {
             program,
             name,
-            args,
+            args: arguments::Arguments::Words(args),
             images,
             live: None,
             checkpoints: checkpoints::Checkpoints::default(),

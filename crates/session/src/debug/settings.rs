@@ -38,6 +38,8 @@ pub(super) struct Settings {
     /// The debugger's own variables are not passed on.
     cleared: bool,
     pub cwd: Option<PathBuf>,
+    /// Arguments that are more than words are for the shell to read.
+    pub shell: bool,
     pub follow: Follow,
     /// A user and PID namespace for the program: restores keep ids without privileges.
     pub namespace: bool,
@@ -64,6 +66,7 @@ impl Default for Settings {
             changes: BTreeMap::new(),
             cleared: false,
             cwd: None,
+            shell: true,
             follow: Follow::default(),
             namespace: false,
             huge_pages: false,
@@ -183,6 +186,10 @@ impl Debugger {
                 if let Some(live) = &mut self.live {
                     live.process.options.follow = self.settings.follow;
                 }
+                Ok(())
+            }
+            "startup-with-shell" => {
+                self.settings.shell = on_or_off(what, rest)?;
                 Ok(())
             }
             "namespace" => {
@@ -314,8 +321,7 @@ impl Debugger {
         }
         match what {
             "args" => {
-                let args: Vec<_> = self.args.iter().map(|a| a.to_string_lossy()).collect();
-                let text = args.join(" ");
+                let text = self.args.shown();
                 self.say(&format!(
                     "Argument list to give program being debugged when it is started is \"{text}\"."
                 ))
@@ -332,6 +338,10 @@ impl Debugger {
                         .to_owned(),
                 };
                 self.say(&text)
+            }
+            "startup-with-shell" => {
+                let word = if self.settings.shell { "on" } else { "off" };
+                self.say(&format!("Use of shell to start subprocesses is {word}."))
             }
             "follow-fork-mode" => {
                 let side = match self.settings.follow {

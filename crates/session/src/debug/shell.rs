@@ -6,13 +6,18 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+/// The user's shell.
+pub(super) fn shell_path() -> PathBuf {
+    let shell = std::env::var_os("SHELL").filter(|s| !s.is_empty());
+    shell.map_or_else(|| "/bin/sh".into(), PathBuf::from)
+}
+
 impl Debugger {
     /// Runs a command of the shell, or the shell itself, on the terminal. Who commands from
     /// elsewhere is told what a command says, and cannot have a shell.
     pub(super) fn shell(&mut self, text: &str) -> Result<()> {
         self.out.flush()?;
-        let shell = std::env::var_os("SHELL").filter(|s| !s.is_empty());
-        let mut command = Command::new(shell.unwrap_or_else(|| "/bin/sh".into()));
+        let mut command = Command::new(shell_path());
         if !text.is_empty() {
             command.args(["-c", text]);
         }
