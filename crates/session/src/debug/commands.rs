@@ -2,6 +2,7 @@
 
 use super::Debugger;
 use super::failure::{Result, failure};
+use super::hooks::Side;
 use super::lists::Owner;
 use std::io::Write;
 use std::path::Path;
@@ -56,7 +57,7 @@ const COMMANDS: &[Command] = commands! {
     ["catch"], Debugger::set_catch, No, "catch EVENT: stop at syscall [NAME]..., signal [NAME]..., fork, vfork, exec, load [TEXT], unload, throw, catch, rethrow; e.g. catch syscall openat close";
     ["tcatch"], Debugger::set_tcatch, No, "tcatch EVENT: catch it once";
     ["commands"], Debugger::set_commands, No, "commands [NUMBER]...: the lines that follow, up to end, run when the breakpoint stops the program; silent as the first one says nothing of the stop";
-    ["define"], Debugger::define, No, "define NAME: the lines that follow, up to end, are a new command; $arg0, $arg1... are the words behind its name; if, else and while EXPRESSION choose and repeat lines";
+    ["define"], Debugger::define, No, "define NAME: the lines that follow, up to end, are a new command; $arg0, $arg1... are the words behind its name; if, else and while EXPRESSION choose and repeat lines; hook-CMD and hookpost-CMD run before and after a command, hook-stop before every stop is told";
     ["document"], Debugger::document, No, "document NAME: the lines that follow, up to end, are what help says of a command of your own";
     ["delete", "d"], Debugger::delete, No, "delete [NUMBER]...: forget breakpoints, all without a number; e.g. delete 2 4-6; delete display NUMBER; delete checkpoint NUMBER";
     ["clear"], Debugger::clear, No, "clear [LOCATION]: forget the breakpoints there; without one, of this line";
@@ -257,6 +258,7 @@ impl Debugger {
         }
         let (word, args) = split(line);
         if is_quit(word) {
+            self.run_hook(Side::Before, "quit")?;
             return Ok(Reply::Quit);
         }
         if let Some(command) = line.strip_prefix('!') {
@@ -267,7 +269,10 @@ impl Debugger {
             return failure(undefined(line));
         }
         if word == "source" {
-            return self.source(Path::new(args));
+            self.run_hook(Side::Before, word)?;
+            let reply = self.source(Path::new(args))?;
+            self.run_hook(Side::After, word)?;
+            return Ok(reply);
         }
         if matches!(word, "if" | "while") {
             self.read_list(Owner::Block, vec![line.to_owned()]);
@@ -277,8 +282,13 @@ impl Debugger {
             return reply;
         }
         let command = find(word)?;
+        let name = command.names[0];
+        if self.run_hook(Side::Before, name)? == Reply::Quit {
+            return Ok(Reply::Quit);
+        }
         (command.run)(self, args)?;
-        if self.run_attached()? == Reply::Quit {
+        let after = self.run_hook(Side::After, name)?;
+        if after == Reply::Quit || self.run_attached()? == Reply::Quit {
             return Ok(Reply::Quit);
         }
         Ok(Reply::Next(match command.again {

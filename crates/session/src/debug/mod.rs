@@ -29,6 +29,7 @@ mod handle;
 mod help;
 mod here;
 mod highlight;
+mod hooks;
 mod hot_scope;
 mod images;
 mod inferior;
