@@ -38,8 +38,13 @@ impl Debugger {
                 self.print_options(letters)?;
             }
         }
-        if self.live.is_some() {
-            self.evaluate(text)?;
+        match self.live {
+            Some(_) => drop(self.evaluate(text)?),
+            // Its names have to be there, its value later.
+            None => match verde_expr::compile(text, &self.here()) {
+                Err(e @ verde_expr::EvalError::UnknownName(_)) => return Err(self.explain(e)),
+                _ => {}
+            },
         }
         self.displays.last += 1;
         let display = Display {

@@ -4,6 +4,7 @@
 //! launches. [`Debugger::execute`] runs one command line; everything it has to
 //! say goes to the writer given, a failure is one line for the caller to show.
 
+mod aliases;
 mod apply;
 mod arguments;
 mod attach;
@@ -53,12 +54,15 @@ mod registers;
 mod remote;
 mod results;
 mod run;
+mod saving;
 mod scripts;
+mod searching;
 mod settings;
 mod shell;
 mod siginfo;
 mod skips;
 mod source;
+mod source_paths;
 mod stepping;
 mod stops;
 mod style;
@@ -118,6 +122,7 @@ pub struct Debugger {
     attached: attached::Attached,
     lists: lists::Lists,
     user: user_commands::UserCommands,
+    aliases: aliases::Aliases,
     interrupts: Interrupts,
     hot: hot_scope::HotScopes,
     style: style::Style,
@@ -178,6 +183,7 @@ impl Debugger {
             attached: attached::Attached::default(),
             lists: lists::Lists::default(),
             user: user_commands::UserCommands::default(),
+            aliases: aliases::Aliases::default(),
             interrupts: Interrupts::default(),
             hot: hot_scope::HotScopes::default(),
             style: style::Style::default(),

@@ -50,6 +50,7 @@ impl Debugger {
             descriptors: args.descriptors,
             env: self.settings.environment(),
             cwd: self.settings.cwd.clone(),
+            aslr: self.settings.randomize,
             own_group: self.terminal.open(),
             namespace: self.settings.namespace,
             overlays: layers.as_ref().map_or_else(Vec::new, |l| l.overlays()),

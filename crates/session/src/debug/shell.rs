@@ -12,6 +12,16 @@ pub(super) fn shell_path() -> PathBuf {
     shell.map_or_else(|| "/bin/sh".into(), PathBuf::from)
 }
 
+/// A path in which `~` stands for the user's own directory.
+pub(super) fn with_home(text: &str) -> PathBuf {
+    let home = || std::env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    match text.strip_prefix('~') {
+        Some("") => home(),
+        Some(rest) if rest.starts_with('/') => home().join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(text),
+    }
+}
+
 impl Debugger {
     /// Runs a command of the shell, or the shell itself, on the terminal. Who commands from
     /// elsewhere is told what a command says, and cannot have a shell.
@@ -47,15 +57,7 @@ impl Debugger {
     }
 
     pub(super) fn cd(&mut self, text: &str) -> Result<()> {
-        let home = || std::env::var_os("HOME").map(PathBuf::from);
-        let to = match text {
-            "" | "~" => home(),
-            text => match text.strip_prefix("~/") {
-                Some(rest) => home().map(|h| h.join(rest)),
-                None => Some(PathBuf::from(text)),
-            },
-        };
-        let to = to.unwrap_or_else(|| PathBuf::from("/"));
+        let to = with_home(if text.is_empty() { "~" } else { text });
         // The program is started again from where it was found.
         if let Ok(whole) = std::path::absolute(&self.program) {
             self.program = whole;
