@@ -3,7 +3,7 @@
 use super::Debugger;
 use super::apply::range;
 use super::failure::{Result, failure};
-use verde_expr::{Examine, print_value};
+use verde_expr::{EvalError, Examine, compile, print_value};
 
 /// One of them.
 pub(super) struct Display {
@@ -38,13 +38,11 @@ impl Debugger {
                 self.print_options(letters)?;
             }
         }
-        match self.live {
-            Some(_) => drop(self.evaluate(text)?),
+        if self.live.is_some() {
+            self.evaluate(text)?;
+        } else if let Err(e @ EvalError::UnknownName(_)) = compile(text, &self.here()) {
             // Its names have to be there, its value later.
-            None => match verde_expr::compile(text, &self.here()) {
-                Err(e @ verde_expr::EvalError::UnknownName(_)) => return Err(self.explain(e)),
-                _ => {}
-            },
+            return Err(self.explain(e));
         }
         self.displays.last += 1;
         let display = Display {
