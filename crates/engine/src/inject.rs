@@ -195,7 +195,11 @@ impl Process {
                     Cause::Signal { signal, .. } => Some(*signal),
                     _ => None,
                 });
-                if let Some(signal) = failed {
+                let only_told = |signal: &i32| {
+                    let treatment = self.options.signals.get(*signal);
+                    treatment.print && !treatment.stop
+                };
+                if let Some(signal) = failed.filter(|s| !only_told(s)) {
                     return Err(Error::CallFailed(signal));
                 }
                 self.go(tid)?;

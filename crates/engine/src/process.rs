@@ -17,6 +17,7 @@ use crate::{
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::os::fd::{OwnedFd, RawFd};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -157,6 +158,7 @@ impl Process {
             env: launch.env.clone(),
             cwd: launch.cwd.clone(),
             stdio: clone_stdio(launch)?,
+            descriptors: clone_descriptors(launch)?,
             aslr: launch.aslr,
             own_group: launch.own_group,
             namespace: launch.namespace,
@@ -655,13 +657,23 @@ impl Process {
     }
 }
 
-fn clone_stdio(launch: &Launch) -> Result<[Option<std::os::fd::OwnedFd>; 3]> {
+fn clone_fd(fd: &OwnedFd) -> Result<OwnedFd> {
+    let copy = fd.try_clone();
+    Ok(copy.map_err(|e| verde_sys::SysError::from_io("dup", &e))?)
+}
+
+fn clone_stdio(launch: &Launch) -> Result<[Option<OwnedFd>; 3]> {
     let mut stdio = [None, None, None];
     for (copy, fd) in stdio.iter_mut().zip(&launch.stdio) {
-        if let Some(fd) = fd {
-            let fd = fd.try_clone();
-            *copy = Some(fd.map_err(|e| verde_sys::SysError::from_io("dup", &e))?);
-        }
+        *copy = fd.as_ref().map(clone_fd).transpose()?;
     }
     Ok(stdio)
+}
+
+fn clone_descriptors(launch: &Launch) -> Result<Option<Vec<(RawFd, OwnedFd)>>> {
+    let Some(wanted) = &launch.descriptors else {
+        return Ok(None);
+    };
+    let copy = |(number, fd): &(RawFd, OwnedFd)| Ok((*number, clone_fd(fd)?));
+    wanted.iter().map(copy).collect::<Result<_>>().map(Some)
 }

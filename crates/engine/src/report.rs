@@ -169,7 +169,7 @@ impl Process {
             self.traps.hit(id);
             causes.push(Cause::Trap { id });
         }
-        if treatment.stop || trapped.is_some() {
+        if treatment.stop || treatment.print || trapped.is_some() {
             causes.push(Cause::Signal {
                 signal,
                 code: info.code(),

@@ -5,9 +5,9 @@ use verde_sys::number as n;
 /// Treatment of one signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Treatment {
-    /// Report a stop.
+    /// Report a stop, for the program to stay there.
     pub stop: bool,
-    /// Tell the user.
+    /// Tell the user: reported too.
     pub print: bool,
     /// Deliver it to the program.
     pub pass: bool,

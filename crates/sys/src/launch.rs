@@ -30,6 +30,9 @@ pub struct Launch {
     pub cwd: Option<PathBuf>,
     /// Standard input, output and error; `None` to inherit.
     pub stdio: [Option<OwnedFd>; 3],
+    /// What it has under which numbers besides; of the standard three only those named here.
+    /// `None` to inherit all.
+    pub descriptors: Option<Vec<(RawFd, OwnedFd)>>,
     /// Leave address space randomisation on.
     pub aslr: bool,
     /// Give it a process group of its own, for the terminal hand-over.
@@ -52,6 +55,7 @@ struct Prepared {
     mounts: Mounts,
     cwd: Option<CString>,
     stdio: [Option<RawFd>; 3],
+    descriptors: Option<Vec<(RawFd, OwnedFd)>>,
     aslr: bool,
     own_group: bool,
     affinity: Option<CpuSet>,
@@ -114,11 +118,40 @@ fn prepare(launch: &Launch) -> Result<Prepared> {
         envp: pointers(&vars),
         cwd: cwd.as_ref().map(|d| c_string(d.as_os_str())).transpose()?,
         stdio: [0, 1, 2].map(|i| launch.stdio[i].as_ref().map(AsRawFd::as_raw_fd)),
+        descriptors: lifted(launch)?,
         aslr: launch.aslr,
         own_group: launch.own_group,
         affinity: launch.affinity,
         _strings: (args, vars),
     })
+}
+
+/// Under a number that is not below one.
+fn above(fd: &impl AsRawFd, least: RawFd) -> Result<OwnedFd> {
+    // SAFETY: no memory is involved.
+    let copy = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) };
+    if copy < 0 {
+        return Err(SysError::last("dup"));
+    }
+    // SAFETY: the descriptor is new and ours.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+}
+
+/// The lowest number above all that the program gets.
+fn free_number(launch: &Launch) -> RawFd {
+    let wanted = launch.descriptors.iter().flatten();
+    let most = wanted.map(|(number, _)| *number).max();
+    most.map_or(0, |most| most.saturating_add(1))
+}
+
+/// The program's descriptors out of each other's way.
+fn lifted(launch: &Launch) -> Result<Option<Vec<(RawFd, OwnedFd)>>> {
+    let Some(wanted) = &launch.descriptors else {
+        return Ok(None);
+    };
+    let least = free_number(launch);
+    let lift = |(number, fd): &(RawFd, OwnedFd)| Ok((*number, above(fd, least)?));
+    wanted.iter().map(lift).collect::<Result<_>>().map(Some)
 }
 
 /// A pipe whose ends do not survive an exec.
@@ -149,6 +182,7 @@ pub fn launch(launch: &Launch) -> Result<Launched> {
     let enter = namespace.as_ref().map(Namespace::fd);
     let (gate_read, mut gate_write) = pipe()?;
     let (mut error_read, error_write) = pipe()?;
+    let error_write = above(&error_write, free_number(launch))?;
     // SAFETY: the child only makes async-signal-safe calls on data prepared
     // above, and ends in exec or _exit.
     let pid = unsafe { libc::fork() };
@@ -292,6 +326,16 @@ unsafe fn child(p: &Prepared, namespace: Option<RawFd>, gate: RawFd, errors: Raw
                     libc::dup2(*fd, target)
                 };
                 if done < 0 {
+                    give_up();
+                }
+            }
+        }
+        if let Some(wanted) = &p.descriptors {
+            for standard in 0..3 {
+                libc::close(standard);
+            }
+            for (number, fd) in wanted {
+                if libc::dup2(fd.as_raw_fd(), *number) < 0 {
                     give_up();
                 }
             }

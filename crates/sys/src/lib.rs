@@ -18,6 +18,7 @@ pub mod debug_registers;
 pub mod descriptors;
 pub mod doorbell;
 mod error;
+pub mod expand;
 pub mod guardian;
 mod inherited;
 pub mod launch;

@@ -69,6 +69,18 @@ pub fn only_kill(tid: Tid, suspend: bool) -> Result<()> {
     .map(drop)
 }
 
+/// Reports only the task's execs and its end, nothing of its children; it dies with the tracer.
+pub fn only_exec(tid: Tid) -> Result<()> {
+    request(
+        "PTRACE_SETOPTIONS",
+        libc::PTRACE_SETOPTIONS,
+        tid,
+        0,
+        (libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACEEXEC) as usize,
+    )
+    .map(drop)
+}
+
 fn suspended(suspend: bool) -> usize {
     const SUSPEND_SECCOMP: usize = 1 << 21;
     if suspend { SUSPEND_SECCOMP } else { 0 }

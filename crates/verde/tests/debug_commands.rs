@@ -484,3 +484,51 @@ fn settings_of_scripts_are_read() -> Fallible {
     }
     Ok(())
 }
+
+#[test]
+fn signals_that_are_only_told() -> Fallible {
+    let lab = lab()?;
+    let text = lab.script(
+        "handle all nostop noprint\nhandle SIGUSR1 nostop print pass\nrun\n\
+         break twice\nrun\nprint raise(10)\nprint got\n",
+        &[],
+    )?;
+    let table = text
+        .split("SIGUSR1       No\tYes\tYes")
+        .next()
+        .unwrap_or_default();
+    // ^C goes on working.
+    assert!(table.contains("SIGHUP        No\tNo\tYes"), "{text}");
+    assert!(
+        !table.contains("SIGINT") && !table.contains("SIGTRAP"),
+        "{text}"
+    );
+    in_order(
+        &text,
+        &[
+            "hi\n",
+            "\nProgram received signal SIGUSR1, User defined signal 1.\n",
+            "r 8 got 10",
+            "exited normally]\n",
+            "Breakpoint 1, ",
+            "$1 = 0\n",
+            "$2 = 10\n",
+        ],
+    );
+    Ok(())
+}
+
+#[test]
+fn a_full_stack_is_called_so() -> Fallible {
+    let source = "int down(int n) {\n    volatile char pad[3000];\n    pad[0] = n;\n    \
+                  return down(n + 1) + pad[0];\n}\nint main(void) { return down(0); }\n";
+    let text = Lab::c(source, &["-O0"])?.text(&["run"])?;
+    in_order(
+        &text,
+        &[
+            "\nCannot access memory at address 0x7ff",
+            " (the stack is full: endless recursion?)\nProgram received signal SIGSEGV",
+        ],
+    );
+    Ok(())
+}

@@ -32,6 +32,25 @@ impl Attached {
         if self.running { self.resumes } else { 0 }
     }
 
+    /// What is to be run after this stop, to be kept while something else runs.
+    pub fn put_off(&mut self) -> (VecDeque<String>, u64) {
+        (std::mem::take(&mut self.due), self.resumes)
+    }
+
+    /// Back to what was put off, unless the program has gone on meanwhile.
+    pub fn take_up(&mut self, due: VecDeque<String>, before: u64) -> bool {
+        let stays = self.resumes == before;
+        if stays {
+            self.due = due;
+        }
+        stays
+    }
+
+    /// The session ends after this stop.
+    pub fn quit(&mut self) {
+        self.due = VecDeque::from(["quit".to_owned()]);
+    }
+
     /// A point stops the program.
     pub fn hit(&mut self, point: &Point) {
         let mut commands = point.commands.iter();

@@ -1,9 +1,9 @@
 //! Breakpoints: set, change, forget, put into the process.
 
 use super::Debugger;
-use super::failure::{Result, failure};
+use super::failure::{Failure, Result, failure};
 use super::here::Here;
-use super::location::{Spec, split_condition};
+use super::location::{Spec, of_parts, split_condition};
 use super::numbers::of_displays;
 use super::points::{Condition, Kind, Point, Site};
 use verde_engine::{Addr, On, Owner, Tid, Trap};
@@ -34,7 +34,12 @@ impl Debugger {
         let (place, thread) = self.split_thread(place)?;
         let spec = match place {
             "" => self.here_as_location()?,
-            place => place.to_owned(),
+            place => of_parts(place)?.unwrap_or_else(|| place.to_owned()),
+        };
+        // A line alone means that of this file, whatever is shown when it is looked up again.
+        let spec = match Spec::parse(&spec) {
+            Spec::Line(None, line) => format!("{}:{line}", self.default_file()?.name),
+            _ => spec,
         };
         let sites = match self.sites(&spec) {
             Err(e) if self.settings.pending && !spec.starts_with('*') => {
@@ -217,6 +222,7 @@ impl Debugger {
             }
             self.arm_catch(index)?;
             let thread = self.points.list[index].thread;
+            let number = self.points.list[index].number;
             let Kind::Code { sites, .. } = &self.points.list[index].kind else {
                 continue;
             };
@@ -232,7 +238,11 @@ impl Debugger {
                 if let Some(at) = at {
                     let mut trap = Trap::new(On::Exec(Addr(at)), Owner::User);
                     trap.thread = thread.map(|(_, tid)| tid);
-                    site.trap = Some(live.process.insert(trap)?);
+                    let inserted = live.process.insert(trap);
+                    site.trap =
+                        Some(inserted.map_err(|e| {
+                            Failure(format!("Cannot insert breakpoint {number}: {e}"))
+                        })?);
                 }
             }
         }
@@ -309,9 +319,17 @@ impl Debugger {
         }
     }
 
+    /// A number, or an expression for one: `$bpnum`.
+    fn point_number(&mut self, text: &str) -> Result<u32> {
+        match u32::try_from(self.number(text)?) {
+            Ok(number) => Ok(number),
+            Err(_) => failure(format!("No breakpoint number {text}.")),
+        }
+    }
+
     pub(super) fn condition(&mut self, args: &str) -> Result<()> {
         let (number, text) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
-        let Ok(number) = number.parse::<u32>() else {
+        let Ok(number) = self.point_number(number) else {
             return failure("Which breakpoint?  condition NUMBER [CONDITION]");
         };
         let sites = match &self.points.get_mut(number)?.kind {
@@ -339,7 +357,7 @@ impl Debugger {
     pub(super) fn ignore(&mut self, args: &str) -> Result<()> {
         let mut words = args.split_whitespace();
         let numbers = (
-            words.next().and_then(|w| w.parse::<u32>().ok()),
+            words.next().and_then(|w| self.point_number(w).ok()),
             words.next().and_then(|w| w.parse::<u64>().ok()),
         );
         let (Some(number), Some(count)) = numbers else {

@@ -172,7 +172,7 @@ fn signal_names(list: &[i32]) -> String {
     names.join(" ")
 }
 
-fn call_name(number: u64) -> String {
+pub(super) fn call_name(number: u64) -> String {
     match syscalls::name(number) {
         Some(name) => name.to_owned(),
         None => number.to_string(),

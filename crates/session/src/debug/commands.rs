@@ -2,6 +2,7 @@
 
 use super::Debugger;
 use super::failure::{Result, failure};
+use super::hooks::Side;
 use super::lists::Owner;
 use std::io::Write;
 use std::path::Path;
@@ -42,12 +43,15 @@ macro_rules! commands {
 }
 
 const COMMANDS: &[Command] = commands! {
-    ["run", "r"], Debugger::run, No, "run [ARGS]: start the program";
+    ["run", "r"], Debugger::run, No, "run [ARGS]: start the program; ARGS as in a shell, e.g. run -v *.txt < in > out";
     ["start"], Debugger::start, No, "start [ARGS]: start the program and stop at main";
     ["starti"], Debugger::starti, No, "starti [ARGS]: start the program and stop at its first instruction";
-    ["break", "b", "br", "brea"], Debugger::set_break, No, "break LOCATION [if CONDITION]: stop there; e.g. break f, break a.c:12 if n > 3, break *0x1139";
+    ["break", "b", "br", "brea"], Debugger::set_break, No, "break LOCATION [if CONDITION]: stop there; e.g. break f, break a.c:12 if n > 3, break *0x1139, break -function f, break -source a.c -line 12";
     ["tbreak", "tb"], Debugger::set_tbreak, No, "tbreak LOCATION [if CONDITION]: stop there once";
     ["dprintf"], Debugger::dprintf, No, "dprintf LOCATION,\"FORMAT\",EXPRESSION...: print there and go on; e.g. dprintf list.c:12,\"n %d\\n\",n";
+    ["hbreak"], Debugger::set_break, No, "hbreak LOCATION [if CONDITION]: as break, which needs no help of the CPU's here";
+    ["thbreak"], Debugger::set_tbreak, No, "thbreak LOCATION [if CONDITION]: as tbreak";
+    ["save"], Debugger::save_points, No, "save breakpoints FILE: the commands that set the breakpoints again; source FILE runs them";
     ["rbreak"], Debugger::rbreak, No, "rbreak [FILE:]REGEX: stop at every function of the program, or of a file, whose name fits";
     ["skip"], Debugger::skip, No, "skip [function NAME or file FILE]: step does not enter it; skip delete [NUMBER]...; info skip lists them";
     ["watch"], Debugger::set_watch, No, "watch EXPRESSION [if CONDITION]: stop when it is written and changes";
@@ -56,7 +60,8 @@ const COMMANDS: &[Command] = commands! {
     ["catch"], Debugger::set_catch, No, "catch EVENT: stop at syscall [NAME]..., signal [NAME]..., fork, vfork, exec, load [TEXT], unload, throw, catch, rethrow; e.g. catch syscall openat close";
     ["tcatch"], Debugger::set_tcatch, No, "tcatch EVENT: catch it once";
     ["commands"], Debugger::set_commands, No, "commands [NUMBER]...: the lines that follow, up to end, run when the breakpoint stops the program; silent as the first one says nothing of the stop";
-    ["define"], Debugger::define, No, "define NAME: the lines that follow, up to end, are a new command; $arg0, $arg1... are the words behind its name; if, else and while EXPRESSION choose and repeat lines";
+    ["define"], Debugger::define, No, "define NAME: the lines that follow, up to end, are a new command; $arg0, $arg1... are the words behind its name; if, else and while EXPRESSION choose and repeat lines; hook-CMD and hookpost-CMD run before and after a command, hook-stop before every stop is told";
+    ["alias"], Debugger::alias, No, "alias NAME = COMMAND [ARGUMENTS]: another name for a command; e.g. alias px = print/x";
     ["document"], Debugger::document, No, "document NAME: the lines that follow, up to end, are what help says of a command of your own";
     ["delete", "d"], Debugger::delete, No, "delete [NUMBER]...: forget breakpoints, all without a number; e.g. delete 2 4-6; delete display NUMBER; delete checkpoint NUMBER";
     ["clear"], Debugger::clear, No, "clear [LOCATION]: forget the breakpoints there; without one, of this line";
@@ -82,22 +87,25 @@ const COMMANDS: &[Command] = commands! {
     ["thread", "t"], Debugger::thread, Same, "thread [N]: select a thread; thread apply all [-q] [-s] COMMAND in each of them (-q without headings, -s without errors); thread name [NAME]; thread find REGEX";
     ["taas"], Debugger::taas, No, "taas COMMAND: thread apply all -s COMMAND, errors are not told";
     ["faas"], Debugger::faas, No, "faas COMMAND: frame apply all -s COMMAND, errors are not told";
-    ["print", "p", "inspect"], Debugger::print, Same, "print[/FORMAT] EXPRESSION: e.g. print *p, print/x n, print a[1]@3, print x = 5";
+    ["print", "p", "inspect"], Debugger::print, Same, "print[/FORMAT] EXPRESSION: e.g. print *p, print/x n, print a[1]@3, print x = 5, print -pretty -- s (also -object, -elements N, -repeats N, -max-depth N)";
     ["call"], Debugger::call, Same, "call EXPRESSION: as print, silent for functions without a value";
     ["printf"], Debugger::printf, No, "printf \"FORMAT\", EXPRESSION...: e.g. printf \"%d %s\\n\", n, name";
+    ["eval"], Debugger::eval, No, "eval \"FORMAT\", EXPRESSION...: run the command that printf would print";
     ["output"], Debugger::output, No, "output[/FORMAT] EXPRESSION: the value alone";
     ["ptype"], Debugger::ptype, Same, "ptype TYPE or EXPRESSION: the whole type";
     ["whatis"], Debugger::whatis, Same, "whatis EXPRESSION: the name of its type";
     ["x"], Debugger::examine, Bare, "x/NFU ADDRESS: N units of size U (b, h, w, g) in format F; e.g. x/4i $pc, x/8xb p, x/s name";
+    ["find"], Debugger::find_in_memory, No, "find[/SIZE][COUNT] START, +LENGTH or END, VALUE...: where in memory these values are; e.g. find/w buf, +100, 7; a text is found with its zero";
     ["list", "l"], Debugger::list, Bare, "list [LINE or FUNCTION or FIRST,LAST]: source lines";
+    ["directory"], Debugger::directory, No, "directory [DIRECTORY]...: where else sources are looked for; none without one; set substitute-path FROM TO for sources that have moved";
     ["disassemble"], Debugger::disassemble, Same, "disassemble [/rs] [FUNCTION or FROM,TO or FROM,+BYTES]: its instructions; /s with the source, /r with their bytes";
-    ["info", "i", "inf"], Debugger::info, Same, "info auxv, breakpoints, checkpoints, inferiors, locals, args, registers [NAME], threads [N]..., functions [REGEX], variables [REGEX], types [REGEX], symbol ADDRESS, address NAME, scope LOCATION, frame, line [LOCATION], proc [mappings], program, sharedlibrary, signals, skip, source";
+    ["info", "i", "inf"], Debugger::info, Same, "info all-registers, auxv, breakpoints, checkpoints, inferiors, locals, args, registers [NAME], threads [N]..., functions [REGEX], variables [REGEX], types [REGEX], symbol ADDRESS, address NAME, scope LOCATION, frame, line [LOCATION], proc [mappings], program, sharedlibrary, signals, skip, source, sources [REGEX], stack";
     ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop where its variables are those meant now";
     ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
     ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";
-    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS; set env NAME=VALUE; set cwd DIRECTORY; set print pretty on, off; set print object on, off; set print elements N; set confirm on, off; set breakpoint pending on, off: places of libraries that are loaded later; set listsize N; set disassembly-flavor att, intel; set scheduler-locking off, on, step: which threads go on with the selected one; set follow-fork-mode parent, child";
-    ["unset"], Debugger::unset, No, "unset env [NAME]: take a variable out of the program's environment";
-    ["show"], Debugger::show, No, "show args, env [NAME], cwd, print, confirm, user [NAME], listsize, disassembly-flavor, scheduler-locking, follow-fork-mode";
+    ["set"], Debugger::set, No, "set var LEFT = VALUE; set args ARGS, as in a shell; set startup-with-shell on, off; set disable-randomization on, off; set substitute-path FROM TO; set env NAME=VALUE; set cwd DIRECTORY; set print pretty on, off; set print object on, off; set print elements N; set confirm on, off; set breakpoint pending on, off: places of libraries that are loaded later; set listsize N; set disassembly-flavor att, intel; set scheduler-locking off, on, step: which threads go on with the selected one; set follow-fork-mode parent, child";
+    ["unset"], Debugger::unset, No, "unset env [NAME]: take a variable out of the program's environment; unset substitute-path [FROM]";
+    ["show"], Debugger::show, No, "show args, env [NAME], cwd, print, confirm, user [NAME], values, convenience, directories, substitute-path, listsize, disassembly-flavor, scheduler-locking, follow-fork-mode";
     ["checkpoint"], Debugger::checkpoint, No, "checkpoint: save the program as it is now, for restart";
     ["restart"], Debugger::restart, No, "restart NUMBER: make the program what it was at a checkpoint; restart undo: back again";
     ["kill", "k"], Debugger::kill, No, "kill: end the program";
@@ -107,6 +115,7 @@ const COMMANDS: &[Command] = commands! {
     ["shell"], Debugger::shell, No, "shell [COMMAND] or !COMMAND: run a command of the shell";
     ["echo"], Debugger::echo, No, "echo TEXT: print a text";
     ["verde"], Debugger::verde, No, "verde COMMAND: properties and their monitors; verde help lists the commands";
+    ["apropos"], Debugger::apropos, No, "apropos REGEX: the commands whose help speaks of it";
     ["help", "h"], Debugger::help, No, "help [TOPIC or COMMAND]: what there is, with examples";
 };
 
@@ -158,6 +167,26 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (
         &["target"],
         "Programs of other machines cannot be debugged: run Verde there.",
+    ),
+    (
+        &["generate-core-file", "gcore"],
+        "Core files cannot be written: checkpoint keeps the program as it is, for restart.",
+    ),
+    (
+        &[
+            "record",
+            "reverse-step",
+            "reverse-next",
+            "reverse-continue",
+            "rs",
+            "rn",
+            "rc",
+        ],
+        "There are no steps backwards: checkpoint, and restart to go back.",
+    ),
+    (
+        &["python", "py", "python-interactive", "pi", "guile"],
+        "There is no Python at the prompt: properties and scenarios have it, see verde help.",
     ),
     (
         &["layout", "tui"],
@@ -259,8 +288,11 @@ impl Debugger {
         if line.is_empty() || line.starts_with('#') {
             return Ok(Reply::Next(None));
         }
+        let other = self.aliases.resolve(line);
+        let line = other.as_deref().unwrap_or(line);
         let (word, args) = split(line);
         if is_quit(word) {
+            self.run_hook(Side::Before, "quit")?;
             return Ok(Reply::Quit);
         }
         if let Some(command) = line.strip_prefix('!') {
@@ -271,7 +303,10 @@ impl Debugger {
             return failure(undefined(line));
         }
         if word == "source" {
-            return self.source(Path::new(args));
+            self.run_hook(Side::Before, word)?;
+            let reply = self.source(Path::new(args))?;
+            self.run_hook(Side::After, word)?;
+            return Ok(reply);
         }
         if matches!(word, "if" | "while") {
             self.read_list(Owner::Block, vec![line.to_owned()]);
@@ -281,9 +316,14 @@ impl Debugger {
             return reply;
         }
         let command = find(word)?;
-        self.refuse_for_block(command.names[0])?;
+        let name = command.names[0];
+        self.refuse_for_block(name)?;
+        if self.run_hook(Side::Before, name)? == Reply::Quit {
+            return Ok(Reply::Quit);
+        }
         (command.run)(self, args)?;
-        if self.run_attached()? == Reply::Quit {
+        let after = self.run_hook(Side::After, name)?;
+        if after == Reply::Quit || self.run_attached()? == Reply::Quit {
             return Ok(Reply::Quit);
         }
         Ok(Reply::Next(match command.again {

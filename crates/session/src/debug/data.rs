@@ -3,7 +3,10 @@
 use super::Debugger;
 use super::failure::{Result, failure};
 use super::live::Live;
-use verde_expr::{Examine, Format, PrintOptions, examine, print_value, ptype, type_named, whatis};
+use super::settings::take_print_options;
+use verde_expr::{
+    Examine, Format, PrintOptions, Value, examine, print_value, ptype, type_named, whatis,
+};
 use verde_symbols::{Kind, Type};
 
 /// Splits `/FORMAT rest`.
@@ -19,20 +22,57 @@ pub(super) fn split_format(args: &str) -> (&str, &str) {
     }
 }
 
+/// Options with what `/FORMAT` says.
+fn with_format(mut options: PrintOptions, letters: &str) -> Result<PrintOptions> {
+    for letter in letters.chars() {
+        match Format::from_letter(letter) {
+            Some(Format::Raw) => options.pretty = false,
+            Some(Format::Instruction) | None => {
+                return failure(format!("Undefined output format \"{letter}\"."));
+            }
+            format => options.format = format,
+        }
+    }
+    Ok(options)
+}
+
 impl Debugger {
     /// How `/FORMAT` prints a value.
     pub(super) fn print_options(&self, letters: &str) -> Result<PrintOptions> {
-        let mut options = self.settings.print.clone();
-        for letter in letters.chars() {
-            match Format::from_letter(letter) {
-                Some(Format::Raw) => options.pretty = false,
-                Some(Format::Instruction) | None => {
-                    return failure(format!("Undefined output format \"{letter}\"."));
-                }
-                format => options.format = format,
-            }
-        }
-        Ok(options)
+        with_format(self.settings.print.clone(), letters)
+    }
+
+    /// The last values that were printed.
+    pub(super) fn show_values(&mut self) -> Result<()> {
+        const MOST: usize = 10;
+        let all = self.memo.values();
+        let first = all.len().saturating_sub(MOST);
+        let last: Vec<(usize, Value)> = all.iter().cloned().enumerate().skip(first).collect();
+        let named = last.into_iter().map(|(i, v)| ((i + 1).to_string(), v));
+        let lines = self.value_lines(named.collect());
+        self.say_all(lines, "No values have been printed.")
+    }
+
+    /// The variables of the session.
+    pub(super) fn show_conveniences(&mut self) -> Result<()> {
+        let lines = self.value_lines(self.memo.conveniences());
+        self.say_all(
+            lines,
+            "There are no variables of the session: set $NAME = VALUE makes one.",
+        )
+    }
+
+    fn value_lines(&mut self, values: Vec<(String, Value)>) -> Vec<String> {
+        let options = self.settings.print.clone();
+        let here = self.here();
+        let show = |v: &Value| match v.ty.strip().kind() {
+            Kind::Void => "void".to_owned(),
+            _ => print_value(v, &here, &options).unwrap_or_else(|e| format!("<error: {e}>")),
+        };
+        let lines = values
+            .iter()
+            .map(|(name, v)| format!("${name} = {}", show(v)));
+        lines.collect()
     }
 
     pub(super) fn print(&mut self, args: &str) -> Result<()> {
@@ -84,8 +124,10 @@ impl Debugger {
     }
 
     fn print_one(&mut self, args: &str, silent_void: bool) -> Result<()> {
+        let mut print = self.settings.print.clone();
+        let args = take_print_options(&mut print, args)?;
         let (letters, text) = split_format(args);
-        let options = self.print_options(letters)?;
+        let options = with_format(print, letters)?;
         let text = if text.is_empty() { "$" } else { text };
         let value = self.evaluate(text)?;
         let is_void = matches!(value.ty.strip().kind(), Kind::Void);
@@ -106,6 +148,12 @@ impl Debugger {
     pub(super) fn ptype(&mut self, args: &str) -> Result<()> {
         if args.is_empty() {
             return failure("The type of what?  ptype TYPE or EXPRESSION");
+        }
+        if args.starts_with("/o") {
+            return failure(
+                "ptype/o is not there: print sizeof(TYPE) and print &((TYPE *)0)->MEMBER tell \
+                 sizes and offsets.",
+            );
         }
         let (ty, _) = self.type_asked_for(args)?;
         self.say(&format!("type = {}", ptype(&ty)))

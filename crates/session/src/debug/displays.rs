@@ -4,7 +4,7 @@ use super::Debugger;
 use super::apply::range;
 use super::failure::{Result, failure};
 use super::here::Here;
-use verde_expr::{Examine, Node, compile, eval, print_value};
+use verde_expr::{EvalError, Examine, Node, compile, eval, print_value};
 use verde_symbols::DieId;
 
 /// One of them.
@@ -89,6 +89,9 @@ impl Debugger {
         }
         if self.live.is_some() {
             self.evaluate(text)?;
+        } else if let Err(e @ EvalError::UnknownName(_)) = compile(text, &self.here()) {
+            // Its names have to be there, its value later.
+            return Err(self.explain(e));
         }
         self.displays.last += 1;
         let mut display = Display {

@@ -4,6 +4,7 @@ use super::Debugger;
 use super::failure::{Result, failure};
 use super::stops::description;
 use verde_engine::Treatment;
+use verde_sys::number;
 
 impl Debugger {
     /// `handle SIGNAL... [no]stop [no]print [no]pass`.
@@ -12,7 +13,8 @@ impl Debugger {
         let mut words = Vec::new();
         for word in args.split_whitespace() {
             match (word, verde_sys::signals::by_name(word)) {
-                ("all", _) => signals.extend(1..=64),
+                // Those that the debugger lives by have to be named.
+                ("all", _) => signals.extend((1..=64).filter(|s| !is_debuggers(*s))),
                 // `stop` is a flag, though SIGSTOP may be called so elsewhere.
                 (_, Some(signal)) if !is_flag(word) => signals.push(signal),
                 _ => words.push(word),
@@ -66,6 +68,10 @@ impl Debugger {
         }
         Ok(())
     }
+}
+
+fn is_debuggers(signal: i32) -> bool {
+    matches!(signal, number::SIGINT | number::SIGTRAP)
 }
 
 fn is_flag(word: &str) -> bool {

@@ -2,7 +2,8 @@
 
 use super::Debugger;
 use super::commands::{Entry, entries, entry};
-use super::failure::Result;
+use super::failure::{Failure, Result, failure};
+use regex_lite::RegexBuilder;
 
 /// Commands that belong together.
 struct Topic {
@@ -42,7 +43,10 @@ const TOPICS: &[Topic] = &[
         commands: &[
             "break",
             "tbreak",
+            "hbreak",
+            "thbreak",
             "rbreak",
+            "save",
             "dprintf",
             "skip",
             "watch",
@@ -113,9 +117,11 @@ const TOPICS: &[Topic] = &[
             "call",
             "printf",
             "output",
+            "eval",
             "ptype",
             "whatis",
             "x",
+            "find",
         ],
         examples: &[
             (
@@ -129,7 +135,7 @@ const TOPICS: &[Topic] = &[
     Topic {
         name: "source",
         title: "Read the source and the machine code",
-        commands: &["list", "disassemble"],
+        commands: &["list", "directory", "disassemble"],
         examples: &[
             (
                 "list",
@@ -154,8 +160,8 @@ const TOPICS: &[Topic] = &[
         name: "settings",
         title: "How the program is started and followed; scripts",
         commands: &[
-            "set", "unset", "show", "source", "define", "document", "cd", "pwd", "shell", "echo",
-            "help", "quit",
+            "set", "unset", "show", "source", "define", "document", "alias", "cd", "pwd", "shell",
+            "echo", "apropos", "help", "quit",
         ],
         examples: &[
             ("set args -v input.txt", "arguments of the next run"),
@@ -203,6 +209,35 @@ impl Debugger {
             self.help_example(example)?;
         }
         Ok(())
+    }
+
+    /// Commands whose help speaks of something.
+    pub(super) fn apropos(&mut self, args: &str) -> Result<()> {
+        if args.is_empty() {
+            return failure("About what?  apropos REGEX");
+        }
+        let regex = RegexBuilder::new(args).case_insensitive(true).build();
+        let regex =
+            regex.map_err(|e| Failure(format!("\"{args}\" is not a regular expression: {e}")))?;
+        let fits = |e: &Entry| regex.is_match(e.name) || regex.is_match(e.help);
+        let mut found = 0;
+        for entry in entries().filter(fits) {
+            found += 1;
+            self.help_entry(&entry)?;
+        }
+        let about: Vec<String> = super::info::described()
+            .filter(|(name, what)| regex.is_match(name) || regex.is_match(what))
+            .map(|(name, what)| format!("info {name} -- {what}"))
+            .collect();
+        for line in &about {
+            self.say(line)?;
+        }
+        match found + about.len() {
+            0 => failure(format!(
+                "No command speaks of \"{args}\".  help lists them all."
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn help_overview(&mut self) -> Result<()> {

@@ -41,6 +41,19 @@ impl Memo {
         self.conveniences.insert(name.to_owned(), value);
     }
 
+    /// The values that were printed, the first is number 1.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// The variables of the session by name.
+    pub fn conveniences(&self) -> Vec<(String, Value)> {
+        let all = self.conveniences.iter();
+        let mut all: Vec<_> = all.map(|(n, v)| (n.clone(), v.clone())).collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    }
+
     /// Keeps a value; its number.
     pub fn remember(&mut self, value: Value) -> usize {
         self.values.push(value);

@@ -2,6 +2,7 @@
 
 use super::Debugger;
 use super::failure::{NOT_RUN, Result, failure};
+use std::path::Path;
 use verde_engine::Addr;
 use verde_sys::procfs;
 
@@ -88,7 +89,12 @@ impl Debugger {
             Some(live) => (format!("process {}", live.process.pid()), "1 (native)"),
             None => ("<null>".to_owned(), ""),
         };
-        let program = std::path::absolute(&self.program)?;
+        // By exec it may have become another.
+        let runs = self.live.as_ref().map(|live| live.process.pid());
+        let runs = runs.and_then(|pid| procfs::executable(pid).ok());
+        let own = std::path::absolute(&self.program)?;
+        let is_own = |path: &Path| std::fs::canonicalize(&own).is_ok_and(|own| own == path);
+        let program = runs.filter(|r| !is_own(r)).unwrap_or_else(|| own.clone());
         self.say("  Num  Description       Connection           Executable        ")?;
         self.say(&format!(
             "* 1    {what:<17} {by:<20} {} ",

@@ -4,11 +4,14 @@ use super::Debugger;
 use super::apply::range;
 use super::catches::Exception;
 use super::commands::nearest;
-use super::failure::{NO_STACK, NOT_RUN, Result, failure};
+use super::failure::{Failure, NO_STACK, NOT_RUN, Result, failure};
 use super::location::Spec;
 use super::points::{Kind, Point};
 use super::registers::to_dwarf;
-use verde_expr::{PrintOptions, arguments, flag_names, frame_arguments, name_of, symbol_text};
+use regex_lite::Regex;
+use verde_expr::{
+    PrintOptions, arguments, flag_names, frame_arguments, name_of, print_value, symbol_text,
+};
 use verde_symbols::{FileAddr, Language, Module, Modules, REGISTER_NAMES, demangle};
 
 type Topic = (
@@ -22,11 +25,21 @@ pub(super) fn topics() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|t| t.0)
 }
 
+/// The same with what they tell.
+pub(super) fn described() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TOPICS.iter().map(|t| (t.0, t.2))
+}
+
 const TOPICS: &[Topic] = &[
     (
         "address",
         Debugger::info_address,
         "where a variable is kept",
+    ),
+    (
+        "all-registers",
+        Debugger::info_all_registers,
+        "registers, also the vector and floating-point ones",
     ),
     (
         "args",
@@ -113,6 +126,12 @@ const TOPICS: &[Topic] = &[
     ),
     ("slices", Debugger::info_slices, "the monitors' objects"),
     ("source", Debugger::info_source, "the current source file"),
+    (
+        "sources",
+        Debugger::info_sources,
+        "the source files of the program; a regular expression may follow",
+    ),
+    ("stack", Debugger::backtrace, "the calls that led here"),
     ("symbol", Debugger::info_symbol, "what is at an address"),
     (
         "threads",
@@ -135,6 +154,12 @@ const TOPICS: &[Topic] = &[
 /// gdb's order of the general registers, by DWARF number.
 const ORDER: [u16; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
 
+/// The floating-point and vector registers.
+fn wide_registers() -> impl Iterator<Item = String> {
+    let named = |kind: &'static str, count: u8| (0..count).map(move |n| format!("{kind}{n}"));
+    named("st", 8).chain(named("xmm", 16))
+}
+
 impl Debugger {
     pub(super) fn info(&mut self, args: &str) -> Result<()> {
         let (word, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
@@ -150,7 +175,8 @@ impl Debugger {
             "fu" | "fun" => Some("functions"),
             "r" | "reg" => Some("registers"),
             "a" | "ar" => Some("args"),
-            "s" | "share" | "dll" => Some("sharedlibrary"),
+            "s" => Some("stack"),
+            "share" | "dll" => Some("sharedlibrary"),
             "l" => Some("locals"),
             "lo" => Some("locals"),
             "t" | "th" => Some("threads"),
@@ -490,10 +516,11 @@ impl Debugger {
                 "fp" => "rbp",
                 other => other,
             };
-            let Some(row) = rows.iter().find(|r| r.0 == bare) else {
-                return failure(format!("Invalid register `{bare}'"));
+            let line = match rows.iter().find(|r| r.0 == bare) {
+                Some(row) => self.register_line(row.0, row.1),
+                None if wide_registers().any(|w| w == bare) => self.wide_register_line(bare)?,
+                None => return failure(format!("Invalid register `{bare}'")),
             };
-            let line = self.register_line(row.0, row.1);
             self.say(&line)?;
         }
         if wanted.is_empty() {
@@ -503,6 +530,40 @@ impl Debugger {
             }
         }
         Ok(())
+    }
+
+    fn info_all_registers(&mut self, names: &str) -> Result<()> {
+        self.info_registers(names)?;
+        if names.is_empty() {
+            for name in wide_registers() {
+                let line = self.wide_register_line(&name)?;
+                self.say(&line)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn wide_register_line(&mut self, name: &str) -> Result<String> {
+        let value = self.evaluate(&format!("${name}"))?;
+        let options = self.settings.print.clone();
+        let shown = print_value(&value, &self.here(), &options)?;
+        Ok(format!("{name:<15}{shown}"))
+    }
+
+    /// The source files of everything that is loaded.
+    fn info_sources(&mut self, text: &str) -> Result<()> {
+        let regex = Regex::new(text)
+            .map_err(|e| Failure(format!("\"{text}\" is not a regular expression: {e}")))?;
+        let mut lines = Vec::new();
+        for loaded in self.images.loaded() {
+            let files = loaded.module.source_files().into_iter().map(|f| f.path);
+            let files: Vec<String> = files.filter(|f| regex.is_match(f)).collect();
+            if !files.is_empty() {
+                let program = loaded.module.path().display();
+                lines.push(format!("{program}:\n\n{}\n", files.join(", ")));
+            }
+        }
+        self.say_all(lines, "No source files: compile the program with -g.")
     }
 
     fn register_line(&mut self, name: &str, value: Option<u64>) -> String {

@@ -4,7 +4,7 @@ use super::Debugger;
 use super::failure::{Result, failure};
 use super::points::Site;
 use std::sync::Arc;
-use verde_symbols::{FileAddr, Function, FunctionQuery, Module, Modules, SourceFile};
+use verde_symbols::{FileAddr, Function, FunctionQuery, Language, Module, Modules, SourceFile};
 
 /// A location taken apart.
 pub(super) enum Spec<'a> {
@@ -30,6 +30,49 @@ impl<'a> Spec<'a> {
             _ => Spec::Function(text),
         }
     }
+}
+
+/// `-function f`, `-source a.c -line 12`: a location by its parts, as the one text it means.
+/// `None`: it is one text already.
+pub(super) fn of_parts(text: &str) -> Result<Option<String>> {
+    if !text.starts_with('-') {
+        return Ok(None);
+    }
+    let (mut source, mut place) = (None, None);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (option, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let after = after.trim_start();
+        if is_option(option, "-qualified") {
+            rest = after;
+            continue;
+        }
+        // A function of C++ may have spaces in its name.
+        let end = after.find(" -").unwrap_or(after.len());
+        let value = after[..end].trim();
+        rest = after[end..].trim_start();
+        if value.is_empty() {
+            return failure(format!("missing argument for \"{option}\""));
+        }
+        match option {
+            o if is_option(o, "-source") => source = Some(value),
+            o if is_option(o, "-function") || is_option(o, "-line") => place = Some(value),
+            _ => {
+                return failure(format!(
+                    "invalid explicit argument, \"{option}\": -function, -source, -line"
+                ));
+            }
+        }
+    }
+    match (source, place) {
+        (Some(source), Some(place)) => Ok(Some(format!("{source}:{place}"))),
+        (None, Some(place)) => Ok(Some(place.to_owned())),
+        _ => failure("Source filename requires function or line offset."),
+    }
+}
+
+fn is_option(word: &str, name: &str) -> bool {
+    word.len() > 1 && name.starts_with(word)
 }
 
 /// Splits `LOCATION if CONDITION`.
@@ -66,7 +109,13 @@ impl Debugger {
                     None => value.to_address()?,
                 };
                 // A place of a file moves with it.
-                Ok(vec![match self.images.module_at(addr) {
+                let module = self.images.module_at(addr);
+                let is_code = |(module, bias): &(Arc<Module>, u64)| {
+                    let at = FileAddr::of(addr, *bias).0;
+                    let mut code = module.segments().into_iter().filter(|s| s.flags.2);
+                    code.any(|s| (s.addr.0..s.addr.0 + s.size).contains(&at))
+                };
+                Ok(vec![match module.filter(is_code) {
                     Some((module, bias)) => site(&module, FileAddr::of(addr, bias)),
                     None => Site {
                         module: None,
@@ -96,7 +145,12 @@ impl Debugger {
             }
             Spec::Function(name) => {
                 let mut out = Vec::new();
-                for (module, function) in self.functions(name)? {
+                let mut found = self.functions(name)?;
+                // The body of an async function runs later, as a function of its own.
+                if found.iter().any(|(_, f)| f.language == Language::Rust) {
+                    found.extend(self.functions(&format!("{name}::{{async_fn#0}}"))?);
+                }
+                for (module, function) in found {
                     out.push(site(&module, module.breakpoint_address(&function)));
                 }
                 let query = FunctionQuery::parse(name);

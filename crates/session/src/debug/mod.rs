@@ -4,7 +4,9 @@
 //! launches. [`Debugger::execute`] runs one command line; everything it has to
 //! say goes to the writer given, a failure is one line for the caller to show.
 
+mod aliases;
 mod apply;
+mod arguments;
 mod attach;
 mod attached;
 mod backtrace;
@@ -28,6 +30,7 @@ mod handle;
 mod help;
 mod here;
 mod highlight;
+mod hooks;
 mod hot_scope;
 mod images;
 mod inferior;
@@ -51,12 +54,15 @@ mod registers;
 mod remote;
 mod results;
 mod run;
+mod saving;
 mod scripts;
+mod searching;
 mod settings;
 mod shell;
 mod siginfo;
 mod skips;
 mod source;
+mod source_paths;
 mod stepping;
 mod stops;
 mod style;
@@ -98,7 +104,7 @@ pub struct Debugger {
     program: PathBuf,
     /// What the program sees as its own name: what the user wrote.
     name: OsString,
-    args: Vec<OsString>,
+    args: arguments::Arguments,
     images: Images,
     live: Option<Live>,
     checkpoints: checkpoints::Checkpoints,
@@ -117,6 +123,7 @@ pub struct Debugger {
     attached: attached::Attached,
     lists: lists::Lists,
     user: user_commands::UserCommands,
+    aliases: aliases::Aliases,
     interrupts: Interrupts,
     hot: hot_scope::HotScopes,
     style: style::Style,
@@ -157,7 +164,7 @@ impl Debugger {
         Ok(Debugger {
             program,
             name,
-            args,
+            args: arguments::Arguments::Words(args),
             images,
             live: None,
             checkpoints: checkpoints::Checkpoints::default(),
@@ -179,6 +186,7 @@ impl Debugger {
             attached: attached::Attached::default(),
             lists: lists::Lists::default(),
             user: user_commands::UserCommands::default(),
+            aliases: aliases::Aliases::default(),
             interrupts: Interrupts::default(),
             hot: hot_scope::HotScopes::default(),
             style: style::Style::default(),

@@ -1,6 +1,7 @@
 //! `printf` and `output`: values in a text of the user's.
 
 use super::Debugger;
+use super::commands::Reply;
 use super::data::split_format;
 use super::failure::{Result, failure};
 use std::io::Write;
@@ -125,7 +126,7 @@ fn pieces(format: &str) -> Result<Vec<Piece>> {
 }
 
 /// Splits expressions at the commas that are in no bracket and no quote.
-fn expressions(text: &str) -> Vec<&str> {
+pub(super) fn expressions(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let (mut depth, mut start) = (0i32, 0);
     let mut quote = None;
@@ -170,6 +171,22 @@ pub(super) fn check(args: &str) -> Result<()> {
 
 impl Debugger {
     pub(super) fn printf(&mut self, args: &str) -> Result<()> {
+        let text = self.printed(args)?;
+        write!(self.out, "{text}")?;
+        Ok(())
+    }
+
+    /// `eval "FORMAT", EXPRESSION...`: runs what `printf` would print.
+    pub(super) fn eval(&mut self, args: &str) -> Result<()> {
+        let line = self.printed(args)?;
+        if self.execute(&line)? == Reply::Quit {
+            return failure("eval cannot end the session: quit does.");
+        }
+        Ok(())
+    }
+
+    /// What `printf` prints.
+    fn printed(&mut self, args: &str) -> Result<String> {
         let (pieces, given) = parsed(args)?;
         let mut given = given.into_iter();
         let mut text = String::new();
@@ -183,8 +200,7 @@ impl Debugger {
                 (Piece::Value(_), None) => {}
             }
         }
-        write!(self.out, "{text}")?;
-        Ok(())
+        Ok(text)
     }
 
     fn formatted(&mut self, spec: &Spec, value: &Value) -> Result<String> {

@@ -1,16 +1,16 @@
 //! Starting and ending the program.
 
 use super::Debugger;
+use super::arguments::Arguments;
 use super::failure::{NOT_RUN, Result, failure};
 use super::live::Live;
 use super::points::Kind;
-use std::ffi::OsString;
 use verde_engine::{Launch, Options, Process};
 
 impl Debugger {
     pub(super) fn run(&mut self, args: &str) -> Result<()> {
         if !args.is_empty() {
-            self.args = words(args);
+            self.args = Arguments::typed(args)?;
         }
         self.launch()?;
         self.go_on()
@@ -24,7 +24,7 @@ impl Debugger {
     /// Starts the program and stops it before its first instruction.
     pub(super) fn starti(&mut self, args: &str) -> Result<()> {
         if !args.is_empty() {
-            self.args = words(args);
+            self.args = Arguments::typed(args)?;
         }
         self.launch()?;
         let Some(live) = &mut self.live else {
@@ -41,13 +41,16 @@ impl Debugger {
         self.end_process()?;
         self.settle_files();
         self.notice_rebuilt()?;
+        let args = self.args.start(&self.settings)?;
         let layers = self.new_layers()?;
         let launch = Launch {
             program: std::path::absolute(&self.program)?,
             name: Some(self.name.clone()),
-            args: self.args.clone(),
+            args: args.words,
+            descriptors: args.descriptors,
             env: self.settings.environment(),
             cwd: self.settings.cwd.clone(),
+            aslr: self.settings.randomize,
             own_group: self.terminal.open(),
             namespace: self.settings.namespace,
             overlays: layers.as_ref().map_or_else(Vec::new, |l| l.overlays()),
@@ -188,43 +191,10 @@ impl Debugger {
                 self.look_again()
             }
             "args" => {
-                self.args = words(rest);
+                self.args = Arguments::typed(rest)?;
                 Ok(())
             }
             _ => self.set_other(what, rest, args),
         }
-    }
-}
-
-/// Arguments as a shell would split them; quotes keep spaces.
-fn words(text: &str) -> Vec<OsString> {
-    let mut out = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match (c, quote) {
-            (c, Some(q)) if c == q => quote = None,
-            ('\\', None | Some('"')) => word.get_or_insert_default().extend(chars.next()),
-            (c, Some(_)) => word.get_or_insert_default().push(c),
-            ('\'' | '"', None) => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (c, None) if c.is_whitespace() => out.extend(word.take().map(OsString::from)),
-            (c, None) => word.get_or_insert_default().push(c),
-        }
-    }
-    out.extend(word.map(OsString::from));
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn words_of_a_command_line() {
-        let split = |text| super::words(text).join("|".as_ref());
-        assert_eq!(split("a 'b c'  \"d \\\" e\" ''"), "a|b c|d \" e|");
-        assert_eq!(split("  "), "");
     }
 }

@@ -38,7 +38,11 @@ pub(super) struct Settings {
     /// The debugger's own variables are not passed on.
     cleared: bool,
     pub cwd: Option<PathBuf>,
+    /// Arguments that are more than words are for the shell to read.
+    pub shell: bool,
     pub follow: Follow,
+    /// The program's addresses differ from run to run.
+    pub randomize: bool,
     /// A user and PID namespace for the program: restores keep ids without privileges.
     pub namespace: bool,
     /// malloc on huge pages: checkpoints of much memory are faster.
@@ -64,7 +68,9 @@ impl Default for Settings {
             changes: BTreeMap::new(),
             cleared: false,
             cwd: None,
+            shell: true,
             follow: Follow::default(),
+            randomize: false,
             namespace: false,
             huge_pages: false,
             print: PrintOptions::default(),
@@ -148,6 +154,44 @@ fn limit(text: &str) -> Result<usize> {
     }
 }
 
+/// Changes how values are shown; `false`: by nothing that has this name.
+fn change_print(print: &mut PrintOptions, what: &str, value: &str) -> Result<bool> {
+    match what {
+        "pretty" => print.lines = on_or_off("print pretty", value.trim())?,
+        "elements" => print.elements = limit(value)?,
+        "repeats" => print.repeats = limit(value)?,
+        "max-depth" => print.depth = limit(value)?,
+        "object" => print.object = on_or_off("print object", value.trim())?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Takes `-pretty`, `-elements 3`, ... and `--` off the beginning of what is to be printed.
+pub(super) fn take_print_options<'a>(print: &mut PrintOptions, text: &'a str) -> Result<&'a str> {
+    let mut rest = text;
+    while let Some(option) = rest.strip_prefix('-') {
+        let (word, after) = option
+            .split_once(char::is_whitespace)
+            .unwrap_or((option, ""));
+        let after = after.trim_start();
+        if word == "-" {
+            return Ok(after);
+        }
+        let names = ["pretty", "object", "elements", "repeats", "max-depth"];
+        let Some(name) = names.into_iter().find(|n| is_prefix(word, n, 3)) else {
+            break;
+        };
+        let (value, behind) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
+        let is_switch = matches!(name, "pretty" | "object");
+        // A switch alone is on.
+        let given = !is_switch || matches!(value, "on" | "off");
+        change_print(print, name, if given { value } else { "" })?;
+        rest = if given { behind.trim_start() } else { after };
+    }
+    Ok(rest)
+}
+
 /// Splits `NAME=VALUE` or `NAME VALUE`.
 fn assignment(text: &str) -> (&str, &str) {
     let end = text
@@ -185,6 +229,18 @@ impl Debugger {
                 }
                 Ok(())
             }
+            "startup-with-shell" => {
+                self.settings.shell = on_or_off(what, rest)?;
+                Ok(())
+            }
+            "disable-randomization" => {
+                self.settings.randomize = !on_or_off(what, rest)?;
+                Ok(())
+            }
+            "substitute-path" => self.set_substitute(rest),
+            "logging" => failure(
+                "There is no log of the session: verde debug ... 2>&1 | tee FILE keeps one, or script(1).",
+            ),
             "namespace" => {
                 self.settings.namespace = on_or_off(what, rest)?;
                 Ok(())
@@ -252,21 +308,13 @@ impl Debugger {
 
     fn set_print(&mut self, text: &str) -> Result<()> {
         let (what, value) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let print = &mut self.settings.print;
-        match what {
-            "pretty" => print.lines = on_or_off("print pretty", value.trim())?,
-            "elements" => print.elements = limit(value)?,
-            "repeats" => print.repeats = limit(value)?,
-            "max-depth" => print.depth = limit(value)?,
-            "object" => print.object = on_or_off("print object", value.trim())?,
-            _ => {
-                return failure(
-                    "set print pretty or object on, or off; set print elements, repeats or \
-                     max-depth NUMBER",
-                );
-            }
+        match change_print(&mut self.settings.print, what, value)? {
+            true => Ok(()),
+            false => failure(
+                "set print pretty or object on, or off; set print elements, repeats or \
+                 max-depth NUMBER",
+            ),
         }
-        Ok(())
     }
 
     /// `set breakpoint pending on`
@@ -292,8 +340,11 @@ impl Debugger {
 
     pub(super) fn unset(&mut self, args: &str) -> Result<()> {
         let (what, name) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+        if what == "substitute-path" {
+            return self.unset_substitute(name.trim());
+        }
         if !is_prefix(what, "environment", 3) {
-            return failure("Unset what?  unset env [NAME]");
+            return failure("Unset what?  unset env [NAME], unset substitute-path [FROM]");
         }
         match name.trim() {
             "" => {
@@ -314,8 +365,7 @@ impl Debugger {
         }
         match what {
             "args" => {
-                let args: Vec<_> = self.args.iter().map(|a| a.to_string_lossy()).collect();
-                let text = args.join(" ");
+                let text = self.args.shown();
                 self.say(&format!(
                     "Argument list to give program being debugged when it is started is \"{text}\"."
                 ))
@@ -332,6 +382,10 @@ impl Debugger {
                         .to_owned(),
                 };
                 self.say(&text)
+            }
+            "startup-with-shell" => {
+                let word = if self.settings.shell { "on" } else { "off" };
+                self.say(&format!("Use of shell to start subprocesses is {word}."))
             }
             "follow-fork-mode" => {
                 let side = match self.settings.follow {
@@ -377,11 +431,22 @@ impl Debugger {
                     "Whether to confirm potentially dangerous operations is {word}."
                 ))
             }
+            "disable-randomization" => {
+                let word = if self.settings.randomize { "off" } else { "on" };
+                self.say(&format!(
+                    "Disabling randomization of debuggee's virtual address space is {word}."
+                ))
+            }
+            "values" => self.show_values(),
+            word if is_prefix(word, "convenience", 4) => self.show_conveniences(),
+            "directories" => self.show_directories(),
+            "substitute-path" => self.show_substitutes(),
             "user" => self.show_user(rest.trim()),
             "version" => self.say(concat!("Verde ", env!("CARGO_PKG_VERSION"))),
             _ => failure(
                 "Show what?  show args, show env [NAME], show cwd, show print, show listsize, \
-                 show disassembly-flavor, show scheduler-locking, show follow-fork-mode",
+                 show disassembly-flavor, show scheduler-locking, show follow-fork-mode, \
+                 show values, show convenience, show directories, show substitute-path",
             ),
         }
     }

@@ -6,13 +6,28 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+/// The user's shell.
+pub(super) fn shell_path() -> PathBuf {
+    let shell = std::env::var_os("SHELL").filter(|s| !s.is_empty());
+    shell.map_or_else(|| "/bin/sh".into(), PathBuf::from)
+}
+
+/// A path in which `~` stands for the user's own directory.
+pub(super) fn with_home(text: &str) -> PathBuf {
+    let home = || std::env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    match text.strip_prefix('~') {
+        Some("") => home(),
+        Some(rest) if rest.starts_with('/') => home().join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(text),
+    }
+}
+
 impl Debugger {
     /// Runs a command of the shell, or the shell itself, on the terminal. Who commands from
     /// elsewhere is told what a command says, and cannot have a shell.
     pub(super) fn shell(&mut self, text: &str) -> Result<()> {
         self.out.flush()?;
-        let shell = std::env::var_os("SHELL").filter(|s| !s.is_empty());
-        let mut command = Command::new(shell.unwrap_or_else(|| "/bin/sh".into()));
+        let mut command = Command::new(shell_path());
         if !text.is_empty() {
             command.args(["-c", text]);
         }
@@ -42,15 +57,7 @@ impl Debugger {
     }
 
     pub(super) fn cd(&mut self, text: &str) -> Result<()> {
-        let home = || std::env::var_os("HOME").map(PathBuf::from);
-        let to = match text {
-            "" | "~" => home(),
-            text => match text.strip_prefix("~/") {
-                Some(rest) => home().map(|h| h.join(rest)),
-                None => Some(PathBuf::from(text)),
-            },
-        };
-        let to = to.unwrap_or_else(|| PathBuf::from("/"));
+        let to = with_home(if text.is_empty() { "~" } else { text });
         // The program is started again from where it was found.
         if let Ok(whole) = std::path::absolute(&self.program) {
             self.program = whole;

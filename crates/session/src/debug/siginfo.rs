@@ -1,7 +1,8 @@
 //! `$_siginfo`: what the kernel says about a signal, and the address of a fault.
 
 use super::Debugger;
-use verde_engine::{Process, SigInfo, Tid};
+use super::live::Live;
+use verde_engine::{Addr, Process, SigInfo, Tid};
 use verde_expr::Value;
 use verde_symbols::{Encoding, RecordKind, Type};
 use verde_sys::number;
@@ -138,10 +139,30 @@ fn fault(info: &SigInfo) -> Option<String> {
     }
 }
 
+/// Whether an address is one that the stack of the selected thread would have grown to.
+fn is_beyond_stack(live: &Live, at: Addr) -> bool {
+    /// A frame is hardly larger.
+    const NEAR: u64 = 1 << 20;
+    let Ok(regs) = live.process.regs(live.tid) else {
+        return false;
+    };
+    let Ok(maps) = live.process.maps() else {
+        return false;
+    };
+    let mut above = maps.iter().filter(|m| m.write && m.start > at);
+    let next = above.next().map(|m| m.start.0);
+    regs.rsp.abs_diff(at.0) < NEAR && next.is_some_and(|start| start - at.0 < NEAR)
+}
+
 impl Debugger {
     /// The address of the fault that stopped the selected thread, in words.
     pub(super) fn fault_text(&self) -> Option<String> {
         let live = self.live.as_ref()?;
-        fault(&live.process.signal_info(live.tid).ok()?)
+        let info = live.process.signal_info(live.tid).ok()?;
+        let text = fault(&info)?;
+        match is_beyond_stack(live, info.address()) {
+            true => Some(format!("{text} (the stack is full: endless recursion?)")),
+            false => Some(text),
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::Debugger;
 use super::failure::{Result, failure};
 use super::location::Spec;
+use super::source_paths::SourcePaths;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use verde_symbols::SourceFile;
@@ -13,13 +14,15 @@ pub(super) struct Sources {
     files: HashMap<String, Option<Vec<String>>>,
     /// Files that are not here, and were said not to be.
     missing: HashSet<String>,
+    /// Where else they are looked for.
+    pub paths: SourcePaths,
 }
 
 impl Sources {
     pub fn lines(&mut self, file: &SourceFile) -> Option<&Vec<String>> {
         let read = || {
-            let bytes = std::fs::read(&file.path).or_else(|_| std::fs::read(&file.name));
-            let bytes = bytes.ok()?;
+            let mut places = self.paths.places(file).into_iter();
+            let bytes = places.find_map(|place| std::fs::read(place).ok())?;
             let text = String::from_utf8_lossy(&bytes);
             Some(text.lines().map(str::to_owned).collect())
         };
@@ -30,6 +33,12 @@ impl Sources {
     /// Files may have changed: they are read again.
     pub fn forget(&mut self) {
         self.files.clear();
+    }
+
+    /// They may be elsewhere now.
+    pub fn look_again(&mut self) {
+        self.forget();
+        self.missing.clear();
     }
 
     /// A line as it is shown: number, tab, text.

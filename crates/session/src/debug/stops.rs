@@ -3,6 +3,7 @@
 use super::Debugger;
 use super::catches::Exception;
 use super::failure::{NOT_RUN, Result, failure};
+use super::hooks::Hooked;
 use super::irv::{Asked, Outside};
 use super::points::{Access, After, Kind, Site};
 use std::borrow::Cow;
@@ -76,6 +77,9 @@ impl Debugger {
                 Asked::Restored => reason = None,
                 Asked::Nothing | Asked::Settled => {}
             }
+            if reason.is_none() {
+                self.tell_signals(stop.tid, &stop.causes)?;
+            }
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
             };
@@ -131,6 +135,26 @@ impl Debugger {
         self.listing.reset();
         self.say_switch(before)?;
         Ok(Some(reason))
+    }
+
+    /// Signals that are told of while the program goes on.
+    fn tell_signals(&mut self, tid: Tid, causes: &[Cause]) -> Result<()> {
+        for cause in causes {
+            if let Cause::Signal { signal, .. } = *cause
+                && self.signals.get(signal).print
+            {
+                let text = self.signal_text(tid, signal);
+                self.say(&format!("\n{text}"))?;
+                self.out_flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn signal_text(&self, tid: Tid, signal: i32) -> String {
+        let who = self.stopper(tid).unwrap_or_else(|| "Program".to_owned());
+        let name = verde_sys::signals::name(signal);
+        format!("{who} received signal {name}, {}.", description(signal))
     }
 
     /// Whether a cause is one to stop for.
@@ -321,12 +345,20 @@ impl Debugger {
         if self.is_of_user(&reason) {
             self.interrupts.seen();
         }
+        if let Reason::Ended(end) = reason {
+            self.announce_end(end)?;
+            return self.run_stop_hook().map(drop);
+        }
+        if self.run_stop_hook()? == Hooked::WentOn {
+            return Ok(());
+        }
+        let tid = self.live.as_ref().map_or(Tid(0), |live| live.tid);
         match reason {
-            Reason::Ended(end) => return self.announce_end(end),
+            Reason::Ended(_) => {}
             Reason::Point(_) if self.attached.is_silent() => return Ok(()),
             Reason::Point(lines) => {
                 // "Breakpoint 1, " and the frame share a line.
-                let who = self.stopper().map(|who| format!("\n{who} hit "));
+                let who = self.stopper(tid).map(|who| format!("\n{who} hit "));
                 for (i, line) in lines.iter().enumerate() {
                     let line = &match (&who, line.strip_prefix('\n')) {
                         (Some(who), Some(what)) if !what.starts_with("Watchpoint") => {
@@ -353,14 +385,12 @@ impl Debugger {
                 }
             }
             Reason::Signal(signal) => {
-                let name = verde_sys::signals::name(signal);
-                let text = description(signal);
-                let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
                 self.say("")?;
                 if let Some(fault) = self.fault_text() {
                     self.say(&fault)?;
                 }
-                self.say(&format!("{who} received signal {name}, {text}."))?;
+                let text = self.signal_text(tid, signal);
+                self.say(&text)?;
             }
             Reason::Monitor(lines) => {
                 // A person sees the source; a script reads what the monitors say.
@@ -382,8 +412,8 @@ impl Debugger {
                 return Ok(());
             }
             Reason::Interrupted => {
-                let who = self.stopper().unwrap_or_else(|| "Program".to_owned());
-                self.say(&format!("\n{who} received signal SIGINT, Interrupt."))?;
+                let text = self.signal_text(tid, verde_sys::number::SIGINT);
+                self.say(&format!("\n{text}"))?;
             }
         }
         self.say_frame(0, false)?;

@@ -66,15 +66,12 @@ impl Debugger {
     }
 
     /// Who stopped: with several threads its number and name.
-    pub(super) fn stopper(&self) -> Option<String> {
+    pub(super) fn stopper(&self, tid: Tid) -> Option<String> {
         let live = self.live.as_ref()?;
         if live.numbers.len() < 2 {
             return None;
         }
-        let number = live.numbers.iter().position(|t| *t == live.tid)? + 1;
-        Some(format!(
-            "Thread {number} \"{}\"",
-            self.thread_name(live.tid)
-        ))
+        let number = live.numbers.iter().position(|t| *t == tid)? + 1;
+        Some(format!("Thread {number} \"{}\"", self.thread_name(tid)))
     }
 }

@@ -3,6 +3,7 @@
 use super::Debugger;
 use super::commands::{Reply, is_command};
 use super::failure::{Result, failure};
+use super::hooks::{Side, hooked};
 use super::lists::Owner;
 use std::collections::BTreeMap;
 
@@ -14,32 +15,55 @@ struct User {
 
 /// The commands by name.
 #[derive(Default)]
-pub(super) struct UserCommands(BTreeMap<String, User>);
+pub(super) struct UserCommands {
+    all: BTreeMap<String, User>,
+    /// Hooks that run now; they are not run for what they do themselves.
+    running: Vec<String>,
+}
 
 impl UserCommands {
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The lines of a hook that begins; `None`: there is none, or it runs already.
+    pub fn begin(&mut self, hook: &str) -> Option<Vec<String>> {
+        if self.running.iter().any(|r| r == hook) {
+            return None;
+        }
+        let lines = self.all.get(hook)?.lines.clone();
+        self.running.push(hook.to_owned());
+        Some(lines)
+    }
+
+    /// It has ended.
+    pub fn end(&mut self, hook: &str) {
+        self.running.retain(|r| r != hook);
+    }
+
     pub fn define(&mut self, name: String, lines: Vec<String>) {
-        self.0.entry(name).or_default().lines = lines;
+        self.all.entry(name).or_default().lines = lines;
     }
 
     pub fn document(&mut self, name: &str, help: Vec<String>) {
-        if let Some(user) = self.0.get_mut(name) {
+        if let Some(user) = self.all.get_mut(name) {
             user.help = help;
         }
     }
 
     /// Whether a line runs one of them.
     pub fn begins(&self, line: &str) -> bool {
-        self.0.contains_key(name_in(line))
+        self.all.contains_key(name_in(line))
     }
 
     /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.all.keys().map(String::as_str)
     }
 
     /// What `help` says of a command.
     pub fn help(&self, name: &str) -> Option<String> {
-        let user = self.0.get(name)?;
+        let user = self.all.get(name)?;
         Some(match user.help.is_empty() {
             true => "User-defined.".to_owned(),
             false => user.help.join("\n"),
@@ -47,7 +71,7 @@ impl UserCommands {
     }
 
     fn text(&self, name: &str) -> Option<String> {
-        let user = self.0.get(name)?;
+        let user = self.all.get(name)?;
         let mut text = format!("User command \"{name}\":");
         let mut depth = 1;
         for line in &user.lines {
@@ -138,6 +162,11 @@ impl Debugger {
                 "\"{name}\" is a command of Verde's; choose another name."
             ));
         }
+        if hooked(name).is_some_and(|command| !self.has_what_to_hook(command)) {
+            self.say(&format!(
+                "warning: Your new `{name}' command does not hook any existing command."
+            ))?;
+        }
         self.read_list(Owner::Command(name.to_owned()), Vec::new());
         Ok(())
     }
@@ -153,8 +182,21 @@ impl Debugger {
     /// Runs a line of a user's command; `None`: it begins with none.
     pub(super) fn run_user(&mut self, line: &str) -> Option<Result<Reply>> {
         let name = name_in(line);
-        let lines = self.user.0.get(name)?.lines.clone();
-        Some(self.run_list(&lines, Some(&Substitutes::of(&line[name.len()..]))))
+        let lines = self.user.all.get(name)?.lines.clone();
+        Some(self.run_user_lines(name, &lines, &line[name.len()..]))
+    }
+
+    fn run_user_lines(&mut self, name: &str, lines: &[String], args: &str) -> Result<Reply> {
+        let quits = |reply: &Reply| *reply == Reply::Quit;
+        let before = self.run_hook(Side::Before, name)?;
+        if quits(&before) {
+            return Ok(before);
+        }
+        let done = self.run_list(lines, Some(&Substitutes::of(args)))?;
+        if quits(&done) {
+            return Ok(done);
+        }
+        self.run_hook(Side::After, name)
     }
 
     pub(super) fn show_user(&mut self, name: &str) -> Result<()> {

@@ -161,7 +161,7 @@ impl Debugger {
             return watched.keeper.board();
         }
         let command: Vec<String> = std::iter::once(self.program.display().to_string())
-            .chain(self.args.iter().map(|a| a.to_string_lossy().into_owned()))
+            .chain(Some(self.args.shown()).filter(|a| !a.is_empty()))
             .collect();
         let copy = Copy::default();
         let out = std::mem::replace(&mut self.out, Box::new(std::io::sink()));
