@@ -20,7 +20,12 @@ impl Process {
         let Some(mut happening) = thread.happening.take() else {
             return Ok(None);
         };
+        let is_over = !matches!(happening, Happening::Signal(_) | Happening::CallCut);
+        let was_cut = thread.cut.is_some() && is_over;
         let mut causes = Causes::new();
+        if was_cut {
+            self.end_cut_call(tid, &mut causes);
+        }
         match self.find_causes(tid, &mut happening, &mut causes) {
             Ok(()) => {}
             // Its end will be reported by a status of its own.
@@ -46,9 +51,6 @@ impl Process {
     }
 
     fn find_causes(&mut self, tid: Tid, what: &mut Happening, causes: &mut Causes) -> Result<()> {
-        if !matches!(what, Happening::Signal(_) | Happening::CallCut) {
-            self.end_cut_call(tid, causes);
-        }
         match *what {
             Happening::Int3(at) => {
                 self.code_hit(tid, at, causes)?;
@@ -261,7 +263,11 @@ impl Process {
         if std::mem::take(&mut thread.entry_told) {
             let again = thread.made_again.map(|(_, number)| number);
             let number = thread.syscall.take().or(again);
-            let number = number.unwrap_or(thread.regs.orig_rax);
+            let number = number.unwrap_or(match thread.regs.orig_rax {
+                // Taken back to before its instruction.
+                u64::MAX => thread.regs.rax,
+                number => number,
+            });
             self.tell_call(tid, number, Some(INTERRUPTED), causes);
         }
     }
@@ -288,10 +294,8 @@ impl Process {
         thread.entry_told
             && match thread.made_again {
                 Some(_) => !self.is_ignored(tid, signal),
-                None => {
-                    restart::is_restarted(&thread.regs)
-                        && restart::is_handled(self.pid, tid, signal)
-                }
+                // Not entered again yet, however it was led out of the kernel.
+                None => restart::is_handled(self.pid, tid, signal),
             }
     }
 

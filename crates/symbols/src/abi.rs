@@ -215,7 +215,8 @@ impl Module {
     /// Whether a function's code is a clone that GCC marks so in its name.
     fn is_marked(&self, function: &Function, marks: &[&str]) -> bool {
         let symbol = self.symbol_at(function.entry);
-        symbol.is_some_and(|(symbol, _)| marks.iter().any(|m| symbol.name.contains(m)))
+        let suffix = symbol.map_or("", |(symbol, _)| clone_suffix(symbol.name));
+        marks.iter().any(|m| suffix.contains(m))
     }
 
     /// Where a function's result is just after it returned; `None` when it has none.
@@ -387,5 +388,32 @@ impl Assign {
         let at = self.stack.next_multiple_of(align);
         self.stack = at + size.next_multiple_of(8);
         AbiPlace::Stack(at + 8)
+    }
+}
+/// What a compiler has put behind the name of a function for a copy of it: `.part.0`. Paths in
+/// rustc's names have dots of their own before the hash.
+fn clone_suffix(name: &str) -> &str {
+    const HASH: &str = "17h";
+    const REST: usize = HASH.len() + 17;
+    let is_hashed = |at: &usize| name.as_bytes().get(at + REST - 1) == Some(&b'E');
+    let hash = name.rfind(HASH).filter(is_hashed);
+    let end = hash.map_or(0, |at| at + REST);
+    let behind = name.get(end..).unwrap_or_default();
+    behind.find('.').map_or("", |dot| &behind[dot..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clone_suffix;
+
+    #[test]
+    fn what_is_behind_a_name() {
+        assert_eq!(clone_suffix("f"), "");
+        assert_eq!(clone_suffix("f.part.0"), ".part.0");
+        assert_eq!(clone_suffix("_Z1fi.constprop.0.cold"), ".constprop.0.cold");
+        let rust = "_ZN54_$LT$a..part..P$u20$as$u20$a..Shape$GT$4area17h0123456789abcdefE";
+        assert_eq!(clone_suffix(rust), "");
+        assert_eq!(clone_suffix(&format!("{rust}.llvm.77")), ".llvm.77");
+        assert_eq!(clone_suffix("x17h\u{e9}"), "");
     }
 }

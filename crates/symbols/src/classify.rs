@@ -5,6 +5,7 @@ use crate::units::{DieId, Language};
 
 /// Bytes of the largest vector register that is read.
 const YMM: u64 = 32;
+const XMM: u64 = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
@@ -46,9 +47,10 @@ pub(crate) fn classify(ty: &Type) -> Option<Classes> {
         });
     }
     if let Kind::Vector(..) = ty.kind() {
-        // The whole of it is in one register, also of AVX; without AVX the larger ones are in
-        // memory, which compilers warn of.
-        return (size <= YMM).then(|| Classes::Eightbytes(vec![Class::Sse]));
+        return vector(&ty, size);
+    }
+    if let Some(sole) = sole_vector(&ty, 0) {
+        return vector(&sole, size);
     }
     if size == 0 || size > 16 {
         return None;
@@ -57,6 +59,36 @@ pub(crate) fn classify(ty: &Type) -> Option<Classes> {
     merge(&ty, 0, &mut classes, &[])?;
     let classes = classes.into_iter().map(|c| c.unwrap_or(Class::Sse));
     Some(Classes::Eightbytes(classes.collect()))
+}
+
+/// The whole of a vector is in one register, of AVX where the code is for that; without it the
+/// larger ones are in memory.
+fn vector(ty: &Type, size: u64) -> Option<Classes> {
+    let most = if ty.is_for_avx() { YMM } else { XMM };
+    (size <= most).then(|| Classes::Eightbytes(vec![Class::Sse]))
+}
+
+/// The vector that is all that a structure has.
+fn sole_vector(ty: &Type, depth: usize) -> Option<Type> {
+    let ty = ty.strip();
+    if let Kind::Vector(..) = ty.kind() {
+        return Some(ty);
+    }
+    if !matches!(
+        ty.kind(),
+        Kind::Record(RecordKind::Struct | RecordKind::Class)
+    ) || depth > 16
+    {
+        return None;
+    }
+    let members = ty.members();
+    let mut own = members.iter().filter(|m| !m.is_static);
+    match (own.next(), own.next()) {
+        (Some(member), None) if !member.is_virtual && member.ty.size() == ty.size() => {
+            sole_vector(&member.ty, depth + 1)
+        }
+        _ => None,
+    }
 }
 
 /// The types around the inside of a type; `None` when it contains itself, as only a corrupt file's does.
@@ -100,6 +132,7 @@ pub(crate) fn merge(
         Kind::Base(Encoding::Float | Encoding::ComplexFloat) if size <= 16 => {
             put(at, size, Class::Sse)
         }
+        Kind::Vector(..) => put(at, size, Class::Sse),
         Kind::Array(_, Some(count)) => {
             let element = ty.target()?;
             let step = element.size()?;

@@ -31,13 +31,20 @@ impl Module {
 
     fn own_crate(&self) -> Option<String> {
         let info = self.info()?;
-        let mut mains = info.index().find(info, "main").into_iter().filter(|n| {
+        let mains = info.index().find(info, "main").into_iter().filter(|n| {
             let unit = info.unit(n.entry.id().unit);
             n.entry.kind == EntryKind::Function
                 && n.scopes.len() == 1
                 && unit.is_some_and(|u| u.language == Language::Rust)
         });
-        mains.next().map(|n| n.scopes[0].name.clone())
+        let mut crates: Vec<String> = mains.map(|n| n.scopes[0].name.clone()).collect();
+        crates.sort();
+        crates.dedup();
+        // A library may have a public one, too.
+        match crates.len() {
+            1 => crates.pop(),
+            _ => None,
+        }
     }
 
     /// The variables behind a `thread_local!` that a path means, with how far they are.

@@ -464,6 +464,14 @@ impl Type {
         self.node.language
     }
 
+    /// Its unit is code for processors with AVX, as far as the compiler says so.
+    pub(crate) fn is_for_avx(&self) -> bool {
+        let unit = self.die().zip(self.info.as_ref());
+        let unit = unit.and_then(|(die, info)| info.unit(die.unit));
+        let producer = unit.and_then(|u| u.producer).unwrap_or_default();
+        producer.contains("-mavx") || producer.contains("-march=")
+    }
+
     /// Only declared: its members are elsewhere or nowhere.
     pub fn is_declaration(&self) -> bool {
         self.node.declaration

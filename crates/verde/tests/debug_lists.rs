@@ -399,3 +399,14 @@ info display
     in_order(&ours, &["2: local = 1\n", lines, "6: local + n = "]);
     Ok(())
 }
+
+/// Memory is that of the variable that was meant, too.
+#[test]
+fn displays_of_memory_are_of_the_variable_meant() -> Fallible {
+    let source = "int main(void) {\n  const char *name = \"outer\";\n  int n = 1;\n  {\n\
+        \x20   const char *name = \"inner\";\n    n += *name;\n    n++;\n  }\n  return n + *name;\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let text = lab.text(&["break 3", "run", "display/s name", "break 7", "continue"])?;
+    assert_eq!(text.matches("\"outer\"").count(), 2, "{text}");
+    Ok(())
+}

@@ -560,6 +560,20 @@ fn skipped_inlined_calls_are_not_entered() -> Fallible {
     Ok(())
 }
 
+/// A function that is called behind a skipped inlined one, in the same line, is entered.
+#[test]
+fn what_is_called_behind_a_skipped_call_is_entered() -> Fallible {
+    let source = "volatile int v;\n\
+        __attribute__((noinline)) int real(int n) {\n  v += n;\n  return v;\n}\n\
+        static inline __attribute__((always_inline)) int small(int n) {\n  v += n;\n  return v;\n}\n\
+        int main(void) {\n  v = 1;\n  v = small(5) + real(1);\n  return v;\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let commands = ["skip function small", "break main", "run", "step", "step"];
+    let text = lab.text(&commands)?;
+    assert!(text.contains("\nreal (n=1)"), "{text}");
+    Ok(())
+}
+
 const MOVED_BEHIND_A_CALL: &str = r#"#include <stdio.h>
 volatile int sink;
 __attribute__((noinline)) int guarded(int x) {

@@ -208,13 +208,7 @@ impl Debugger {
     /// Where `x` begins for an expression.
     pub(super) fn address_to_examine(&mut self, text: &str) -> Result<u64> {
         let value = self.evaluate(text)?;
-        match value.ty.strip().kind() {
-            Kind::Array(..) | Kind::Record(_) | Kind::Function(..) => match value.address() {
-                Some(address) => Ok(address),
-                None => failure("Value is not in memory."),
-            },
-            _ => Ok(value.to_address()?),
-        }
+        first_address(&value)
     }
 
     /// Memory as lines, and the address after it.
@@ -224,5 +218,16 @@ impl Debugger {
         }
         let options = self.settings.print.clone();
         Ok(examine(&self.here(), start, what, &options))
+    }
+}
+
+/// Where `x` begins for a value: an object's own place, or what a number or pointer says.
+pub(super) fn first_address(value: &Value) -> Result<u64> {
+    match value.ty.strip().kind() {
+        Kind::Array(..) | Kind::Record(_) | Kind::Function(..) => match value.address() {
+            Some(address) => Ok(address),
+            None => failure("Value is not in memory."),
+        },
+        _ => Ok(value.to_address()?),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Debugger;
 use super::apply::range;
+use super::data::first_address;
 use super::failure::{Result, failure};
 use super::here::Here;
 use verde_expr::{EvalError, Examine, Node, compile, eval, print_value};
@@ -196,7 +197,8 @@ impl Debugger {
         let node = display.meant.insert(node).clone();
         if memory_format(&display.letters) {
             let what = Examine::parse(&display.letters, self.examine)?;
-            let start = self.address_to_examine(&display.text)?;
+            let value = eval(&node, &mut self.here())?;
+            let start = first_address(&value)?;
             let (lines, _) = self.examined(what, start)?;
             let lines = lines.join("\n");
             return Ok(format!(

@@ -100,7 +100,7 @@ impl Debugger {
             if !self.goes_on(kind, &start) {
                 break;
             }
-            let skipping = start.before_call || self.is_skipping(&start);
+            let skipping = self.standing().before_call || self.is_skipping(&start);
             let kind = match skipping {
                 true => StepKind::Over,
                 false => kind,

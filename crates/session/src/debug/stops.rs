@@ -207,6 +207,7 @@ impl Debugger {
                 for point in &mut self.points.list {
                     point.forget_traps();
                 }
+                self.displays.forget_variables();
                 self.images_changed()?;
                 Ok(points(self.executed(tid)?))
             }

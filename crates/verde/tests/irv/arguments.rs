@@ -179,28 +179,6 @@ fn parameters_without_names_and_odd_ones() {
     }
 }
 
-/// What is passed by its address and has no name is not read from somewhere else.
-#[test]
-fn an_object_without_a_name() {
-    let bench = cpp(
-        "struct Odd { int a; Odd(int a) : a(a) {} Odd(const Odd &o) : a(o.a) {} ~Odd() { a = 0; } };
-        __attribute__((noipa)) int f(Odd, int x) { asm volatile(\"\"); return x; }
-        int main() { return f(Odd(5), 3) - 3; }",
-        "-O0",
-    );
-    assert_eq!(args(&bench, "event f(x)"), json!({"x": 3}));
-    let ran = bench.check_property(
-        "state init { transition { event f(arg 0) success init } }",
-        &[],
-    );
-    assert_eq!(ran.code, 1);
-    assert!(
-        ran.err.contains("has no name and cannot be read"),
-        "{}",
-        ran.err
-    );
-}
-
 #[test]
 fn structures_are_objects() {
     let bench = cpp(
@@ -458,4 +436,42 @@ fn an_argument_without_a_name_that_is_passed_by_its_address() {
         "{}",
         ran.err
     );
+}
+
+/// Vectors alone in structures, and large ones in code that is not for AVX.
+#[test]
+fn arguments_beside_vectors() {
+    let bench = Bench::c(
+        "#include <emmintrin.h>
+        typedef float big __attribute__((vector_size(32)));
+        struct held { __m128 v; };
+        __attribute__((noipa)) int inside(struct held s, int n) { return n; }
+        __attribute__((noipa)) big made(int a, long b) { big x = {a, b}; return x; }
+        __attribute__((noipa)) int passed(big v, double d, int n) { return n; }
+        int main(void) { struct held s = {_mm_set1_ps(2)}; inside(s, 5); big x = made(6, 7);
+          return passed(x, 1.5, 8) - 8; }",
+        &["-O0", "-w"],
+    );
+    assert_eq!(args(&bench, "event inside(n)"), json!({"n": 5}));
+    assert_eq!(args(&bench, "event made(a, b)"), json!({"a": 6, "b": 7}));
+    assert_eq!(
+        args(&bench, "event passed(d, n)"),
+        json!({"d": 1.5, "n": 8})
+    );
+}
+
+/// The linker's names of Rust's methods have paths in them, which are not the marks of clones.
+#[test]
+fn modules_named_like_the_marks_of_clones() {
+    let bench = Bench::new();
+    bench.rust(
+        "trait Shape { fn area(&self, k: i32) -> i32; }
+        mod part { pub struct Piece(pub i32); }
+        impl Shape for part::Piece {
+            #[inline(never)] fn area(&self, k: i32) -> i32 { self.0 * k }
+        }
+        fn main() { std::process::exit(part::Piece(3).area(7) - 21); }",
+    );
+    let event = "event \"<prog::part::Piece as prog::Shape>::area\"(k)";
+    assert_eq!(args(&bench, event), json!({"k": 7}));
 }

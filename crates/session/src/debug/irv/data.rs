@@ -21,7 +21,7 @@ use verde_engine::{Addr, Error, FrameRef, On, Owner, Tid, Trap, TrapId};
 use verde_expr::{EvalError, FrameScope, Loaded, Node, compile, eval};
 use verde_property::ast::Operand;
 use verde_property::{Kind, When};
-use verde_symbols::{DieId, FileAddr, Frame, FunctionQuery, backtrace, source_frames};
+use verde_symbols::{DieId, FileAddr, Frame, Function, FunctionQuery, backtrace, source_frames};
 
 /// Frames looked through for a local.
 const FRAMES: usize = 256;
@@ -239,7 +239,16 @@ impl Debugger {
     fn is_described(&self, function: &str) -> bool {
         let query = FunctionQuery::parse(function);
         let functions = self.images.program().functions(&query);
-        !functions.is_empty() && functions.iter().all(|f| f.die.is_some())
+        // `Foo::count` may be a member, of which only the constructors `Foo::Foo` are here.
+        let is_constructor = |f: &Function| {
+            let path = f.name.split('(').next().unwrap_or_default();
+            let mut steps = path.rsplit("::");
+            steps.next() == steps.next()
+        };
+        !functions.is_empty()
+            && functions
+                .iter()
+                .all(|f| f.die.is_some() && !is_constructor(f))
     }
 
     /// The names of an expression that mean nothing outside of functions.

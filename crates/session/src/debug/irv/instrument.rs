@@ -337,7 +337,12 @@ impl Irv {
             return String::new();
         };
         let property = monitor.property();
-        let (line, column) = property.source.place(span_of(property, user.spec).start);
-        format!(" ({}:{line}:{column})", property.source.name)
+        match span_of(property, user.spec) {
+            None => format!(" ({})", property.source.name),
+            Some(span) => {
+                let (line, column) = property.source.place(span.start);
+                format!(" ({}:{line}:{column})", property.source.name)
+            }
+        }
     }
 }

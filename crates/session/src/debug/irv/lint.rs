@@ -21,7 +21,7 @@ pub fn lint_against(program: &Path, property: &Property) -> Result<Vec<Diagnosti
         let Some(user) = source.users.first() else {
             continue;
         };
-        let span = span_of(property, user.spec);
+        let span = span_of(property, user.spec).unwrap_or_default();
         for note in notes {
             found.push(match note.is_error {
                 true => Diagnostic::error("not-in-program", span, note.text),
@@ -62,8 +62,8 @@ pub fn lint_against(program: &Path, property: &Property) -> Result<Vec<Diagnosti
     Ok(found)
 }
 
-pub(super) fn span_of(property: &Property, spec: SpecId) -> verde_property::Span {
+/// Where a transition names an event; `None`: only the end of slices does.
+pub(super) fn span_of(property: &Property, spec: SpecId) -> Option<verde_property::Span> {
     let mut all = property.states.iter().flat_map(|s| &s.transitions);
-    let first = all.find(|t| t.event == spec);
-    first.map(|t| t.span).unwrap_or_default()
+    all.find(|t| t.event == spec).map(|t| t.span)
 }
