@@ -343,7 +343,9 @@ fn reports_stand_for_themselves() {
 fn sarif_says_whether_the_run_was_whole() {
     let bench = Bench::c(
         "void g(int x) { asm volatile(\"\" :: \"r\"(x)); }\n\
-         int main(int c, char **v) { g(c); while (c > 1) asm volatile(\"\"); return 0; }",
+         int main(int c, char **v) {\n\
+           g(c); if (c == 4) __builtin_trap(); if (c == 3) g(10);\n\
+           while (c == 2) asm volatile(\"\"); return 0; }",
         &["-O0"],
     );
     let run = |event: &str, options: &[&str], args: &[&str]| -> (bool, String) {
@@ -362,11 +364,20 @@ state bad non-accepting");
         let note = note.as_str().unwrap_or_default().to_owned();
         (invocation["executionSuccessful"] == true, note)
     };
-    assert_eq!(run("g(x)", &[], &[]), (true, String::new()));
+    for args in [&[][..], &["be", "bad"]] {
+        assert_eq!(run("g(x)", &[], args), (true, String::new()));
+    }
     for (event, options, args, reason) in [
         ("g(x, y)", &[][..], &[][..], "an event does not fit"),
         ("nowhere(x)", &[], &[], "never found"),
         ("g(x)", &["--timeout", "1"], &["wait"], "the time is up"),
+        (
+            "g(x)",
+            &["--stop-on-violation"],
+            &["be", "bad"],
+            "ended at a violation",
+        ),
+        ("g(x)", &[], &["a", "b", "trap"], "killed by SIGILL"),
     ] {
         let (whole, note) = run(event, options, args);
         assert!(!whole && note.contains(reason), "{event}: {note}");
