@@ -131,6 +131,55 @@ fn a_recorded_trace_gives_the_same_states() {
     assert_eq!(live.last()["properties"], last["properties"]);
 }
 
+/// Properties that declare one parameter differently each find their own value in the trace.
+#[test]
+fn a_trace_has_the_values_of_all_declared_types() {
+    let bench = Bench::c(
+        "__attribute__((noinline)) void f(const char *pw, long n) { asm volatile(\"\" :: \"r\"(pw), \"r\"(n)); }\n\
+         int main(void) { f(\"ok\", 3); return 0; }",
+        &["-O1"],
+    );
+    let property = |file: &str, params: &str, guard: &str| {
+        let text = format!(
+            "state init {{ transition {{ event f({params}) {{ return {guard} }} success bad }} }}\n\
+             state bad non-accepting"
+        );
+        bench.write(file, &text);
+    };
+    property("text.prop", "pw : str, n : int", "len(pw) == 2 and n == 3");
+    property(
+        "pointer.prop",
+        "pw : char*, n : long",
+        "pw > 4096 and n == 3",
+    );
+    property("plain.prop", "pw, n : double", "pw > 4096 and n == 3.0");
+    let replays = |files: &[&str]| {
+        let run = |name: &str, rest: &[&str]| {
+            let mut verde = bench.command(name);
+            for file in files {
+                verde.args(["-p", file]);
+            }
+            let done = verde.args(rest).output().expect("verde runs");
+            let text = String::from_utf8_lossy(&done.stdout).into_owned();
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            (done.status.code(), text + &said)
+        };
+        let recorded = run("record", &["-o", "t.jsonl", "--", "./prog"]);
+        assert_eq!(recorded.0, Some(0), "{files:?}: {}", recorded.1);
+        let (code, text) = run("replay", &["t.jsonl"]);
+        assert_eq!(code, Some(100), "{files:?}: {text}");
+        assert_eq!(text.matches("VIOLATION").count(), files.len(), "{text}");
+        std::fs::read_to_string(bench.path("t.jsonl")).expect("a trace")
+    };
+    let trace = replays(&["text.prop", "pointer.prop"]);
+    assert!(
+        trace.contains("\"pw\":\"ok\",\"n\":3,\"pw : char*\":"),
+        "{trace}"
+    );
+    replays(&["pointer.prop", "text.prop"]);
+    replays(&["text.prop", "plain.prop", "pointer.prop"]);
+}
+
 #[test]
 fn the_report_for_people() {
     let bench = Bench::c(BAD, &["-O1"]);
