@@ -534,3 +534,27 @@ fn declared_types_are_known_and_fit() {
         );
     }
 }
+
+/// What LLVM no longer passes is `None`, not what happens to be in the register.
+#[test]
+fn parameters_that_llvm_took_away_are_none() {
+    let bench = Bench::new();
+    bench.rust_with(
+        "#[inline(never)] fn oi(o: Option<i64>) -> i64 { std::hint::black_box(&o); o.unwrap_or(0) }\n\
+         #[inline(never)] fn sl(o: &[i32]) -> usize { std::hint::black_box(&o); o.len() }\n\
+         fn main() { let n = oi(Some(7)) + oi(None) + sl(&[1, 2, 3]) as i64; println!(\"{n}\"); }",
+        &["-O"],
+    );
+    bench.write(
+        "p.prop",
+        "state init { transition { event prog::oi(o) { print(o); return False } success bad }\n\
+         transition { event prog::sl(o) { print(o); return False } success bad } }\n\
+         state bad non-accepting",
+    );
+    let ran = bench.check(&["-p", "p.prop"], &[]);
+    let printed: Vec<_> = ran.of_type("print").into_iter().collect();
+    let texts: Vec<&str> = printed.iter().filter_map(|r| r["text"].as_str()).collect();
+    assert_eq!(texts, ["None", "None", "None"], "{}", ran.err);
+    let says = "`o` was optimised away in 1 of 1 function: it is None there";
+    assert_eq!(ran.err.matches(says).count(), 2, "{}", ran.err);
+}
