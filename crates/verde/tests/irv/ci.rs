@@ -42,9 +42,14 @@ fn junit_and_sarif() {
 fn known_violations_are_suppressed() {
     let bench = Bench::c(BAD, &["-O1"]);
     bench.write("p.prop", PROPERTY);
-    bench.write("known", "# ours\np:known:*.c\n");
+    bench.write("known", "# ours\np:known:*.c\ngarbage\n\np:half\n");
     let ran = bench.check(&["-p", "p.prop", "--suppress", "known"], &[]);
     assert_eq!(ran.code, 100);
+    // What is no such line is said, once.
+    for (line, times) in [("2", 0), ("3", 1), ("4", 0), ("5", 1)] {
+        let said = format!("known:{line}: not `property:function:file`");
+        assert_eq!(ran.err.matches(&said).count(), times, "{}", ran.err);
+    }
     assert_eq!(ran.of_type("violation").len(), 2);
     let property = &ran.last()["properties"][0];
     assert_eq!(property["violations"], 2);
