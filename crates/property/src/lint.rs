@@ -222,12 +222,12 @@ fn hidden_names(p: &Property, found: &mut Diagnostics) {
                 continue;
             };
             // Where it is given a value that the parameter hides.
-            let home = all().filter(|(other, _)| !other.params.contains(name));
-            let home = home.filter_map(|(other, names)| {
+            let mut free = all().filter(|(other, _)| !other.params.contains(name));
+            let home = free.find_map(|(other, names)| {
                 let (_, at) = names.assigned.iter().find(|(n, _)| n == name)?;
                 Some(other.python.span(*at, at + name.len()))
             });
-            let Some(home) = home.into_iter().next() else {
+            let Some(home) = home else {
                 continue;
             };
             if !seen.insert(name.clone()) {
@@ -244,7 +244,7 @@ fn hidden_names(p: &Property, found: &mut Diagnostics) {
             found.push(
                 Diagnostic::warning("hidden-name", b.python.span(at, at + name.len()), text)
                     .other(home, "the variable")
-                    .hint(format!("give the parameter another name with `as`")),
+                    .hint("give the parameter another name with `as`"),
             );
         }
     }

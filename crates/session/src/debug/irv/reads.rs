@@ -12,8 +12,9 @@ use verde_property::ast::Operand;
 use verde_property::ir::Types;
 use verde_property::{ParamSpec, When, declared_types};
 use verde_symbols::{
-    AbiPlace, Encoding, EntryArgument, Env, FileAddr, Frame, Function, Kind, Language,
-    LocationError, Memory, Module, Place, Registers, Type, is_returned_in_memory, return_place,
+    AbiPlace, Encoding, EntryArgument, Env, FileAddr, Frame, Function, FunctionQuery, Kind,
+    Language, LocationError, Memory, Module, Place, Registers, Type, is_returned_in_memory,
+    return_place,
 };
 
 /// From where a parameter's value comes.
@@ -189,6 +190,9 @@ pub fn of_call(
     }
     let node = bind(&text, callee, images, memo).map_err(|e| match &callee.function.name {
         f if callee.is_described() => format!("{e} (in {f})"),
+        f if callee.module.has_inlined(&FunctionQuery::parse(f)) => format!(
+            "{e} (the debug information describes {f} only where it is inlined: use `arg 0`, `arg 1`, ...)"
+        ),
         f => format!("{e} ({f} has no debug information: use `arg 0`, `arg 1`, ...)"),
     })?;
     let node = match callee.is_described().then(|| converts(param, &node.ty)) {
