@@ -4,7 +4,7 @@ use crate::check_report::{ELSEWHERE, Files, Report};
 use crate::diagnostics::Format;
 use crate::launch::LaunchSettings;
 use crate::monitors::MonitorSetup;
-use crate::{Exit, Web, human};
+use crate::{Exit, Web, human, junit};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,6 +14,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use verde_session::Show;
 use verde_session::debug::{Debugger, Ending, Interruption, Limits, Output, RunOutcome, TraceFile};
+use verde_session::report::ProgramEnd;
 
 const TIME_IS_UP: &str = "the time is up: the program was ended";
 
@@ -166,20 +167,32 @@ pub(crate) fn complain(text: &str) -> Exit {
 }
 
 /// Why the verdicts of a run are not the whole truth.
-fn shortcomings(outcome: &RunOutcome) -> Vec<String> {
+fn shortcomings(outcome: &RunOutcome, program: Option<&ProgramEnd>) -> Vec<String> {
     let mut out: Vec<String> = outcome.never_found.iter().map(|n| missing(n)).collect();
     if outcome.timed_out {
         out.push(TIME_IS_UP.to_owned());
     } else if outcome.interrupted {
         out.push("the run was interrupted: the program was ended".to_owned());
-    } else if outcome.ending == Ending::Cut && !outcome.violated {
-        out.push("the run ended before the program did".to_owned());
+    } else {
+        out.extend(cut_short(outcome, program));
     }
     if outcome.errors > 0 {
         let count = human::plural(outcome.errors, "error");
         out.push(format!("{count} on the way; standard error says which"));
     }
     out
+}
+
+/// Why the program did not come to an end of its own.
+fn cut_short(outcome: &RunOutcome, program: Option<&ProgramEnd>) -> Option<String> {
+    if let Some(ProgramEnd::Signal(name)) = program {
+        return Some(junit::killed(name));
+    }
+    let text = match outcome.violated {
+        true => "the run was ended at a violation: the trace is cut",
+        false => "the run ended before the program did",
+    };
+    (outcome.ending == Ending::Cut).then(|| text.to_owned())
 }
 
 fn missing(name: &str) -> String {
@@ -202,12 +215,13 @@ fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &mut Report) -> Exit {
         complain(&format!("cannot write the report: {e}"));
         outcome.errors += 1;
     }
-    if report.last.is_none() {
+    let Some(last) = &report.last else {
         let text = "the run ended without a verdict";
         report.refuse(text);
         return complain(text);
-    }
-    outcome.errors += report.finish(&shortcomings(&outcome));
+    };
+    let incomplete = shortcomings(&outcome, last.program.as_ref());
+    outcome.errors += report.finish(&incomplete);
     exit_of(&outcome, outcome.violated, c.error_exitcode)
 }
 

@@ -7,24 +7,6 @@ use verde_monitor::Violation;
 use verde_session::report::*;
 
 /// `f(q = 1, x = 2)`, with the moment when it is not the usual one.
-fn event_text(h: &HistoryRow) -> String {
-    let usual = match h.kind {
-        "write" | "read" | "update" => "after",
-        _ => "before",
-    };
-    let when = if h.when == usual {
-        String::new()
-    } else {
-        format!("{} ", h.when)
-    };
-    let kind = if h.kind == "call" {
-        String::new()
-    } else {
-        format!("{} ", h.kind)
-    };
-    format!("{when}{kind}{}({})", h.event, h.args)
-}
-
 fn slice_text(slice: &verde_session::Object) -> String {
     if slice.is_empty() {
         String::new()
@@ -139,7 +121,7 @@ fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<
     let width = v
         .history
         .iter()
-        .map(|h| event_text(h).chars().count())
+        .map(|h| h.text().chars().count())
         .max()
         .unwrap_or(0)
         .min(60);
@@ -158,7 +140,7 @@ fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<
             out,
             "{:>8}  {:width$}  {step}{}",
             h.n,
-            event_text(h),
+            h.text(),
             paint.faint(&loc)
         )?;
     }

@@ -46,7 +46,7 @@ impl Failures {
             out += &self.case(p);
         }
         if let Some(name) = crash {
-            let text = format!("the program was killed by {name}");
+            let text = killed(name);
             out += "    <testcase classname=\"verde\" name=\"(program)\">\n";
             out += &format!(
                 "      <error type=\"{}\" message=\"{}\"/>\n    </testcase>\n",
@@ -94,6 +94,11 @@ pub fn refused(reason: &str) -> String {
          <error type=\"refused\" message=\"{reason}\"/>\n    \
          </testcase>\n  </testsuite>\n</testsuites>\n"
     )
+}
+
+/// What ended a program that did not end by itself.
+pub fn killed(signal: &str) -> String {
+    format!("the program was killed by {signal}")
 }
 
 /// What happened, in one line.

@@ -42,7 +42,14 @@ impl MonitorSetup {
             let mut known = Suppressions::default();
             for path in &self.suppress {
                 let read = known.read(path);
-                read.map_err(|e| complain(&format!("cannot read {}: {e}", path.display())))?;
+                let odd =
+                    read.map_err(|e| complain(&format!("cannot read {}: {e}", path.display())))?;
+                for line in odd {
+                    complain(&format!(
+                        "warning: {}:{line}: not `property:function:file`: the line suppresses nothing",
+                        path.display()
+                    ));
+                }
             }
             debugger.suppress(Box::new(move |property, frames| {
                 known.cover(property, frames)

@@ -10,27 +10,30 @@ pub struct Suppressions {
 }
 
 impl Suppressions {
-    pub fn read(&mut self, path: &Path) -> io::Result<()> {
-        for line in std::fs::read_to_string(path)?.lines() {
-            self.add(line);
-        }
-        Ok(())
+    /// The lines that are none, by their numbers: they suppress nothing.
+    pub fn read(&mut self, path: &Path) -> io::Result<Vec<usize>> {
+        let text = std::fs::read_to_string(path)?;
+        let numbered = text.lines().zip(1..);
+        Ok(numbered
+            .filter_map(|(l, n)| self.add(l).is_none().then_some(n))
+            .collect())
     }
 
-    fn add(&mut self, line: &str) {
+    fn add(&mut self, line: &str) -> Option<()> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
-            return;
+            return Some(());
         }
         // A function may have colons: the first part is the property, the last the file.
-        let (property, rest) = line.split_once(':').unwrap_or((line, "*"));
-        let (function, file) = rest.rsplit_once(':').unwrap_or((rest, "*"));
+        let (property, rest) = line.split_once(':')?;
+        let (function, file) = rest.rsplit_once(':')?;
         let part = |t: &str| match t.trim() {
             "" => "*".to_owned(),
             t => t.to_owned(),
         };
         self.lines
             .push([part(property), part(function), part(file)]);
+        Some(())
     }
 
     /// Whether somebody does not want to hear of it: some call of its backtrace fits.

@@ -14,6 +14,7 @@ pub fn lint(p: &Property, file: &PropertyFile, functions: &Functions, found: &mu
     outcomes(p, found);
     undefined_actions(file, functions, found);
     unknown_names(&p.blocks, &p.env, functions, found);
+    hidden_names(p, found);
     odd_types(p, found);
     return_values(p, found);
     after_release(p, found);
@@ -198,6 +199,53 @@ pub fn unknown_names(
                 )),
             };
             found.push(d);
+        }
+    }
+}
+
+/// Names of the environment that a parameter of an event hides.
+fn hidden_names(p: &Property, found: &mut Diagnostics) {
+    let names: Vec<Names> = p
+        .blocks
+        .iter()
+        .map(|b| match parse_module(&b.python.text) {
+            Ok(parsed) => Names::of(&parsed.syntax().body),
+            Err(_) => Names::default(),
+        })
+        .collect();
+    let all = || p.blocks.iter().zip(&names);
+    let mut seen = HashSet::new();
+    for (b, here) in all() {
+        for name in b.params.iter().filter(|n| p.env.contains(n)) {
+            let assigned = here.assigned.iter().find(|(n, _)| n == name).map(|a| a.1);
+            let Some(at) = assigned.or_else(|| here.read.get(name).copied()) else {
+                continue;
+            };
+            // Where it is given a value that the parameter hides.
+            let mut free = all().filter(|(other, _)| !other.params.contains(name));
+            let home = free.find_map(|(other, names)| {
+                let (_, at) = names.assigned.iter().find(|(n, _)| n == name)?;
+                Some(other.python.span(*at, at + name.len()))
+            });
+            let Some(home) = home else {
+                continue;
+            };
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            let text = match assigned {
+                Some(_) => format!(
+                    "this changes the event's parameter `{name}`, not the variable of that name"
+                ),
+                None => {
+                    format!("`{name}` is the event's parameter here, not the variable of that name")
+                }
+            };
+            found.push(
+                Diagnostic::warning("hidden-name", b.python.span(at, at + name.len()), text)
+                    .other(home, "the variable")
+                    .hint("give the parameter another name with `as`"),
+            );
         }
     }
 }

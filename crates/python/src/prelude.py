@@ -20,6 +20,21 @@ class BlockTimeout(BaseException):
     Exception` in the block does not swallow it."""
 
 
+_leave = os._exit
+_home = os.getpid()
+
+
+def _exit(status):
+    """`os._exit` of a block would end the debugger, and with it the program; a
+    child that a block made by fork ends as it wants to."""
+    if os.getpid() == _home:
+        raise SystemExit(status)
+    _leave(status)
+
+
+os._exit = _exit
+
+
 # In a traceback it is what the reader calls it, not a name of this file.
 BlockTimeout.__module__ = "builtins"
 

@@ -97,6 +97,27 @@ pub struct HistoryRow {
     pub backtrace: Option<Vec<String>>,
 }
 
+impl HistoryRow {
+    /// The event as a property writes it, with the values of its parameters.
+    pub fn text(&self) -> String {
+        let usual = match self.kind {
+            "write" | "read" | "update" => "after",
+            _ => "before",
+        };
+        let when = if self.when == usual {
+            String::new()
+        } else {
+            format!("{} ", self.when)
+        };
+        let kind = if self.kind == "call" {
+            String::new()
+        } else {
+            format!("{} ", self.kind)
+        };
+        format!("{when}{kind}{}({})", self.event, self.args)
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct PrintRow {
     pub property: String,

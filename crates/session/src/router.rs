@@ -56,7 +56,8 @@ pub fn arguments<'a>(e: &TraceEvent<'a>, params: &[ParamSpec]) -> ArgList<'a> {
     params
         .iter()
         .map(|p| {
-            e.args.get(&p.text).or_else(|| match p.operand {
+            let value = e.args.declared(&p.text, p.ty.as_deref());
+            value.or_else(|| match p.operand {
                 Operand::Tid => e.tid.map(Arg::uint),
                 Operand::Time => e.time.map(Arg::uint),
                 _ => None,

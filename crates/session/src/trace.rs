@@ -33,6 +33,28 @@ impl<'a> Args<'a> {
     pub fn get(&self, key: &str) -> Option<Arg<'a>> {
         self.0.iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
     }
+
+    /// The value of a parameter: its own for that type, if there is one.
+    #[inline]
+    pub fn declared(&self, text: &str, ty: Option<&str>) -> Option<Arg<'a>> {
+        let own = ty.and_then(|ty| {
+            let length = text.len() + TYPED.len() + ty.len();
+            let mut long = self.0.iter().filter(|(k, _)| k.len() == length);
+            long.find(|(k, _)| {
+                let rest = k.strip_prefix(text).and_then(|r| r.strip_prefix(TYPED));
+                rest == Some(ty)
+            })
+        });
+        own.map(|(_, v)| *v).or_else(|| self.get(text))
+    }
+}
+
+/// Between a parameter and its type in a key.
+const TYPED: &str = " : ";
+
+/// The key of a parameter's value that only one of several declared types has.
+pub fn typed_key(text: &str, ty: &str) -> String {
+    format!("{text}{TYPED}{ty}")
 }
 
 /// Strings of a line that had to be unescaped.

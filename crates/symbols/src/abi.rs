@@ -18,6 +18,7 @@ use crate::types::{Kind, Type};
 use crate::units::{Language, R};
 use crate::variables::Variable;
 use gimli::Expression;
+use gimli::constants as dw;
 
 /// Integer argument registers in order, by DWARF number: rdi rsi rdx rcx r8 r9.
 pub const INTEGER: [u16; 6] = [5, 4, 1, 2, 8, 9];
@@ -203,7 +204,19 @@ impl Module {
             }
             _ => v.has_one_place(),
         };
-        clone || (llvm && local && !parameters.iter().zip(assigned).all(is_kept))
+        clone
+            || self.is_called_otherwise(function)
+            || (llvm && local && !parameters.iter().zip(assigned).all(is_kept))
+    }
+
+    /// Whether the debug information says that the function is not called by the convention: LLVM
+    /// marks those of which it took parameters away.
+    fn is_called_otherwise(&self, function: &Function) -> bool {
+        let die = function.die.zip(self.info());
+        let entry = die.and_then(|(id, info)| info.die(id));
+        let convention = entry.and_then(|(_, e)| e.attr_value(dw::DW_AT_calling_convention));
+        let nocall = gimli::AttributeValue::CallingConvention(dw::DW_CC_nocall);
+        convention.is_some_and(|c| c == nocall)
     }
 
     /// Whether a function's code is only a part of it, which the rest of it calls: the optimiser

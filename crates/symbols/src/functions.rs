@@ -344,6 +344,13 @@ impl Module {
         })
     }
 
+    /// Whether a function is described that may have no code of its own, only in its callers.
+    pub fn has_inlined(&self, query: &FunctionQuery) -> bool {
+        !self
+            .matching(&self.meant(query), EntryKind::Inlined)
+            .is_empty()
+    }
+
     /// Places where the functions a name means were inlined.
     pub fn inlined_calls(&self, query: &FunctionQuery) -> Vec<InlinedCall> {
         let Some(info) = self.info() else {

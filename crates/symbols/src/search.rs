@@ -133,29 +133,47 @@ impl Module {
     /// Known names nearest to one that was not found.
     pub fn nearest_names(&self, name: &str, count: usize) -> Vec<String> {
         let wanted = FunctionQuery::parse(name);
-        let wanted = wanted.base();
-        let limit = (wanted.chars().count() / 3).clamp(1, 4);
-        let mut best: Vec<(usize, String)> = Vec::new();
-        let mut offer = |candidate: &str| {
-            let candidate = base_name(candidate);
-            if candidate.is_empty() || candidate == wanted {
-                return;
+        nearest(wanted.base(), count, |offer| {
+            if let Some(info) = self.info() {
+                info.index().for_each(info, |_, _, name| offer(name));
             }
-            if let Some(d) = distance(wanted, candidate, limit) {
-                let entry = (d, candidate.to_owned());
-                if !best.contains(&entry) {
-                    best.push(entry);
-                }
+            for symbol in self.symbols() {
+                offer(symbol.name);
             }
-        };
-        if let Some(info) = self.info() {
-            info.index().for_each(info, |_, _, name| offer(name));
-        }
-        for symbol in self.symbols() {
-            offer(symbol.name);
-        }
-        best.sort();
-        best.truncate(count);
-        best.into_iter().map(|(_, name)| name).collect()
+        })
     }
+
+    /// Types whose names are like a wrong one, the likeliest first.
+    pub fn nearest_types(&self, name: &str, count: usize) -> Vec<String> {
+        nearest(name, count, |offer| {
+            if let Some(info) = self.info() {
+                info.index().for_each(info, |kind, _, name| {
+                    if kind == EntryKind::Type {
+                        offer(name);
+                    }
+                });
+            }
+        })
+    }
+}
+
+/// Of the names that `all` offers, those that are like the wanted one.
+fn nearest(wanted: &str, count: usize, all: impl FnOnce(&mut dyn FnMut(&str))) -> Vec<String> {
+    let limit = (wanted.chars().count() / 3).clamp(1, 4);
+    let mut best: Vec<(usize, String)> = Vec::new();
+    all(&mut |candidate| {
+        let candidate = base_name(candidate);
+        if candidate.is_empty() || candidate == wanted {
+            return;
+        }
+        if let Some(d) = distance(wanted, candidate, limit) {
+            let entry = (d, candidate.to_owned());
+            if !best.contains(&entry) {
+                best.push(entry);
+            }
+        }
+    });
+    best.sort();
+    best.truncate(count);
+    best.into_iter().map(|(_, name)| name).collect()
 }

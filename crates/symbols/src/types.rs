@@ -205,6 +205,24 @@ pub(crate) struct Node {
     pub members: Vec<Member>,
 }
 
+/// GCC's names of processors that have no AVX.
+const WITHOUT_AVX: [&str; 14] = [
+    "x86-64",
+    "x86-64-v2",
+    "k8",
+    "amdfam10",
+    "btver1",
+    "nocona",
+    "core2",
+    "nehalem",
+    "westmere",
+    "bonnell",
+    "silvermont",
+    "goldmont",
+    "goldmont-plus",
+    "tremont",
+];
+
 /// A type. Cheap to clone; equal when it is the same type of the same file or made the same way.
 #[derive(Clone)]
 pub struct Type {
@@ -469,7 +487,11 @@ impl Type {
         let unit = self.die().zip(self.info.as_ref());
         let unit = unit.and_then(|(die, info)| info.unit(die.unit));
         let producer = unit.and_then(|u| u.producer).unwrap_or_default();
-        producer.contains("-mavx") || producer.contains("-march=")
+        let mut options = producer.split(' ');
+        options.any(|o| match o.strip_prefix("-march=") {
+            Some(processor) => !WITHOUT_AVX.contains(&processor),
+            None => o.starts_with("-mavx"),
+        })
     }
 
     /// Only declared: its members are elsewhere or nowhere.

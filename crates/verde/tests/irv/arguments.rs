@@ -472,6 +472,113 @@ fn modules_named_like_the_marks_of_clones() {
         }
         fn main() { std::process::exit(part::Piece(3).area(7) - 21); }",
     );
-    let event = "event \"<prog::part::Piece as prog::Shape>::area\"(k)";
-    assert_eq!(args(&bench, event), json!({"k": 7}));
+    assert_eq!(args(&bench, "event area(k)"), json!({"k": 7}));
+}
+
+/// A type that nobody knows, or that a value cannot become, is an error with its place; the program
+/// does not begin.
+#[test]
+fn declared_types_are_known_and_fit() {
+    let bench = Bench::c(
+        "#include <stdio.h>\n\
+         typedef struct { int lines; } Log; struct conn { int id; };\n\
+         int f(struct conn *c, int n, Log *l, unsigned long w, const char *s) {\n\
+           return c->id + n + l->lines + (int)w + s[0]; }\n\
+         int main(void) { struct conn c = {1}; Log l = {2};\n\
+           puts(\"begun\"); return f(&c, 1, &l, 1, \"\") == 0; }",
+        &["-O0"],
+    );
+    let run = |params: &str| {
+        bench.write(
+            "p.prop",
+            &format!(
+                "state init {{ transition {{ event f({params}) {{ return False }} success bad }} }}\n\
+                 state bad non-accepting"
+            ),
+        );
+        let lint = |options: &[&str]| {
+            let done = bench.command("lint").arg("p.prop").args(options).output();
+            let done = done.expect("verde runs");
+            (
+                done.status.code(),
+                String::from_utf8_lossy(&done.stdout).into_owned(),
+            )
+        };
+        let alone = lint(&[]);
+        assert_eq!(alone.0, Some(0), "{params}: {}", alone.1);
+        (
+            lint(&["--exe", "./prog"]),
+            bench.check(&["-p", "p.prop"], &[]),
+        )
+    };
+    for (params, says) in [
+        ("n : struct foo", "the program has no type `struct foo`"),
+        ("n : banana", "the program has no type `banana`"),
+        ("l : Lag *", "the program has no type `Lag`; near it: Log"),
+        (
+            "c : struct nosuch *",
+            "the program has no type `struct nosuch`",
+        ),
+        (
+            "n : Log *",
+            "`n` is of type `int`, which does not convert to `Log *`",
+        ),
+        (
+            "n : Log",
+            "`n` is of type `int`, which does not convert to `Log`",
+        ),
+        ("c : struct conn", "does not convert to `struct conn`"),
+    ] {
+        let ((code, found), ran) = run(params);
+        assert_eq!(code, Some(1), "{params}: {found}");
+        assert!(
+            found.contains(says) && found.contains("p.prop:1:"),
+            "{params}: {found}"
+        );
+        assert_eq!(ran.code, 1, "{params}: {}", ran.err);
+        assert!(
+            ran.err.contains(says) && ran.err.contains("p.prop:1"),
+            "{params}: {}",
+            ran.err
+        );
+        assert!(!ran.out.contains("begun"), "{params}");
+    }
+    for params in [
+        "c : struct conn *, n : int, l : Log *, w : unsigned long, s : str",
+        "c : void *, n : unsigned, l : const Log *, w : Log *, s : const char *",
+        "c : ptr, n : size_t, l : uintptr_t, w : FILE *, s : char*, arg 0 : any",
+        "*c : struct conn, *l : Log, c->id : long, n : bool, w : u64",
+    ] {
+        let ((code, found), ran) = run(params);
+        assert_eq!(
+            (code, ran.code),
+            (Some(0), 0),
+            "{params}: {found} {}",
+            ran.err
+        );
+    }
+}
+
+/// What LLVM no longer passes is `None`, not what happens to be in the register.
+#[test]
+fn parameters_that_llvm_took_away_are_none() {
+    let bench = Bench::new();
+    bench.rust_with(
+        "#[inline(never)] fn oi(o: Option<i64>) -> i64 { std::hint::black_box(&o); o.unwrap_or(0) }\n\
+         #[inline(never)] fn sl(o: &[i32]) -> usize { std::hint::black_box(&o); o.len() }\n\
+         fn main() { let n = oi(Some(7)) + oi(None) + sl(&[1, 2, 3]) as i64; println!(\"{n}\"); }",
+        &["-O"],
+    );
+    bench.write(
+        "p.prop",
+        "state init { transition { event prog::oi(o) { print(o); return False } success bad }\n\
+         transition { event prog::sl(o) { print(o); return False } success bad } }\n\
+         state bad non-accepting",
+    );
+    let ran = bench.check(&["-p", "p.prop"], &[]);
+    let printed: Vec<_> = ran.of_type("print").into_iter().collect();
+    let texts: Vec<&str> = printed.iter().filter_map(|r| r["text"].as_str()).collect();
+    assert_eq!(texts, ["None", "None", "None"], "{}", ran.err);
+    let says = "`o` was optimised away in 1 of 1 function: it is None there";
+    assert_eq!(ran.err.matches(says).count(), 2, "{}", ran.err);
 }

@@ -490,3 +490,55 @@ fn small_structures_are_their_words() {
         ]
     );
 }
+
+/// Which function of a name lacks a parameter, and what is left of one that is nowhere.
+#[test]
+fn warnings_name_the_library_and_what_was_inlined() {
+    let bench = Bench::new();
+    let library = "int step(int other) { return other; }\nint own(void) { return step(1); }";
+    bench.compile(
+        "gcc",
+        "lib.c",
+        library,
+        "libstep.so",
+        &["-O0", "-shared", "-fPIC"],
+    );
+    let program = "static void gone(int l) { int k = l * 2; (void)k; }\n\
+        __attribute__((noinline)) static int step(int i) { asm volatile(\"\" :: \"r\"(i)); return i; }\n\
+        int own(void);\n\
+        int main(int c, char **v) { gone(c); return step(c) + own() > 5; }";
+    let options = ["-O2", "-L.", "-lstep", "-Wl,-rpath,$ORIGIN"];
+    bench.compile("gcc", "prog.c", program, "prog", &options);
+    bench.write(
+        "p.prop",
+        "state init { transition { event step(i) { return i > 9 } success bad }\n\
+         transition { event gone(l) success bad } }\nstate bad non-accepting",
+    );
+    let ran = bench.check(&["-p", "p.prop"], &[]);
+    for says in [
+        "event step: in libstep.so: No symbol \"i\"",
+        "event gone: it was inlined, and nothing is left of its calls",
+    ] {
+        assert!(ran.err.contains(says), "{}", ran.err);
+    }
+}
+
+/// GCC folds equal functions into one: of the other only the inlined form is described.
+#[test]
+fn a_function_that_is_described_only_as_inlined() {
+    let bench = Bench::c(
+        "#include <stdlib.h>\n\
+         void one(void *l) { free(l); }\n\
+         void two(void *m) { free(m); }\n\
+         int main(void) { one(malloc(1)); two(malloc(1)); return 0; }",
+        &["-O2"],
+    );
+    bench.write(
+        "p.prop",
+        "state init { transition { event two(m) success bad } }\nstate bad non-accepting",
+    );
+    let ran = bench.check(&["-p", "p.prop"], &[]);
+    let says = "the debug information describes two only where it is inlined: use `arg 0`";
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.err.contains(says), "{}", ran.err);
+}

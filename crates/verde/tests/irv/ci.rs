@@ -42,9 +42,14 @@ fn junit_and_sarif() {
 fn known_violations_are_suppressed() {
     let bench = Bench::c(BAD, &["-O1"]);
     bench.write("p.prop", PROPERTY);
-    bench.write("known", "# ours\np:known:*.c\n");
+    bench.write("known", "# ours\np:known:*.c\ngarbage\n\np:half\n");
     let ran = bench.check(&["-p", "p.prop", "--suppress", "known"], &[]);
     assert_eq!(ran.code, 100);
+    // What is no such line is said, once.
+    for (line, times) in [("2", 0), ("3", 1), ("4", 0), ("5", 1)] {
+        let said = format!("known:{line}: not `property:function:file`");
+        assert_eq!(ran.err.matches(&said).count(), times, "{}", ran.err);
+    }
     assert_eq!(ran.of_type("violation").len(), 2);
     let property = &ran.last()["properties"][0];
     assert_eq!(property["violations"], 2);
@@ -129,6 +134,55 @@ fn a_recorded_trace_gives_the_same_states() {
     assert_eq!(events(&live.rows), events(&offline));
     let last = offline.last().expect("a final row");
     assert_eq!(live.last()["properties"], last["properties"]);
+}
+
+/// Properties that declare one parameter differently each find their own value in the trace.
+#[test]
+fn a_trace_has_the_values_of_all_declared_types() {
+    let bench = Bench::c(
+        "__attribute__((noinline)) void f(const char *pw, long n) { asm volatile(\"\" :: \"r\"(pw), \"r\"(n)); }\n\
+         int main(void) { f(\"ok\", 3); return 0; }",
+        &["-O1"],
+    );
+    let property = |file: &str, params: &str, guard: &str| {
+        let text = format!(
+            "state init {{ transition {{ event f({params}) {{ return {guard} }} success bad }} }}\n\
+             state bad non-accepting"
+        );
+        bench.write(file, &text);
+    };
+    property("text.prop", "pw : str, n : int", "len(pw) == 2 and n == 3");
+    property(
+        "pointer.prop",
+        "pw : char*, n : long",
+        "pw > 4096 and n == 3",
+    );
+    property("plain.prop", "pw, n : double", "pw > 4096 and n == 3.0");
+    let replays = |files: &[&str]| {
+        let run = |name: &str, rest: &[&str]| {
+            let mut verde = bench.command(name);
+            for file in files {
+                verde.args(["-p", file]);
+            }
+            let done = verde.args(rest).output().expect("verde runs");
+            let text = String::from_utf8_lossy(&done.stdout).into_owned();
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            (done.status.code(), text + &said)
+        };
+        let recorded = run("record", &["-o", "t.jsonl", "--", "./prog"]);
+        assert_eq!(recorded.0, Some(0), "{files:?}: {}", recorded.1);
+        let (code, text) = run("replay", &["t.jsonl"]);
+        assert_eq!(code, Some(100), "{files:?}: {text}");
+        assert_eq!(text.matches("VIOLATION").count(), files.len(), "{text}");
+        std::fs::read_to_string(bench.path("t.jsonl")).expect("a trace")
+    };
+    let trace = replays(&["text.prop", "pointer.prop"]);
+    assert!(
+        trace.contains("\"pw\":\"ok\",\"n\":3,\"pw : char*\":"),
+        "{trace}"
+    );
+    replays(&["pointer.prop", "text.prop"]);
+    replays(&["text.prop", "plain.prop", "pointer.prop"]);
 }
 
 #[test]
@@ -343,7 +397,9 @@ fn reports_stand_for_themselves() {
 fn sarif_says_whether_the_run_was_whole() {
     let bench = Bench::c(
         "void g(int x) { asm volatile(\"\" :: \"r\"(x)); }\n\
-         int main(int c, char **v) { g(c); while (c > 1) asm volatile(\"\"); return 0; }",
+         int main(int c, char **v) {\n\
+           g(c); if (c == 4) __builtin_trap(); if (c == 3) g(10);\n\
+           while (c == 2) asm volatile(\"\"); return 0; }",
         &["-O0"],
     );
     let run = |event: &str, options: &[&str], args: &[&str]| -> (bool, String) {
@@ -362,11 +418,20 @@ state bad non-accepting");
         let note = note.as_str().unwrap_or_default().to_owned();
         (invocation["executionSuccessful"] == true, note)
     };
-    assert_eq!(run("g(x)", &[], &[]), (true, String::new()));
+    for args in [&[][..], &["be", "bad"]] {
+        assert_eq!(run("g(x)", &[], args), (true, String::new()));
+    }
     for (event, options, args, reason) in [
         ("g(x, y)", &[][..], &[][..], "an event does not fit"),
         ("nowhere(x)", &[], &[], "never found"),
         ("g(x)", &["--timeout", "1"], &["wait"], "the time is up"),
+        (
+            "g(x)",
+            &["--stop-on-violation"],
+            &["be", "bad"],
+            "ended at a violation",
+        ),
+        ("g(x)", &[], &["a", "b", "trap"], "killed by SIGILL"),
     ] {
         let (whole, note) = run(event, options, args);
         assert!(!whole && note.contains(reason), "{event}: {note}");

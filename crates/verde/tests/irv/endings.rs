@@ -494,3 +494,31 @@ fn names_that_the_program_does_not_have() {
         assert!(ran.err.contains("near it: counter"), "{}", ran.err);
     }
 }
+
+/// `os._exit` in a block is an error of the block, not the end of everything; a child that the block
+/// made ends by it.
+#[test]
+fn a_block_does_not_end_the_debugger() {
+    let bench = Bench::c(
+        "#include <stdio.h>\n\
+         __attribute__((noinline)) void f(void) { asm volatile(\"\"); }\n\
+         int main(void) { f(); f(); puts(\"to its end\"); return 0; }",
+        &["-O0"],
+    );
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event f() {\n\
+         import os\n\
+         child = os.fork()\n\
+         if child == 0:\n    os._exit(7)\n\
+         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n\
+         os._exit(9)\n\
+         } success bad } }\nstate bad non-accepting",
+    );
+    let ran = bench.check(&["-p", "p.prop"], &[]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.out.contains("to its end"), "{}", ran.err);
+    assert!(ran.err.contains("SystemExit: 9"), "{}", ran.err);
+    assert_eq!(ran.of_type("print")[0]["text"], "7");
+    assert_eq!(ran.last()["type"], "final");
+}

@@ -292,3 +292,20 @@ fn monitors_are_counted_without_their_roots() {
         ],
     );
 }
+
+/// An event of the past is written as the property writes it.
+#[test]
+fn info_events_says_after() {
+    let bench = Bench::c(
+        "__attribute__((noinline)) int f(int x) { asm volatile(\"\"); return x; }\n\
+         int main(void) { f(1); return 0; }",
+        &["-O0"],
+    );
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { after event f(x) success bad } }\n\
+         state bad non-accepting",
+    );
+    let text = bench.debug(&["-p", "p.prop"], &["run", "info events"]);
+    assert!(text.contains("  after f(x = 1)  init -> bad"), "{text}");
+}

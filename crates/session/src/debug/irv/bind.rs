@@ -161,7 +161,7 @@ impl Debugger {
                 match of_call(param, moment, &callee, &self.images, &mut self.memo) {
                     Ok(read) => reads.push(read),
                     Err(e) => {
-                        failed.get_or_insert(e);
+                        failed.get_or_insert_with(|| self.in_library(module, e));
                         reads.push(Read {
                             how: How::Unknown,
                             phase: Phase::Now,
@@ -200,17 +200,37 @@ impl Debugger {
         sites
     }
 
+    /// What is wrong in a library's function says so: the program may have one of that name.
+    fn in_library(&self, module: &Arc<Module>, text: String) -> String {
+        match module.path().file_name() {
+            Some(file) if !Arc::ptr_eq(module, self.images.program()) => {
+                format!("in {}: {text}", file.to_string_lossy())
+            }
+            _ => text,
+        }
+    }
+
     /// Calls that were inlined cannot be observed: the user is told how many.
     fn note_inlined(&self, source: &Source, alone: bool, notes: &mut Vec<Note>) {
         if source.told {
             return;
         }
         let query = FunctionQuery::parse(&source.name);
-        let mut count = 0;
+        let (mut count, mut gone) = (0, false);
         for loaded in self.images.loaded() {
             if query.fits_module(loaded.module.path()) {
                 count += loaded.module.inlined_calls(&query).len();
+                gone |= alone && loaded.module.has_inlined(&query);
             }
+        }
+        if count == 0 && gone {
+            notes.push(Note {
+                text: format!(
+                    "event {}: it was inlined, and nothing is left of its calls: not observable (compile with -fno-inline to see them)",
+                    source.title()
+                ),
+                is_error: false,
+            });
         }
         if count > 0 {
             let calls = if count == 1 { "call" } else { "calls" };

@@ -99,16 +99,14 @@ impl Debugger {
             let ended = if shown.ended { " (ended)" } else { "" };
             let mut lines = vec![format!("{}{who}{ended}:", one.name)];
             for row in rows {
+                let event = row.text();
                 let loc = row.loc.map(|l| format!("  {l}")).unwrap_or_default();
                 let tid = row.tid.map(|t| format!("  thread {t}")).unwrap_or_default();
                 let step = match row.taken {
                     true => format!("{} -> {}", row.from, row.to),
                     false => "-".to_owned(),
                 };
-                lines.push(format!(
-                    "{:>8}  {}({})  {step}{loc}{tid}",
-                    row.n, row.event, row.args
-                ));
+                lines.push(format!("{:>8}  {event}  {step}{loc}{tid}", row.n));
                 if stacks {
                     let frames = irv.stacks.get(&row.n);
                     for (i, frame) in frames.iter().flat_map(|f| f.iter()).enumerate() {

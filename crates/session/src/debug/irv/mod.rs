@@ -15,6 +15,7 @@ mod board;
 mod calls;
 mod commands;
 mod data;
+mod declared;
 mod feed;
 mod host;
 mod info;

@@ -4,15 +4,17 @@
 use super::super::here::{Here, Memo};
 use super::super::images::Images;
 use super::data::words;
-use super::values::{Form, converts};
+use super::declared::{self, converts};
+use super::values::Form;
 use std::sync::Arc;
 use verde_expr::{EvalError, FrameScope, Node, compile, name_of};
 use verde_property::ast::Operand;
 use verde_property::ir::Types;
 use verde_property::{ParamSpec, When, declared_types};
 use verde_symbols::{
-    AbiPlace, Encoding, EntryArgument, Env, FileAddr, Frame, Function, Kind, Language,
-    LocationError, Memory, Module, Place, Registers, Type, is_returned_in_memory, return_place,
+    AbiPlace, Encoding, EntryArgument, Env, FileAddr, Frame, Function, FunctionQuery, Kind,
+    Language, LocationError, Memory, Module, Place, Registers, Type, is_returned_in_memory,
+    return_place,
 };
 
 /// From where a parameter's value comes.
@@ -93,6 +95,18 @@ impl<'a> Callee<'a> {
         }
     }
 
+    /// The type of a parameter or of the result, as the program declares it.
+    fn type_of(&self, operand: &Operand) -> Option<Type> {
+        let argument = match operand {
+            Operand::Ret => return self.module.return_type(self.function),
+            Operand::Entry(inner) => return self.type_of(inner),
+            Operand::Arg(i) => self.arguments.get(*i as usize),
+            Operand::Path(path) => self.arguments.iter().find(|a| a.variable.name == *path),
+            _ => None,
+        };
+        argument.map(|a| a.variable.ty.clone())
+    }
+
     /// Its parameters are known.
     fn is_described(&self) -> bool {
         // An assembler describes where a function is, and nothing of its parameters.
@@ -112,6 +126,11 @@ pub fn of_call(
     let after = when == When::After;
     if let Some(plain) = pseudo(&param.operand) {
         return Ok(Read::now(plain));
+    }
+    if callee.is_described() {
+        let actual = callee.type_of(&param.operand);
+        let here = here(callee, images, memo);
+        declared::check(param, actual.as_ref(), callee.module, &here)?;
     }
     if param.operand == Operand::Ret {
         if !after {
@@ -163,11 +182,17 @@ pub fn of_call(
         let how = How::Removed;
         return Ok(Read { how, phase });
     }
-    if let Some(how) = argument.and_then(|a| in_register(a, callee, form)) {
+    if let Some(argument) = argument
+        && let Some(how) = in_register(argument, callee, form)
+    {
+        converts(param, &argument.variable.ty)?;
         return Ok(Read { how, phase });
     }
     let node = bind(&text, callee, images, memo).map_err(|e| match &callee.function.name {
         f if callee.is_described() => format!("{e} (in {f})"),
+        f if callee.module.has_inlined(&FunctionQuery::parse(f)) => format!(
+            "{e} (the debug information describes {f} only where it is inlined: use `arg 0`, `arg 1`, ...)"
+        ),
         f => format!("{e} ({f} has no debug information: use `arg 0`, `arg 1`, ...)"),
     })?;
     let node = match callee.is_described().then(|| converts(param, &node.ty)) {
@@ -566,8 +591,9 @@ pub fn entry_scope(module: &Arc<Module>, bias: u64, entry: FileAddr) -> FrameSco
     }
 }
 
-fn bind(text: &str, callee: &Callee, images: &Images, memo: &mut Memo) -> Result<Node, String> {
-    let here = Here {
+/// What is known at a function's entry.
+fn here<'a>(callee: &Callee, images: &'a Images, memo: &'a mut Memo) -> Here<'a> {
+    Here {
         process: None,
         images,
         frame: Some(entry_scope(
@@ -577,7 +603,11 @@ fn bind(text: &str, callee: &Callee, images: &Images, memo: &mut Memo) -> Result
         )),
         innermost: false,
         memo,
-    };
+    }
+}
+
+fn bind(text: &str, callee: &Callee, images: &Images, memo: &mut Memo) -> Result<Node, String> {
+    let here = here(callee, images, memo);
     let node = compile(text, &here).map_err(|e| match &e {
         EvalError::UnknownName(_) if callee.is_described() => format!("{e}{}", names_of(callee)),
         _ => e.to_string(),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use verde_engine::Tid;
-use verde_property::{Kind, When};
+use verde_property::{Kind, ParamSpec, When};
 
 /// A trace that is being written.
 pub struct TraceFile {
@@ -28,6 +28,25 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     loc: Option<&'a str>,
     time: u64,
+}
+
+/// The values by their keys. Properties may declare a parameter differently: what differs from the
+/// value under the parameter's own text has a key with its type.
+fn arguments(params: &[ParamSpec], values: &[Owned]) -> Vec<(String, Json)> {
+    let mut out = Vec::with_capacity(params.len());
+    for (i, (param, value)) in params.iter().zip(values).enumerate() {
+        let same = |p: &ParamSpec| p.text == param.text;
+        let untyped = params.iter().position(|p| same(p) && p.ty.is_none());
+        let plain = untyped.or_else(|| params.iter().position(same));
+        let key = match (plain, &param.ty) {
+            (Some(plain), _) if plain == i => param.text.clone(),
+            (Some(plain), _) if values.get(plain) == Some(value) => continue,
+            (_, Some(ty)) => crate::trace::typed_key(&param.text, ty),
+            (_, None) => continue,
+        };
+        out.push((key, Json::of_arg(value.arg())));
+    }
+    out
 }
 
 impl TraceFile {
@@ -79,12 +98,7 @@ impl TraceFile {
         time: u64,
         loc: Option<&str>,
     ) {
-        let args = source
-            .params
-            .iter()
-            .zip(values)
-            .map(|(p, v)| (p.text.clone(), Json::of_arg(v.arg())))
-            .collect();
+        let args = arguments(&source.params, values);
         self.line(&Line {
             n,
             tid: tid.0,

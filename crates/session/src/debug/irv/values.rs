@@ -3,8 +3,6 @@
 use crate::json::Json;
 use verde_expr::{EvalError, PrintOptions, Scope, Value, name_of, print_value, text_of};
 use verde_monitor::Arg;
-use verde_property::ir::Types;
-use verde_property::{ParamSpec, declared_types};
 use verde_symbols::{Encoding, Kind, Memory, Type};
 
 /// How long a string may be before it is cut.
@@ -101,45 +99,6 @@ impl Owned {
             (Form::Real, Owned::UInt(u)) => Owned::Float(u as f64),
             (_, other) => other,
         }
-    }
-}
-
-/// Whether values of a type of the program can become what the property declares. The error says
-/// what they are.
-pub fn converts(param: &ParamSpec, ty: &Type) -> Result<(), String> {
-    let mut plain = ty.strip();
-    if let Kind::Reference(_) | Kind::RvalueReference(_) = plain.kind() {
-        match plain.target().map(|t| t.strip()) {
-            Some(t) if matches!(t.kind(), Kind::Base(_) | Kind::Enum | Kind::Pointer(_)) => {
-                plain = t;
-            }
-            // Of an object there is its address.
-            _ => return Ok(()),
-        }
-    }
-    let declared = param.ty.as_deref().map_or(Types::ANY, declared_types);
-    let fits = match (Form::of(param.ty.as_deref()), plain.kind()) {
-        // A word may be a pointer that nobody declared.
-        (Form::Text, Kind::Base(Encoding::Signed | Encoding::Unsigned)) => plain.size() == Some(8),
-        (Form::Text, Kind::Base(_) | Kind::Enum) => false,
-        (Form::Text, _) => true,
-        (_, Kind::Base(Encoding::Float)) => declared.has(Types::FLOAT),
-        (_, Kind::Base(Encoding::ComplexFloat)) => declared.has(Types::OTHER),
-        (_, Kind::Base(_) | Kind::Enum | Kind::Pointer(_)) => {
-            let number = Types::INT.union(Types::BOOL).union(Types::FLOAT);
-            declared.has(number)
-        }
-        (_, Kind::Record(_) | Kind::Array(..)) => declared.has(Types::OTHER),
-        _ => true,
-    };
-    match fits {
-        true => Ok(()),
-        false => Err(format!(
-            "`{}` is of type `{}`, which does not convert to `{}`",
-            param.text,
-            name_of(ty),
-            param.ty.as_deref().unwrap_or_default()
-        )),
     }
 }
 
