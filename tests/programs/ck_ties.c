@@ -3,8 +3,8 @@
    that forks leave out), signals (a set of descriptors that waits for
    signals), session, attributes (prctl), pidfds (of itself), files (that
    tell of itself), ready (signals that tell that something is), directory (that is being
-   read), ended (pipes that nobody writes to any more), narrow
-   and narrowest (fewer descriptors than it has), segment (of System V), cut (a mapped file that becomes shorter).
+   read), ended (pipes that nobody writes to any more), full (no
+   descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), cut (a mapped file that becomes shorter).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
@@ -288,6 +288,22 @@ static void narrow_to(rlim_t most) {
     CHECK(read(high[0], text, 8) == 4 && !memcmp(text, "data", 4));
 }
 
+/* Every number that it may have is in use. */
+static void full(void) {
+    int made[2], last;
+    char text[8];
+    struct rlimit few = {64, 200};
+    CHECK(!setrlimit(RLIMIT_NOFILE, &few) && !pipe(made));
+    CHECK(write(made[1], "data", 4) == 4 && !close(made[1]));
+    do
+        last = dup(1);
+    while (last >= 0);
+    CHECK(errno == EMFILE);
+    hold();
+    CHECK(read(made[0], text, 8) == 4 && !memcmp(text, "data", 4));
+    CHECK(read(made[0], text, 8) == 0 && dup(1) == -1 && errno == EMFILE);
+}
+
 static void narrow(void) { narrow_to(200); }
 static void narrowest(void) { narrow_to(60); }
 
@@ -320,8 +336,10 @@ int main(int argc, char **argv) {
     } all[] = {{"locks", locks}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
                {"cleared", cleared}, {"signals", signals}, {"session", session},
                {"attributes", attributes}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
-               {"directory", directory}, {"ended", ended}, {"narrow", narrow},
+               {"directory", directory}, {"ended", ended}, {"full", full}, {"narrow", narrow},
                {"narrowest", narrowest}, {"segment", segment}, {"cut", cut}};
+    /* Nothing from who has started the tests. */
+    CHECK(!syscall(SYS_close_range, 3, ~0U, 0));
     CHECK(!chdir(argv[2]));
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i].name, argv[1]))

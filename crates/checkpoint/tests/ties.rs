@@ -151,6 +151,11 @@ fn pipes_that_nobody_writes_to_any_more_are_missed() {
     is_missed("ended", Item::Pipes);
 }
 
+#[test]
+fn pipes_come_back_where_no_descriptor_is_left() {
+    comes_back("full");
+}
+
 /// As root, who may give more, and as a user who may not.
 #[test]
 fn pipes_come_back_where_no_more_descriptors_are_allowed() {
