@@ -3,13 +3,15 @@
    that forks leave out), signals (a set of descriptors that waits for
    signals), session, attributes (prctl), pidfds (of itself), files (that
    tell of itself), ready (signals that tell that something is), directory (that is being
-   read), ended (pipes that nobody writes to any more), full (no
+   read), ended (pipes that nobody writes to any more), input (a set of
+   descriptors that waits for it), user (another one), full (no
    descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), cut (a mapped file that becomes shorter).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -288,6 +290,43 @@ static void narrow_to(rlim_t most) {
     CHECK(read(high[0], text, 8) == 4 && !memcmp(text, "data", 4));
 }
 
+/* How many files a set of descriptors waits for. */
+static int waits(int epoll) {
+    char text[128];
+    int count = 0;
+    snprintf(text, sizeof text, "/proc/self/fdinfo/%d", epoll);
+    FILE *info = fopen(text, "r");
+    CHECK(info);
+    while (fgets(text, sizeof text, info))
+        count += !strncmp(text, "tfd:", 4);
+    fclose(info);
+    return count;
+}
+
+/* A pipe from who has started the tests, who has it, too. */
+static void input(void) {
+    char text[8];
+    int epoll = epoll_create1(0);
+    struct epoll_event event = {EPOLLIN, {.u64 = 42}};
+    CHECK(!epoll_ctl(epoll, EPOLL_CTL_ADD, 0, &event));
+    hold();
+    CHECK(waits(epoll) == 1 && epoll_wait(epoll, &event, 1, 0) == 1);
+    CHECK(read(0, text, 8) >= 0 && read(0, text, 8) == 0);
+    CHECK(!epoll_ctl(epoll, EPOLL_CTL_DEL, 0, 0) && epoll_wait(epoll, &event, 1, 0) == 0);
+}
+
+/* A user whose limits others may not even ask for. */
+static void user(void) {
+    int made[2];
+    char text[8];
+    CHECK(getuid() || (!setresgid(65534, 65534, 65534) && !setresuid(65534, 65534, 65534)));
+    CHECK(!pipe(made) && write(made[1], "data", 4) == 4);
+    hold();
+    CHECK(!close(made[1]) && read(made[0], text, 8) == 4);
+    struct pollfd end = {made[0], POLLIN, 0};
+    CHECK(poll(&end, 1, 10000) == 1 && end.revents == POLLHUP);
+}
+
 /* Every number that it may have is in use. */
 static void full(void) {
     int made[2], last;
@@ -336,7 +375,7 @@ int main(int argc, char **argv) {
     } all[] = {{"locks", locks}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
                {"cleared", cleared}, {"signals", signals}, {"session", session},
                {"attributes", attributes}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
-               {"directory", directory}, {"ended", ended}, {"full", full}, {"narrow", narrow},
+               {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},
                {"narrowest", narrowest}, {"segment", segment}, {"cut", cut}};
     /* Nothing from who has started the tests. */
     CHECK(!syscall(SYS_close_range, 3, ~0U, 0));

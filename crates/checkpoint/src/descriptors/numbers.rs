@@ -20,7 +20,11 @@ impl Numbers {
     }
 
     pub fn contain(&self, number: RawFd) -> bool {
-        self.0.iter().any(|(n, _)| *n == number)
+        self.any(|n| n == number)
+    }
+
+    pub fn any(&self, is: impl Fn(RawFd) -> bool) -> bool {
+        self.0.iter().any(|(n, _)| is(*n))
     }
 
     pub fn first(&self) -> Option<(RawFd, i32)> {

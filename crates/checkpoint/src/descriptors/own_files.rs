@@ -41,6 +41,10 @@ fn part(pid: Tid, target: &str) -> Option<(Option<Tid>, &str)> {
     thread.unwrap_or(Some((None, rest)))
 }
 
+pub(super) fn is(pid: Tid, d: &Descriptor) -> bool {
+    part(pid, &d.target).is_some()
+}
+
 impl OwnFiles {
     pub fn save(pid: Tid, list: &[Descriptor]) -> OwnFiles {
         let mut own: Vec<OwnFile> = Vec::new();
