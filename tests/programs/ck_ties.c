@@ -212,12 +212,29 @@ static void pidfds(void) {
     CHECK(thread < 0 || (epoll_wait(epoll, &event, 1, 10000) == 1 && event.data.u64 == 42));
 }
 
+/* How many files a set of descriptors waits for. */
+static int waits(int epoll) {
+    char text[128];
+    int count = 0;
+    snprintf(text, sizeof text, "/proc/self/fdinfo/%d", epoll);
+    FILE *info = fopen(text, "r");
+    CHECK(info);
+    while (fgets(text, sizeof text, info))
+        count += !strncmp(text, "tfd:", 4);
+    fclose(info);
+    return count;
+}
+
 static void files(void) {
     char text[64];
     int maps = open("/proc/self/maps", O_RDONLY), same = dup(maps);
     snprintf(text, sizeof text, "/proc/self/task/%d/comm", gettid());
     int name = open(text, O_RDWR), directory = open("/proc/self", O_RDONLY | O_DIRECTORY);
     int path = open("/proc/self/status", O_PATH);
+    int link = open("/proc/self/exe", O_PATH | O_NOFOLLOW);
+    int mounts = open("/proc/self/mounts", O_RDONLY), epoll = epoll_create1(0);
+    struct epoll_event event = {EPOLLPRI, {.u64 = 42}};
+    CHECK(link >= 0 && !epoll_ctl(epoll, EPOLL_CTL_ADD, mounts, &event));
     CHECK(read(maps, text, 10) == 10 && name >= 0 && directory >= 0 && path >= 0);
     hold();
     CHECK(lseek(same, 0, SEEK_CUR) == 10 && read(same, text, 10) == 10);
@@ -225,6 +242,8 @@ static void files(void) {
     CHECK(write(name, "other", 5) == 5);
     int again = openat(directory, "status", O_RDONLY);
     CHECK(again >= 0 && read(again, text, 10) == 10);
+    CHECK(readlinkat(link, "", text, sizeof text) > 0);
+    CHECK(waits(epoll) == 1 && !close(mounts) && waits(epoll) == 0);
     snprintf(text, sizeof text, "/proc/self/fd/%d", path);
     again = open(text, O_RDONLY);
     CHECK(again >= 0 && read(again, text, 10) == 10);
@@ -290,19 +309,6 @@ static void narrow_to(rlim_t most) {
     CHECK(read(high[0], text, 8) == 4 && !memcmp(text, "data", 4));
 }
 
-/* How many files a set of descriptors waits for. */
-static int waits(int epoll) {
-    char text[128];
-    int count = 0;
-    snprintf(text, sizeof text, "/proc/self/fdinfo/%d", epoll);
-    FILE *info = fopen(text, "r");
-    CHECK(info);
-    while (fgets(text, sizeof text, info))
-        count += !strncmp(text, "tfd:", 4);
-    fclose(info);
-    return count;
-}
-
 /* A pipe from who has started the tests, who has it, too. */
 static void input(void) {
     char text[8];
@@ -312,7 +318,6 @@ static void input(void) {
     hold();
     CHECK(waits(epoll) == 1 && epoll_wait(epoll, &event, 1, 0) == 1);
     CHECK(read(0, text, 8) >= 0 && read(0, text, 8) == 0);
-    CHECK(!epoll_ctl(epoll, EPOLL_CTL_DEL, 0, 0) && epoll_wait(epoll, &event, 1, 0) == 0);
 }
 
 /* A user whose limits others may not even ask for. */

@@ -128,7 +128,7 @@ fn files_that_tell_of_the_process_tell_of_the_restored_one() {
 fn files_that_tell_of_the_process_are_missed() {
     let (end, text, warnings) = runs("files", &[&[Item::OwnFiles]]);
     assert_eq!(end, End::Exited(1), "{text}");
-    let lost = |w: &Warning| matches!(w, Warning::LostOffsets(list) if list[0].ends_with("/maps"));
+    let lost = |w: &Warning| matches!(w, Warning::LostFiles(list) if list[0].ends_with("/maps"));
     assert!(warnings.iter().any(lost), "{warnings:?}");
 }
 
@@ -180,14 +180,12 @@ fn a_set_waits_for_our_own_input_once() {
     let (input, mut writer) = std::io::pipe().expect("a pipe");
     writer.write_all(b"data").expect("written");
     drop(writer);
-    let kept = input.try_clone().expect("a descriptor");
     let output = Command::new(std::env::current_exe().expect("this test"))
         .args(["--exact", "a_set_waits_for_our_own_input_once"])
         .env(AGAIN, "1")
         .stdin(input)
         .output()
         .expect("started");
-    drop(kept);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && text.contains("1 passed"),

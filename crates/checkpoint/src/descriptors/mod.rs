@@ -157,6 +157,7 @@ impl Descriptors {
         if !self.pipes.are_own()
             && !self.pairs.are_own()
             && self.pidfds.are_none()
+            && self.own_files.are_none()
             && self.locks.is_empty()
         {
             return Ok(());
@@ -165,6 +166,7 @@ impl Descriptors {
         self.pipes.close(frozen)?;
         self.pairs.close(frozen)?;
         self.pidfds.close(frozen)?;
+        self.own_files.close(frozen)?;
         self.locks.part(frozen)
     }
 
@@ -195,7 +197,7 @@ impl Descriptors {
         }
         if !self.own_files.are_none() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
-            self.own_files.open(pid, leader, ids, without)?;
+            self.own_files.make(pid, leader, ids, without, warnings)?;
         }
         if !self.locks.is_empty() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
@@ -214,7 +216,10 @@ impl Descriptors {
         }
         let leader = Leader::get_or_borrow(leader, borrow)?;
         let new = |number| {
-            self.pipes.are_new(number) || self.pairs.are_new(number) || self.pidfds.are_new(number)
+            self.pipes.are_new(number)
+                || self.pairs.are_new(number)
+                || self.pidfds.are_new(number)
+                || self.own_files.are_new(number)
         };
         self.epolls.restore(pid, leader, new, without)
     }
