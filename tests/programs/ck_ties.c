@@ -3,13 +3,15 @@
    that forks leave out), signals (a set of descriptors that waits for
    signals), session, attributes (prctl), pidfds (of itself), files (that
    tell of itself), ready (signals that tell that something is), directory (that is being
-   read), ended (pipes that nobody writes to any more), narrow
-   and narrowest (fewer descriptors than it has), segment (of System V), cut (a mapped file that becomes shorter).
+   read), ended (pipes that nobody writes to any more), input (a set of
+   descriptors that waits for it), user (another one), full (no
+   descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), cut (a mapped file that becomes shorter).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -210,12 +212,29 @@ static void pidfds(void) {
     CHECK(thread < 0 || (epoll_wait(epoll, &event, 1, 10000) == 1 && event.data.u64 == 42));
 }
 
+/* How many files a set of descriptors waits for. */
+static int waits(int epoll) {
+    char text[128];
+    int count = 0;
+    snprintf(text, sizeof text, "/proc/self/fdinfo/%d", epoll);
+    FILE *info = fopen(text, "r");
+    CHECK(info);
+    while (fgets(text, sizeof text, info))
+        count += !strncmp(text, "tfd:", 4);
+    fclose(info);
+    return count;
+}
+
 static void files(void) {
     char text[64];
     int maps = open("/proc/self/maps", O_RDONLY), same = dup(maps);
     snprintf(text, sizeof text, "/proc/self/task/%d/comm", gettid());
     int name = open(text, O_RDWR), directory = open("/proc/self", O_RDONLY | O_DIRECTORY);
     int path = open("/proc/self/status", O_PATH);
+    int link = open("/proc/self/exe", O_PATH | O_NOFOLLOW);
+    int mounts = open("/proc/self/mounts", O_RDONLY), epoll = epoll_create1(0);
+    struct epoll_event event = {EPOLLPRI, {.u64 = 42}};
+    CHECK(link >= 0 && !epoll_ctl(epoll, EPOLL_CTL_ADD, mounts, &event));
     CHECK(read(maps, text, 10) == 10 && name >= 0 && directory >= 0 && path >= 0);
     hold();
     CHECK(lseek(same, 0, SEEK_CUR) == 10 && read(same, text, 10) == 10);
@@ -223,6 +242,8 @@ static void files(void) {
     CHECK(write(name, "other", 5) == 5);
     int again = openat(directory, "status", O_RDONLY);
     CHECK(again >= 0 && read(again, text, 10) == 10);
+    CHECK(readlinkat(link, "", text, sizeof text) > 0);
+    CHECK(waits(epoll) == 1 && !close(mounts) && waits(epoll) == 0);
     snprintf(text, sizeof text, "/proc/self/fd/%d", path);
     again = open(text, O_RDONLY);
     CHECK(again >= 0 && read(again, text, 10) == 10);
@@ -288,6 +309,45 @@ static void narrow_to(rlim_t most) {
     CHECK(read(high[0], text, 8) == 4 && !memcmp(text, "data", 4));
 }
 
+/* A pipe from who has started the tests, who has it, too. */
+static void input(void) {
+    char text[8];
+    int epoll = epoll_create1(0);
+    struct epoll_event event = {EPOLLIN, {.u64 = 42}};
+    CHECK(!epoll_ctl(epoll, EPOLL_CTL_ADD, 0, &event));
+    hold();
+    CHECK(waits(epoll) == 1 && epoll_wait(epoll, &event, 1, 0) == 1);
+    CHECK(read(0, text, 8) >= 0 && read(0, text, 8) == 0);
+}
+
+/* A user whose limits others may not even ask for. */
+static void user(void) {
+    int made[2];
+    char text[8];
+    CHECK(getuid() || (!setresgid(65534, 65534, 65534) && !setresuid(65534, 65534, 65534)));
+    CHECK(!pipe(made) && write(made[1], "data", 4) == 4);
+    hold();
+    CHECK(!close(made[1]) && read(made[0], text, 8) == 4);
+    struct pollfd end = {made[0], POLLIN, 0};
+    CHECK(poll(&end, 1, 10000) == 1 && end.revents == POLLHUP);
+}
+
+/* Every number that it may have is in use. */
+static void full(void) {
+    int made[2], last;
+    char text[8];
+    struct rlimit few = {64, 200};
+    CHECK(!setrlimit(RLIMIT_NOFILE, &few) && !pipe(made));
+    CHECK(write(made[1], "data", 4) == 4 && !close(made[1]));
+    do
+        last = dup(1);
+    while (last >= 0);
+    CHECK(errno == EMFILE);
+    hold();
+    CHECK(read(made[0], text, 8) == 4 && !memcmp(text, "data", 4));
+    CHECK(read(made[0], text, 8) == 0 && dup(1) == -1 && errno == EMFILE);
+}
+
 static void narrow(void) { narrow_to(200); }
 static void narrowest(void) { narrow_to(60); }
 
@@ -320,8 +380,10 @@ int main(int argc, char **argv) {
     } all[] = {{"locks", locks}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
                {"cleared", cleared}, {"signals", signals}, {"session", session},
                {"attributes", attributes}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
-               {"directory", directory}, {"ended", ended}, {"narrow", narrow},
+               {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},
                {"narrowest", narrowest}, {"segment", segment}, {"cut", cut}};
+    /* Nothing from who has started the tests. */
+    CHECK(!syscall(SYS_close_range, 3, ~0U, 0));
     CHECK(!chdir(argv[2]));
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i].name, argv[1]))

@@ -106,11 +106,17 @@ pub(crate) enum Group {
 
 impl Group {
     pub fn of(pid: Tid) -> Result<Group> {
-        Ok(match task::group(pid)? {
+        Ok(Group::among(pid, task::group(pid)?, task::group(Tid(0))?))
+    }
+
+    fn among(pid: Tid, group: Tid, ours: Tid) -> Group {
+        match group {
+            // Outside of our PID namespace, as any number of groups are.
+            Tid(0) => Group::Other,
             group if group == pid => Group::Own,
-            group if group == task::group(Tid(0))? => Group::Ours,
+            group if group == ours => Group::Ours,
             _ => Group::Other,
-        })
+        }
     }
 }
 
@@ -204,5 +210,19 @@ impl Snapshot {
     /// The part of that for contents of saved files, which is quickly said.
     pub fn files_cost(&self) -> u64 {
         self.beyond.files.as_ref().map_or(0, Saved::cost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_without_a_number_is_not_ours() {
+        let of = |group, ours| Group::among(Tid(5), Tid(group), Tid(ours));
+        assert_eq!(of(5, 3), Group::Own);
+        assert_eq!(of(3, 3), Group::Ours);
+        assert_eq!(of(4, 3), Group::Other);
+        assert_eq!(of(0, 0), Group::Other);
     }
 }

@@ -26,6 +26,8 @@ pub enum Warning {
     SystemVQueues(Vec<i32>),
     /// Sets of semaphores of System V, by id.
     SystemVSemaphores(Vec<i32>),
+    /// The program may have no more descriptors than it has.
+    NoRoom,
     /// Watches for changes of files.
     Inotify,
     /// Terminals of the program with unread data.
@@ -110,6 +112,12 @@ impl fmt::Display for Warning {
                 "semaphores of System V are not part of the checkpoint: they stay as they are \
                  (semid {})",
                 join(list)
+            ),
+            Warning::NoRoom => f.write_str(
+                "the program has used up its limit of descriptors (ulimit -n), which may not be \
+                 raised: the checkpoint keeps its pipes and sockets open, so that whoever waits \
+                 for their end waits on, and what names the program itself (pidfds, files in \
+                 /proc) is of no use after a restart",
             ),
             Warning::Inotify => f.write_str(
                 "watches of inotify and their events are not part of the checkpoint: they stay \

@@ -367,7 +367,8 @@ impl Process {
                     }
                 }
                 // Somebody is left who says nothing: not yet, or not any more. They are born to
-                // the program's group, where no copy of it is.
+                // the program's group. Copies of it have left that, unless it was neither its own
+                // nor ours: then this waits until the deadline.
                 Ok(None)
                     if self.group.is_none_or(wait::is_anybody_in) && Instant::now() < deadline =>
                 {

@@ -2,8 +2,8 @@
 //! starts shall have nevertheless; and those of a program that are too low for
 //! what we do in it.
 
-use crate::Tid;
-use crate::error::{Result, check};
+use crate::error::{Result, SysError, check};
+use crate::{Tid, procfs};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -64,11 +64,7 @@ pub struct Room {
 impl Room {
     /// Room for descriptors with numbers less than this.
     pub fn below(pid: Tid, number: u64) -> Result<Room> {
-        let mut before = libc::rlimit {
-            rlim_cur: 0,
-            rlim_max: 0,
-        };
-        limit_descriptors(pid, None, Some(&mut before))?;
+        let before = descriptors_of(pid)?;
         if before.rlim_cur >= number {
             return Ok(Room { pid, before: None });
         }
@@ -76,7 +72,7 @@ impl Room {
             rlim_cur: number,
             rlim_max: before.rlim_max.max(number),
         };
-        limit_descriptors(pid, Some(&more), None)?;
+        limit_descriptors(pid, &more)?;
         Ok(Room {
             pid,
             before: Some(before),
@@ -88,19 +84,54 @@ impl Drop for Room {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             // It may be gone.
-            let _ = limit_descriptors(self.pid, Some(before), None);
+            let _ = limit_descriptors(self.pid, before);
         }
     }
 }
 
-fn limit_descriptors(
-    pid: Tid,
-    new: Option<&libc::rlimit>,
-    old: Option<&mut libc::rlimit>,
-) -> Result<()> {
-    let new = new.map_or(std::ptr::null(), |n| &raw const *n);
-    let old = old.map_or(std::ptr::null_mut(), |o| &raw mut *o);
-    // SAFETY: each leads nowhere or to a structure, of which the first is read and the second filled.
-    let done = unsafe { libc::prlimit(pid.0, libc::RLIMIT_NOFILE, new, old) };
+/// How many descriptors a process may have. Asked of /proc: `prlimit` tells only who could also
+/// change it, which is nobody without privileges once the process has another user.
+fn descriptors_of(pid: Tid) -> Result<libc::rlimit> {
+    let call = "read /proc/pid/limits";
+    let text = procfs::text(format!("/proc/{pid}/limits"));
+    let text = text.map_err(|e| SysError::from_io(call, &e))?;
+    descriptors_in(&text).ok_or(SysError {
+        call,
+        errno: libc::EIO,
+    })
+}
+
+/// `Max open files            1024                 524288               files`
+fn descriptors_in(limits: &str) -> Option<libc::rlimit> {
+    let mut lines = limits.lines();
+    let line = lines.find_map(|l| l.strip_prefix("Max open files"))?;
+    let mut numbers = line.split_whitespace().map(|word| match word {
+        "unlimited" => Some(libc::RLIM_INFINITY),
+        number => number.parse().ok(),
+    });
+    Some(libc::rlimit {
+        rlim_cur: numbers.next()??,
+        rlim_max: numbers.next()??,
+    })
+}
+
+fn limit_descriptors(pid: Tid, new: &libc::rlimit) -> Result<()> {
+    // SAFETY: the structure is read during the call, and nothing is told.
+    let done = unsafe { libc::prlimit(pid.0, libc::RLIMIT_NOFILE, new, std::ptr::null_mut()) };
     check("prlimit", done.into()).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_as_the_kernel_writes_them() {
+        let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                    Max processes             96343                96343                processes \n\
+                    Max open files            1024                 unlimited            files     \n";
+        let limit = descriptors_in(text).expect("a limit");
+        assert_eq!(limit.rlim_cur, 1024);
+        assert_eq!(limit.rlim_max, libc::RLIM_INFINITY);
+    }
 }

@@ -70,6 +70,12 @@ impl Epolls {
         self.list.is_empty()
     }
 
+    /// Some instance waits for a file of this number.
+    pub fn wait_on(&self, number: RawFd) -> bool {
+        let mut waits = self.list.iter().flat_map(|e| &e.waits);
+        waits.any(|w| w.on == number)
+    }
+
     /// `new`: numbers of files that were made anew, which no instance knows;
     /// their predecessors leave it by themselves.
     pub fn restore(

@@ -24,7 +24,7 @@ use own_files::OwnFiles;
 use owners::Owners;
 use pairs::Pairs;
 use pidfds::PidFds;
-use pipes::Pipes;
+use pipes::{Inputs, Pipes};
 use std::os::fd::{AsFd, OwnedFd};
 use verde_engine::Tid;
 use verde_sys::descriptors::{self, Descriptor};
@@ -92,7 +92,13 @@ impl Descriptors {
         // Where the limit of a process leaves no room nothing can be made anew.
         let (alone, renewable) = match numbers::room(pid, above) {
             Ok(_) => (alone, list.as_slice()),
-            Err(_) => (false, [].as_slice()),
+            Err(error) => {
+                tracing::debug!(%pid, %error, "no room for descriptors");
+                if list.iter().any(|d| would_be_new(pid, d)) {
+                    warnings.push(Warning::NoRoom);
+                }
+                (false, [].as_slice())
+            }
         };
         let (pairs, others) = Pairs::save(&list, &handle, alone)?;
         if !others.external.is_empty() {
@@ -112,7 +118,12 @@ impl Descriptors {
         if !queues.is_empty() {
             warnings.push(Warning::Queues(queues));
         }
-        let (pipes, external) = Pipes::save(pid, &list, &handle, alone, options.keep_input)?;
+        let epolls = Epolls::save(&list);
+        let inputs = Inputs {
+            keep: options.keep_input,
+            epolls: &epolls,
+        };
+        let (pipes, external) = Pipes::save(pid, &list, &handle, alone, inputs)?;
         if !external.is_empty() {
             warnings.push(Warning::Pipes(external));
         }
@@ -127,7 +138,7 @@ impl Descriptors {
             counters: Counters::save(&list),
             timers: Timers::save(pid, &list, &handle)?,
             terminals,
-            epolls: Epolls::save(&list),
+            epolls,
             locks: Locks::save(pid, &list),
             pidfds: PidFds::save(pid, renewable),
             own_files: OwnFiles::save(pid, renewable),
@@ -146,6 +157,7 @@ impl Descriptors {
         if !self.pipes.are_own()
             && !self.pairs.are_own()
             && self.pidfds.are_none()
+            && self.own_files.are_none()
             && self.locks.is_empty()
         {
             return Ok(());
@@ -154,6 +166,7 @@ impl Descriptors {
         self.pipes.close(frozen)?;
         self.pairs.close(frozen)?;
         self.pidfds.close(frozen)?;
+        self.own_files.close(frozen)?;
         self.locks.part(frozen)
     }
 
@@ -184,7 +197,7 @@ impl Descriptors {
         }
         if !self.own_files.are_none() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
-            self.own_files.open(pid, leader, ids, without)?;
+            self.own_files.make(pid, leader, ids, without, warnings)?;
         }
         if !self.locks.is_empty() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
@@ -203,10 +216,18 @@ impl Descriptors {
         }
         let leader = Leader::get_or_borrow(leader, borrow)?;
         let new = |number| {
-            self.pipes.are_new(number) || self.pairs.are_new(number) || self.pidfds.are_new(number)
+            self.pipes.are_new(number)
+                || self.pairs.are_new(number)
+                || self.pidfds.are_new(number)
+                || self.own_files.are_new(number)
         };
         self.epolls.restore(pid, leader, new, without)
     }
+}
+
+/// One of the kinds that a copy gets anew where it can.
+fn would_be_new(pid: Tid, d: &Descriptor) -> bool {
+    d.inode("pipe").or(d.inode("socket")).is_some() || pidfds::is(d) || own_files::is(pid, d)
 }
 
 fn holds_record_lock(descriptor: &Descriptor) -> bool {

@@ -20,7 +20,11 @@ impl Numbers {
     }
 
     pub fn contain(&self, number: RawFd) -> bool {
-        self.0.iter().any(|(n, _)| *n == number)
+        self.any(|n| n == number)
+    }
+
+    pub fn any(&self, is: impl Fn(RawFd) -> bool) -> bool {
+        self.0.iter().any(|(n, _)| is(*n))
     }
 
     pub fn first(&self) -> Option<(RawFd, i32)> {
@@ -46,8 +50,9 @@ impl Numbers {
     }
 }
 
-/// Two files that are made together are out of the way then.
-const MADE_TOGETHER: u64 = 2;
+/// Two files are made together, of which one may be above already, and then each is moved out of
+/// the way before its first number is free again: that makes three above at most.
+const MADE_TOGETHER: u64 = 3;
 
 /// Room in a process for new open files above those that it had.
 pub(super) fn room(pid: Tid, above: u64) -> verde_sys::Result<Room> {

@@ -1,15 +1,18 @@
 //! Files in /proc that tell of the process itself. Those of the process of
-//! then tell nothing any more.
+//! then tell nothing any more, so they are opened again; a frozen copy has none,
+//! for an epoll set would go on with those.
 
 use super::Ids;
 use super::numbers::{self, Numbers};
-use crate::Result;
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
+use crate::{Error, Result, Warning};
+use std::os::fd::RawFd;
 use verde_engine::Tid;
 use verde_sys::descriptors::Descriptor;
 use verde_sys::number as n;
 use verde_sys::overlay::same_open_file;
+use verde_sys::remote::RemoteError;
 
 /// The files of a process that tell of itself.
 pub(super) struct OwnFiles {
@@ -26,6 +29,9 @@ struct OwnFile {
     flags: i32,
 }
 
+/// Flags of [`OwnFile`] that it is opened with again.
+const KEPT: i32 = n::O_ACCMODE | n::O_NONBLOCK | n::O_DIRECTORY | n::O_PATH | n::O_NOFOLLOW;
+
 /// Which thread a file tells of, and its path there.
 fn part(pid: Tid, target: &str) -> Option<(Option<Tid>, &str)> {
     let rest = target.strip_prefix("/proc/")?;
@@ -39,6 +45,10 @@ fn part(pid: Tid, target: &str) -> Option<(Option<Tid>, &str)> {
         tid.parse().ok().map(|tid| (Some(Tid(tid)), rest))
     });
     thread.unwrap_or(Some((None, rest)))
+}
+
+pub(super) fn is(pid: Tid, d: &Descriptor) -> bool {
+    part(pid, &d.target).is_some()
 }
 
 impl OwnFiles {
@@ -59,7 +69,7 @@ impl OwnFiles {
                 numbers: Numbers::of(list, same),
                 thread,
                 path: path.to_owned(),
-                flags: d.flags() & (n::O_ACCMODE | n::O_NONBLOCK | n::O_DIRECTORY | n::O_PATH),
+                flags: d.flags() & KEPT,
             });
         }
         OwnFiles {
@@ -72,33 +82,75 @@ impl OwnFiles {
         self.list.is_empty()
     }
 
+    /// Such a one has this number.
+    pub fn are_new(&self, number: RawFd) -> bool {
+        self.list.iter().any(|o| o.numbers.contain(number))
+    }
+
+    /// Closes them in a frozen copy.
+    pub fn close(&self, frozen: &mut Leader) -> Result<()> {
+        self.list.iter().try_for_each(|o| o.numbers.close(frozen))
+    }
+
     /// Opens them in a restored copy.
-    pub fn open(
+    pub fn make(
         &self,
         pid: Tid,
         leader: &mut Leader,
         ids: &impl Ids,
         without: &Items,
+        warnings: &mut Vec<Warning>,
     ) -> Result<()> {
-        if without.contains(Item::OwnFiles) {
-            return Ok(());
-        }
+        let mut lost = Vec::new();
         for own in &self.list {
-            let part = own.thread.map(|tid| format!("task/{}/", ids.now(tid)));
-            let path = format!("/proc/{pid}/{}{}\0", part.unwrap_or_default(), own.path);
-            let path = leader.place(0, path.as_bytes())?;
-            let args = [n::AT_FDCWD as u64, path, own.flags as u64, 0];
-            match leader.call("openat", n::SYS_openat, &args) {
-                Ok(file) => {
-                    let file = numbers::move_away(leader, file, self.above)?;
-                    own.numbers.give(leader, file)?;
+            let path = own.path_now(pid, ids);
+            let opened = match without.contains(Item::OwnFiles) {
+                true => None,
+                false => open(leader, &path, own.flags)?,
+            };
+            let file = match opened {
+                Some(file) => file,
+                None => {
+                    lost.push(path);
+                    nothing(leader)?
                 }
-                // It will be found that it cannot be set back.
-                Err(error) => tracing::debug!(path = own.path, %error, "not opened again"),
-            }
+            };
+            let file = numbers::move_away(leader, file, self.above)?;
+            own.numbers.give(leader, file)?;
+        }
+        if !lost.is_empty() {
+            warnings.push(Warning::LostFiles(lost));
         }
         Ok(())
     }
+}
+
+impl OwnFile {
+    /// Where a restored copy has it.
+    fn path_now(&self, pid: Tid, ids: &impl Ids) -> String {
+        let part = self.thread.map(|tid| format!("task/{}/", ids.now(tid)));
+        format!("/proc/{pid}/{}{}", part.unwrap_or_default(), self.path)
+    }
+}
+
+/// `None`: the process may not open it any more.
+fn open(leader: &mut Leader, path: &str, flags: i32) -> Result<Option<u64>> {
+    let at = leader.place(0, format!("{path}\0").as_bytes())?;
+    let args = [n::AT_FDCWD as u64, at, flags as u64, 0];
+    match leader.call("openat", n::SYS_openat, &args) {
+        Ok(file) => Ok(Some(file)),
+        Err(Error::Remote(RemoteError::Refused(error))) => {
+            tracing::debug!(path, %error, "not opened again");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// An empty file in the place of a lost one, so that no other file gets its number.
+fn nothing(leader: &mut Leader) -> Result<u64> {
+    let name = leader.place(0, b"lost\0")?;
+    leader.call("memfd_create", n::SYS_memfd_create, &[name, 0])
 }
 
 #[cfg(test)]

@@ -27,9 +27,12 @@ struct Named {
     flags: i32,
 }
 
+pub(super) fn is(d: &Descriptor) -> bool {
+    d.target == "anon_inode:[pidfd]"
+}
+
 impl PidFds {
     pub fn save(pid: Tid, list: &[Descriptor]) -> PidFds {
-        let is = |d: &Descriptor| d.target == "anon_inode:[pidfd]";
         let mut named: Vec<Named> = Vec::new();
         for d in list.iter().filter(|d| is(d)) {
             let task = d.field("Pid").and_then(|id| id.parse().ok()).map(Tid);

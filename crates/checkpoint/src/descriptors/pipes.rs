@@ -1,6 +1,7 @@
 //! Pipes and FIFOs with both ends in the process, and pipes that nobody writes
 //! to any more: what is on its way through them.
 
+use super::epoll::Epolls;
 use super::files::stat;
 use super::numbers::{self, Numbers};
 use crate::Result;
@@ -29,6 +30,14 @@ struct Pipe {
     size: i32,
     /// Packets, or everything at once.
     contents: Vec<Vec<u8>>,
+}
+
+/// How to treat our own input, if the process has it, too.
+pub(super) struct Inputs<'a> {
+    /// We read it ourselves: it stays.
+    pub keep: bool,
+    /// One of these that waits on it would go on with the present open file, which we keep open.
+    pub epolls: &'a Epolls,
 }
 
 const ENDED: Readable = Readable {
@@ -73,14 +82,14 @@ impl Pipe {
 }
 
 impl Pipes {
-    /// `alone`: the process has no children that could have inherited ends; `keep_input`: our
-    /// own input stays. Also the numbers of those from which the process reads what others write.
+    /// `alone`: the process has no children that could have inherited ends. Also the numbers of
+    /// those from which the process reads what others write.
     pub fn save(
         pid: Tid,
         list: &[Descriptor],
         handle: &PidFd,
         alone: bool,
-        keep_input: bool,
+        inputs: Inputs<'_>,
     ) -> Result<(Pipes, Vec<RawFd>)> {
         let all: Vec<_> = list
             .iter()
@@ -100,14 +109,17 @@ impl Pipes {
             let here = |d: &Descriptor| all.contains(&(d.number, *id));
             let write = Numbers::of(list, |d| d.writes() && here(d));
             let fd = handle.descriptor(reader.number)?;
+            let read = Numbers::of(list, |d| d.reads() && here(d));
             let own = alone && !id.2;
             if write.first().is_none() {
                 let there = descriptors::readable(fd.as_fd());
-                if there == ENDED || (keep_input && is_our_input(pid, reader.number)) {
+                let ours = is_our_input(pid, reader.number);
+                if there == ENDED || (inputs.keep && ours) {
                     continue;
                 }
+                let waited_for = ours && read.any(|number| inputs.epolls.wait_on(number));
                 // With all that it will ever hold it can be made anew.
-                if !there.closed || !own {
+                if !there.closed || !own || waited_for {
                     external.push(reader.number);
                     continue;
                 }
@@ -121,7 +133,7 @@ impl Pipes {
             }
             contents.retain(|c| !c.is_empty());
             pipes.push(Pipe {
-                read: Numbers::of(list, |d| d.reads() && here(d)),
+                read,
                 write,
                 own,
                 size: descriptors::pipe_size(fd.as_fd())?,
