@@ -268,7 +268,19 @@ impl Process {
     /// [`Interrupter::wake`]. After the end of the process was reported, the
     /// error is `Gone`.
     pub fn wait(&mut self) -> Result<Option<Stop>> {
-        for tid in std::mem::take(&mut self.parked) {
+        while !self.end_reported {
+            match self.wait_for_news() {
+                Err(error) if self.is_overtaken(&error) => {
+                    tracing::debug!(%error, "overtaken by the end");
+                }
+                news => return news,
+            }
+        }
+        Err(Error::Gone)
+    }
+
+    fn wait_for_news(&mut self) -> Result<Option<Stop>> {
+        while let Some(tid) = self.parked.pop() {
             self.go(tid)?;
         }
         loop {
@@ -283,9 +295,6 @@ impl Process {
                 }
             }
             if let Some(end) = self.end {
-                if self.end_reported {
-                    return Err(Error::Gone);
-                }
                 self.end_reported = true;
                 self.see_children_off();
                 return Ok(Some(Stop::new(self.pid, Cause::Ended(end))));
@@ -540,7 +549,11 @@ impl Process {
             return Err(Error::Gone);
         }
         let (id, new) = self.traps.insert(trap);
-        if new && let Err(error) = self.set_up(id, trap) {
+        let set = match new {
+            true => self.set_up(id, trap),
+            false => Ok(()),
+        };
+        if let Err(error) = self.or_gone(set) {
             self.traps.discard(id);
             if matches!(trap.on, On::Return(_) | On::Call(_)) {
                 // It may have rested, with calls that are open.
@@ -558,7 +571,10 @@ impl Process {
             return Err(Error::NoTrap(id));
         }
         match self.traps.release(id) {
-            Some(trap) => self.tear_down(id, trap),
+            Some(trap) => {
+                let done = self.tear_down(id, trap);
+                self.or_gone(done)
+            }
             None => Ok(()),
         }
     }

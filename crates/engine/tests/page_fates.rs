@@ -198,3 +198,25 @@ fn writes_while_children_are_made() {
         assert_eq!(writes, count + 1, "reads: {reads}");
     }
 }
+
+/// Threads asleep in calls of which they come out with a stop need not be woken
+/// for the page to be opened; woken, each would have it opened for its call.
+#[test]
+fn sleepers_on_a_guarded_page_are_let_sleep() {
+    let program = compile("sleepers.c", &["-O1"]);
+    let mut process = program.launch(&[]);
+    let begin = program.address(&process, "begin");
+    let begin = exec(&mut process, begin);
+    process.resume_all().expect("resumed");
+    next(&mut process);
+    process.remove(begin).expect("removed");
+    let at = program.address(&process, "page");
+    let on = On::Read { at, len: 64 };
+    process.insert(Trap::new(on, Owner::User)).expect("a watch");
+    let mut reads = 0;
+    let end = run_out(&mut process, |_, stop| {
+        let watched = |c: &&Cause| matches!(c, Cause::Watch { .. });
+        reads += stop.causes.iter().filter(watched).count();
+    });
+    assert_eq!((end, reads), (End::Exited(0), 100));
+}
