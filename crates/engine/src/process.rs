@@ -288,6 +288,14 @@ impl Process {
             if let Some(stop) = self.ready.pop_front() {
                 return Ok(Some(stop));
             }
+            // Before what is queued: threads that contend for a guarded page
+            // keep something there all the time.
+            let rung = self.doorbell.take();
+            if rung != 0
+                && let Some(news) = self.answer(rung)?
+            {
+                return Ok(news);
+            }
             if let Some(tid) = self.queue.pop_front() {
                 match self.report(tid)? {
                     Some(stop) => return Ok(Some(stop)),
@@ -299,24 +307,6 @@ impl Process {
                 self.see_children_off();
                 return Ok(Some(Stop::new(self.pid, Cause::Ended(end))));
             }
-            let rung = self.doorbell.take();
-            if rung & RING_INTERRUPT != 0 {
-                match self.interrupted() {
-                    // It ended at the same moment, or is about to, which is the news.
-                    Err(Error::Gone) if self.end.is_some() || self.is_ending() => continue,
-                    // Nobody can be stopped before a child has its own memory.
-                    Err(Error::Gone) if self.threads.values().any(|t| t.vforking) => {
-                        self.interrupt_later = true;
-                    }
-                    stop => return stop.map(Some),
-                }
-            }
-            if rung & RING_TICK != 0 {
-                self.part_idle();
-            }
-            if rung & RING_WAKE != 0 {
-                return Ok(None);
-            }
             self.follow_cpu();
             match self.doorbell.guard(|| wait::any(true)) {
                 None => {}
@@ -327,6 +317,26 @@ impl Process {
                 Some(Err(e)) => return Err(e.into()),
             }
         }
+    }
+
+    /// Somebody rang for these reasons: what there is to tell of it, if anything.
+    #[cold]
+    fn answer(&mut self, rung: u32) -> Result<Option<Option<Stop>>> {
+        if rung & RING_INTERRUPT != 0 {
+            match self.interrupted() {
+                // It ended at the same moment, or is about to, which is the news.
+                Err(Error::Gone) if self.end.is_some() || self.is_ending() => {}
+                // Nobody can be stopped before a child has its own memory.
+                Err(Error::Gone) if self.threads.values().any(|t| t.vforking) => {
+                    self.interrupt_later = true;
+                }
+                stop => return stop.map(|stop| Some(Some(stop))),
+            }
+        }
+        if rung & RING_TICK != 0 {
+            self.part_idle();
+        }
+        Ok((rung & RING_WAKE != 0).then_some(None))
     }
 
     /// Waits, letting `decide` handle each stop: `true` keeps the thread
