@@ -80,6 +80,7 @@ impl Process {
         thread.passed = None;
         thread.disturbed = false;
         thread.at_entry = false;
+        thread.in_call = false;
         thread.trapped = status == WaitStatus::Signal(number::SIGTRAP);
         if !thread.trapped {
             self.pin.part(thread);

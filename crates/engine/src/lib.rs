@@ -29,6 +29,7 @@ mod lent;
 mod loans;
 mod memory;
 mod modules;
+mod overtaken;
 mod page_windows;
 mod pages;
 mod pin;

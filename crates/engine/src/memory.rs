@@ -127,7 +127,8 @@ impl Process {
         result
     }
 
-    fn remote_candidate(&self) -> Option<Tid> {
+    /// A stopped thread that can make a system call for the engine.
+    pub(crate) fn remote_candidate(&self) -> Option<Tid> {
         let usable = self.threads.values().filter(|t| {
             // At a system call's entry no other call can be made.
             t.state == State::Stopped && !t.vforking && !t.at_entry && !t.exiting

@@ -48,6 +48,11 @@ impl Window {
         }
     }
 
+    /// The kernel may use pages by it.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.pages.is_empty()
+    }
+
     /// What the kernel has written to, if that is all there is to tell.
     pub(crate) fn told(&self) -> Option<Vec<TrapId>> {
         let known = self.pages.is_empty() && !self.written.is_empty();
@@ -130,7 +135,7 @@ impl Process {
                 Way::None => {}
             }
         }
-        let others = self.stop_threads(Some(tid))?;
+        let others = self.stop_users_of_pages(tid)?;
         let result = self.let_in(tid, reach);
         for other in others {
             self.go(other)?;
@@ -143,7 +148,7 @@ impl Process {
         thread.is_some_and(|t| std::mem::take(&mut t.stays))
     }
 
-    /// Everybody else is stopped.
+    /// Everybody else is stopped, or away in a call.
     fn let_in(&mut self, tid: Tid, reach: Reach) -> Result<()> {
         let before = self.watched_bytes(&reach.pages);
         self.take_syscall_back(tid)?;
@@ -191,6 +196,7 @@ impl Process {
                     if let Some(thread) = self.threads.get_mut(&tid) {
                         thread.entry_told = false;
                         thread.syscall = Some(ptrace::regs(tid)?.orig_rax);
+                        thread.in_call = true;
                     }
                     ptrace::resume(tid, Go::Syscall, 0)?;
                 }
@@ -253,7 +259,11 @@ impl Process {
         if window.remaps && !pages.is_empty() {
             self.look_again(&pages)?;
         }
-        self.close_pages(&pages)?;
+        match self.remote_candidate() {
+            Some(_) => self.close_pages(&pages)?,
+            // All are in calls: whoever comes out first does it before it goes on.
+            None => self.watches.pages.left_open.extend(pages),
+        }
         let written = before.into_iter().filter_map(|(id, before)| {
             let want = self.traps.get(id).and_then(|e| wanted(e.trap.on))?;
             let mut now = vec![0; before.len()];

@@ -2,7 +2,8 @@
 //! every access to the page.
 //!
 //! Protection is the whole process's: while a page is open for one thread's
-//! instruction, all other threads are stopped.
+//! instruction, all others are stopped, or within system calls of which they
+//! come out with a stop.
 
 use crate::access::{self, Touch};
 use crate::calls::Causes;
@@ -294,8 +295,8 @@ impl Process {
         self.protect_in(child, &close, Page::guarded)
     }
 
-    /// Guards what a child has left open when it gave the memory back, by way
-    /// of a thread that is about to go on.
+    /// Guards what was left open, by a child that gave the memory back or when
+    /// all threads slept, by way of a thread that is about to go on.
     pub(crate) fn close_left_open(&mut self, tid: Tid) -> Result<()> {
         let able = |t: &Thread| t.idle() && !t.vforking && !t.at_entry && !t.exiting;
         if self.watches.pages.left_open.is_empty() || !self.threads.get(&tid).is_some_and(able) {
@@ -557,7 +558,7 @@ impl Process {
     /// The hardware slots it set off, as bits; `None`: something else happened
     /// first, which is queued.
     fn step_open(&mut self, tid: Tid, page: u64, touched: &[Touch]) -> Result<Option<u8>> {
-        let others = self.stop_threads(Some(tid))?;
+        let others = self.stop_users_of_pages(tid)?;
         let done = self.step_with(tid, &opened_for(page, touched));
         for other in others {
             self.go(other)?;

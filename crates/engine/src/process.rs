@@ -270,13 +270,33 @@ impl Process {
     /// [`Interrupter::wake`]. After the end of the process was reported, the
     /// error is `Gone`.
     pub fn wait(&mut self) -> Result<Option<Stop>> {
-        for tid in std::mem::take(&mut self.parked) {
+        while !self.end_reported {
+            match self.wait_for_news() {
+                Err(error) if self.is_overtaken(&error) => {
+                    tracing::debug!(%error, "overtaken by the end");
+                }
+                news => return news,
+            }
+        }
+        Err(Error::Gone)
+    }
+
+    fn wait_for_news(&mut self) -> Result<Option<Stop>> {
+        while let Some(tid) = self.parked.pop() {
             self.go(tid)?;
         }
         loop {
             self.end_frames()?;
             if let Some(stop) = self.ready.pop_front() {
                 return Ok(Some(stop));
+            }
+            // Before what is queued: threads that contend for a guarded page
+            // keep something there all the time.
+            let rung = self.doorbell.take();
+            if rung != 0
+                && let Some(news) = self.answer(rung)?
+            {
+                return Ok(news);
             }
             if let Some(tid) = self.queue.pop_front() {
                 match self.report(tid)? {
@@ -285,30 +305,9 @@ impl Process {
                 }
             }
             if let Some(end) = self.end {
-                if self.end_reported {
-                    return Err(Error::Gone);
-                }
                 self.end_reported = true;
                 self.see_children_off();
                 return Ok(Some(Stop::new(self.pid, Cause::Ended(end))));
-            }
-            let rung = self.doorbell.take();
-            if rung & RING_INTERRUPT != 0 {
-                match self.interrupted() {
-                    // It ended at the same moment, or is about to, which is the news.
-                    Err(Error::Gone) if self.end.is_some() || self.is_ending() => continue,
-                    // Nobody can be stopped before a child has its own memory.
-                    Err(Error::Gone) if self.threads.values().any(|t| t.vforking) => {
-                        self.interrupt_later = true;
-                    }
-                    stop => return stop.map(Some),
-                }
-            }
-            if rung & RING_TICK != 0 {
-                self.part_idle();
-            }
-            if rung & RING_WAKE != 0 {
-                return Ok(None);
             }
             self.follow_cpu();
             match self.doorbell.guard(|| wait::any(true)) {
@@ -320,6 +319,26 @@ impl Process {
                 Some(Err(e)) => return Err(e.into()),
             }
         }
+    }
+
+    /// Somebody rang for these reasons: what there is to tell of it, if anything.
+    #[cold]
+    fn answer(&mut self, rung: u32) -> Result<Option<Option<Stop>>> {
+        if rung & RING_INTERRUPT != 0 {
+            match self.interrupted() {
+                // It ended at the same moment, or is about to, which is the news.
+                Err(Error::Gone) if self.end.is_some() || self.is_ending() => {}
+                // Nobody can be stopped before a child has its own memory.
+                Err(Error::Gone) if self.threads.values().any(|t| t.vforking) => {
+                    self.interrupt_later = true;
+                }
+                stop => return stop.map(|stop| Some(Some(stop))),
+            }
+        }
+        if rung & RING_TICK != 0 {
+            self.part_idle();
+        }
+        Ok((rung & RING_WAKE != 0).then_some(None))
     }
 
     /// Waits, letting `decide` handle each stop: `true` keeps the thread
@@ -543,7 +562,11 @@ impl Process {
             return Err(Error::Gone);
         }
         let (id, new) = self.traps.insert(trap);
-        if new && let Err(error) = self.set_up(id, trap) {
+        let set = match new {
+            true => self.set_up(id, trap),
+            false => Ok(()),
+        };
+        if let Err(error) = self.or_gone(set) {
             self.traps.discard(id);
             if matches!(trap.on, On::Return(_) | On::Call(_)) {
                 // It may have rested, with calls that are open.
@@ -561,7 +584,10 @@ impl Process {
             return Err(Error::NoTrap(id));
         }
         match self.traps.release(id) {
-            Some(trap) => self.tear_down(id, trap),
+            Some(trap) => {
+                let done = self.tear_down(id, trap);
+                self.or_gone(done)
+            }
             None => Ok(()),
         }
     }

@@ -13,7 +13,8 @@ impl Process {
     /// with something left to report stays where it is: `wait` will report it.
     pub fn resume(&mut self, tid: Tid) -> Result<()> {
         if self.threads.contains_key(&tid) {
-            return self.go(tid);
+            let gone = self.go(tid);
+            return self.unless_overtaken(gone);
         }
         // It ended meanwhile, which `wait` reports or has reported.
         Ok(())
@@ -28,7 +29,7 @@ impl Process {
             .map(|t| t.tid)
             .collect();
         for tid in stopped {
-            self.go(tid)?;
+            self.resume(tid)?;
         }
         Ok(())
     }
@@ -162,7 +163,7 @@ impl Process {
         signal: i32,
         step: bool,
     ) -> Result<()> {
-        let others = self.stop_threads(Some(tid))?;
+        let others = self.stop_users_of_pages(tid)?;
         let guarded = self.watches.pages.guarded();
         self.open_pages(&guarded)?;
         let status = match self.threads.get_mut(&tid) {
@@ -306,5 +307,6 @@ fn hand_over(
         (false, false) if thread.held.is_some() => Go::Syscall,
         (false, false) => Go::Continue,
     };
+    thread.in_call = thread.at_entry && go == Go::Syscall;
     ptrace::resume(tid, go, signal)
 }

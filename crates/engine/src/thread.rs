@@ -101,6 +101,8 @@ pub struct Thread {
     pub syscall: Option<u64>,
     /// Stopped at a system call's entry.
     pub at_entry: bool,
+    /// Let into a system call so that it stops again before any code of its own.
+    pub in_call: bool,
     /// The system call it is about to enter has been reported.
     pub entry_told: bool,
     /// A system call that a signal has cut short, by its number: whether it has ended is decided
@@ -168,6 +170,7 @@ impl Thread {
             vforking: false,
             syscall: None,
             at_entry: false,
+            in_call: false,
             entry_told: false,
             cut: None,
             goes_on: None,
@@ -203,6 +206,11 @@ impl Thread {
     pub fn set_pc(&mut self, pc: Addr) {
         self.regs.rip = pc.0;
         self.pc_changed = true;
+    }
+
+    /// It cannot touch a page before it stops again, nor can the kernel on its behalf.
+    pub fn is_away(&self) -> bool {
+        self.in_call && self.window.as_ref().is_none_or(|w| !w.is_open())
     }
 
     /// Stopped, with nothing left to report.

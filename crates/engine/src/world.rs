@@ -64,7 +64,8 @@ impl Drop for StopGuard<'_> {
 impl Process {
     /// Stops every thread. What they report meanwhile is kept for `wait`.
     pub fn stop_all(&mut self) -> Result<StopGuard<'_>> {
-        let stopped = self.stop_threads(None)?;
+        let stopped = self.stop_threads(None);
+        let stopped = self.or_gone(stopped)?;
         Ok(StopGuard {
             process: self,
             stopped,
@@ -73,13 +74,24 @@ impl Process {
 
     /// Stops every thread but one; the threads that were running.
     pub(crate) fn stop_threads(&mut self, except: Option<Tid>) -> Result<Vec<Tid>> {
+        self.stop_those(|thread| Some(thread.tid) != except)
+    }
+
+    /// Stops who could touch a page that is opened for one thread. The others
+    /// stop by themselves before they can, and are let sleep: woken, they would
+    /// make their calls again and have pages opened in their turn, for ever.
+    pub(crate) fn stop_users_of_pages(&mut self, except: Tid) -> Result<Vec<Tid>> {
+        self.stop_those(|thread| thread.tid != except && !thread.is_away())
+    }
+
+    fn stop_those(&mut self, which: impl Fn(&Thread) -> bool) -> Result<Vec<Tid>> {
         let before = std::mem::replace(&mut self.stopping, true);
-        let result = self.stop_threads_now(except);
+        let result = self.stop_those_now(which);
         self.stopping = before;
         result
     }
 
-    fn stop_threads_now(&mut self, except: Option<Tid>) -> Result<Vec<Tid>> {
+    fn stop_those_now(&mut self, which: impl Fn(&Thread) -> bool) -> Result<Vec<Tid>> {
         let mut stopped = Vec::new();
         self.let_queued_end()?;
         loop {
@@ -87,7 +99,7 @@ impl Process {
             for thread in self.threads.values_mut() {
                 // Actual state against wanted state, until they agree. One
                 // that waits for its vfork child stops by itself, later.
-                if !is_moving(thread) || thread.vforking || Some(thread.tid) == except {
+                if !is_moving(thread) || thread.vforking || !which(thread) {
                     continue;
                 }
                 waiting = true;

@@ -7,6 +7,7 @@ use common::{Program, compile, exec, next, run_out};
 use std::sync::mpsc;
 use std::time::Duration;
 use verde_engine::{Cause, End, Error, On, Owner, Process, Tid, Trap};
+use verde_sys::{number, signals};
 
 /// Fails instead of hanging.
 fn in_time<T>(what: impl FnOnce() -> T) -> T {
@@ -26,14 +27,18 @@ fn in_time<T>(what: impl FnOnce() -> T) -> T {
 fn guarded(program: &Program, args: &[&str]) -> Process {
     let mut process = program.launch(args);
     let at = program.address(&process, "data");
-    let main = program.address(&process, "main");
-    let here = exec(&mut process, main);
+    watch_in_main(program, &mut process, On::Write { at, len: 64 });
+    process
+}
+
+/// Runs to `main` and watches there.
+fn watch_in_main(program: &Program, process: &mut Process, on: On) {
+    let main = program.address(process, "main");
+    let here = exec(process, main);
     process.resume_all().expect("goes on");
     process.wait().expect("waits").expect("main");
     process.remove(here).expect("removed");
-    let on = On::Write { at, len: 64 };
     process.insert(Trap::new(on, Owner::User)).expect("a watch");
-    process
 }
 
 #[test]
@@ -87,6 +92,80 @@ fn killed_among_stops() {
         process.kill().expect("killed");
         assert!(process.ended().is_some());
     });
+}
+
+/// Threads that contend on a page where every access is watched.
+fn contended(program: &Program, args: &[&str]) -> Process {
+    let mut process = program.launch(args);
+    let at = program.address(&process, "page");
+    watch_in_main(program, &mut process, On::Read { at, len: 64 });
+    process
+}
+
+/// What the end is when a signal comes at the stop of this number, while
+/// threads are amid their work on the guarded page.
+fn end_by(program: &Program, signal: i32, when: usize) -> End {
+    in_time(|| {
+        let mut process = contended(program, &[]);
+        let pid = process.pid();
+        let mut stops = 0;
+        run_out(&mut process, |_, _| {
+            stops += 1;
+            if stops == when {
+                signals::send(pid, signal).expect("sent");
+            }
+        })
+    })
+}
+
+/// Whatever the engine is doing then, the end is what it tells next.
+#[test]
+fn a_fatal_signal_amid_the_work_on_guarded_pages() {
+    let program = compile("contended.c", &["-O1"]);
+    for signal in [number::SIGKILL, number::SIGTERM] {
+        for when in 1..=20 {
+            let end = end_by(&program, signal, when);
+            assert_eq!(end, End::Killed(signal), "at stop {when}");
+        }
+    }
+}
+
+/// The signal comes from elsewhere while the engine works.
+#[test]
+fn killed_while_the_engine_works_on_guarded_pages() {
+    let program = compile("contended.c", &["-O1"]);
+    for when in 1..=20 {
+        let end = in_time(|| {
+            let mut process = contended(&program, &[]);
+            let pid = process.pid();
+            let (tell, told) = mpsc::channel::<()>();
+            let killer = std::thread::spawn(move || {
+                for _ in 0..when {
+                    told.recv().expect("a stop");
+                }
+                signals::send(pid, number::SIGKILL).expect("sent");
+            });
+            let end = run_out(&mut process, |_, _| {
+                // It has heard enough when it is gone.
+                let _ = tell.send(());
+            });
+            killer.join().expect("sent");
+            end
+        });
+        assert_eq!(end, End::Killed(number::SIGKILL), "after stop {when}");
+    }
+}
+
+#[test]
+fn an_exit_amid_the_work_on_guarded_pages() {
+    let program = compile("contended.c", &["-O1"]);
+    for rounds in 1..=12 {
+        let end = in_time(|| {
+            let mut process = contended(&program, &[&rounds.to_string()]);
+            run_out(&mut process, |_, _| {})
+        });
+        assert_eq!(end, End::Exited(7), "after {rounds} rounds");
+    }
 }
 
 /// A program that executes itself anew, when the end of the first thread that

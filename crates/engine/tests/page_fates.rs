@@ -198,3 +198,53 @@ fn writes_while_children_are_made() {
         assert_eq!(writes, count + 1, "reads: {reads}");
     }
 }
+
+/// Threads asleep in calls of which they come out with a stop need not be woken
+/// for the page to be opened; woken, each would have it opened for its call.
+#[test]
+fn sleepers_on_a_guarded_page_are_let_sleep() {
+    let program = compile("sleepers.c", &["-O1"]);
+    let mut process = program.launch(&[]);
+    let begin = program.address(&process, "begin");
+    let begin = exec(&mut process, begin);
+    process.resume_all().expect("resumed");
+    next(&mut process);
+    process.remove(begin).expect("removed");
+    let at = program.address(&process, "page");
+    let on = On::Read { at, len: 64 };
+    process.insert(Trap::new(on, Owner::User)).expect("a watch");
+    let mut reads = 0;
+    let end = run_out(&mut process, |_, stop| {
+        let watched = |c: &&Cause| matches!(c, Cause::Watch { .. });
+        reads += stop.causes.iter().filter(watched).count();
+    });
+    assert_eq!((end, reads), (End::Exited(0), 100));
+}
+
+/// Threads that contend for a page have something to tell all the time.
+#[test]
+fn an_interrupt_comes_before_what_contending_threads_tell() {
+    let program = compile("contended.c", &["-O1"]);
+    let mut process = program.launch(&["0"]);
+    let main = program.address(&process, "main");
+    let main = exec(&mut process, main);
+    process.resume_all().expect("resumed");
+    next(&mut process);
+    process.remove(main).expect("removed");
+    let at = program.address(&process, "page");
+    let on = On::Read { at, len: 64 };
+    process.insert(Trap::new(on, Owner::User)).expect("a watch");
+    process.resume_all().expect("resumed");
+    let interrupter = process.interrupter();
+    for _ in 0..30 {
+        let stop = next(&mut process);
+        // What the others have to tell is queued now.
+        drop(process.stop_all().expect("stopped"));
+        interrupter.interrupt();
+        process.resume(stop.tid).expect("resumed");
+        let stop = next(&mut process);
+        assert_eq!(stop.causes.as_slice(), [Cause::Interrupted]);
+        process.resume(stop.tid).expect("resumed");
+    }
+    process.kill().expect("killed");
+}

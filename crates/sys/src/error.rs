@@ -31,9 +31,9 @@ impl SysError {
     }
 
     /// The task does not exist, or is not in a ptrace stop (it was killed, or
-    /// is being killed). Normal at any moment of a process's life.
+    /// is being killed), or was reaped. Normal at any moment of a process's life.
     pub fn is_gone(&self) -> bool {
-        self.errno == libc::ESRCH
+        matches!(self.errno, libc::ESRCH | libc::ECHILD)
     }
 }
 

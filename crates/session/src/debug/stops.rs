@@ -86,16 +86,9 @@ impl Debugger {
             match reason {
                 // Threads were stopped for a block that looked at the program.
                 None if matches!(asked, Asked::Settled | Asked::Restored) => {
-                    match live.process.resume_all() {
-                        Ok(()) | Err(Error::Gone | Error::NoThread(_)) => {}
-                        Err(e) => return Err(e.into()),
-                    }
+                    live.process.resume_all()?;
                 }
-                None => match live.process.resume(stop.tid) {
-                    // Its end is the next thing to be reported.
-                    Ok(()) | Err(Error::Gone | Error::NoThread(_)) => {}
-                    Err(e) => return Err(e.into()),
-                },
+                None => live.process.resume(stop.tid)?,
                 Some(reason) => {
                     if let Some(reason) = self.stop_for(stop.tid, reason)? {
                         return Ok(reason);

@@ -26,6 +26,30 @@ fn a_program_that_dies_of_a_signal() {
     assert_eq!(ran.last()["properties"][0]["verdict"], "true");
 }
 
+/// More data than the CPU can watch, on the page of a lock that threads contend for.
+#[test]
+fn a_program_that_is_killed_on_guarded_pages() {
+    let bench = Bench::c(
+        "#include <pthread.h>\n#include <signal.h>\n#include <unistd.h>\n#include <stdlib.h>\n\
+         volatile int a, b, c, d, e; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; int rounds;\n\
+         static void *work(void *x) { for (;;) { pthread_mutex_lock(&m); a = b = c = d = e + 1;\n\
+         e = e + 1; if (e == rounds) kill(getpid(), SIGKILL); pthread_mutex_unlock(&m); }\n\
+         return x; }\n\
+         int main(int n, char **v) { (void)n; rounds = atoi(v[1]); pthread_t t;\n\
+         for (int i = 0; i < 7; i++) pthread_create(&t, 0, work, 0); work(0); }",
+        &["-O1", "-pthread"],
+    );
+    let event = |what: &str| format!("transition {{ event {what} success init }}");
+    let events = ["write a", "write b", "write c", "write d", "read e"].map(event);
+    let property = format!("state init accepting {{ {} }}", events.join("\n"));
+    for rounds in 1..=6 {
+        let ran = bench.check_property(&property, &[&rounds.to_string()]);
+        assert_eq!(ran.code, 128 + 9, "{}", ran.err);
+        assert_eq!(ran.last()["program"]["signal"], "SIGKILL");
+        assert_eq!(ran.last()["properties"][0]["verdict"], "true");
+    }
+}
+
 #[test]
 fn a_leak_is_reported_at_the_end() {
     let bench = program("f(1); return 0;");

@@ -441,6 +441,8 @@ impl Debugger {
                 Err(Error::CannotWatch { why, .. }) if bound.home.owner().is_some() => {
                     return Err(why.to_owned());
                 }
+                // Its end is the next thing to be told.
+                Err(Error::Gone) => return Ok(()),
                 Err(e) => return Err(e.to_string()),
             };
             let target = Target::Datum {
