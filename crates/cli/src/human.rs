@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use verde_monitor::Violation;
 use verde_session::report::*;
 
-/// `f(q = 1, x = 2)`, with the moment when it is not the usual one.
+/// ` [q = 1]`, or nothing for the slice of a property without any.
 fn slice_text(slice: &verde_session::Object) -> String {
     if slice.is_empty() {
         String::new()

@@ -171,6 +171,8 @@ impl Process {
         thread.shadow = shadow.unwrap_or_default();
         self.threads.insert(child, thread);
         self.settle(child)?;
+        // The copy may have been made while some page was open for another thread.
+        self.watches.pages.left_open = self.watches.pages.guarded();
         // The other threads are not in the copy, nor are their calls.
         self.trim_resting()?;
         self.arm_again()

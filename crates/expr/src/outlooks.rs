@@ -7,6 +7,8 @@ use verde_symbols::{FunctionQuery, Kind, Language, Outlook, Type};
 
 /// How deep classes may derive before a file is taken for corrupt.
 const DEEPEST: usize = 16;
+/// Bases of a class, with those of its bases.
+const MOST_BASES: usize = 256;
 
 impl Lookup<'_> {
     /// The scopes of the selected frame's function with those that its class inherits; without a
@@ -55,7 +57,8 @@ impl Lookup<'_> {
             found.into_iter().next()
         });
         if let Some(class) = class {
-            inherit(outlook, &class, 0);
+            let mut left = MOST_BASES;
+            inherit(outlook, &class, 0, &mut left);
         }
     }
 
@@ -65,7 +68,7 @@ impl Lookup<'_> {
         matches!(class.kind(), Kind::Record(_)).then_some(class)
     }
 
-    /// Whether two paths are one in this scope: a Rust path from the crate on is absolute.
+    /// A Rust path from the crate on, with the crate's name.
     pub(crate) fn absolute(&self, name: &str) -> Option<String> {
         if self.scope.language() != Language::Rust {
             return None;
@@ -87,14 +90,16 @@ impl Lookup<'_> {
     }
 }
 
-fn inherit(outlook: &mut Outlook, class: &Type, depth: usize) {
-    if depth > DEEPEST {
+/// `left`: so many classes are looked at yet, whatever a corrupt file says of them.
+fn inherit(outlook: &mut Outlook, class: &Type, depth: usize, left: &mut usize) {
+    if depth > DEEPEST || *left == 0 {
         return;
     }
+    *left -= 1;
     // Each is put before those that were added: the nearest base comes first.
     for base in bases_of(class).into_iter().rev() {
         let base = base.ty.strip();
-        inherit(outlook, &base, depth + 1);
+        inherit(outlook, &base, depth + 1, left);
         if let Some(path) = base.qualified_name() {
             outlook.inherit(&path);
         }

@@ -8,6 +8,9 @@ use crate::ir::{Node, Op};
 use crate::methods::declared;
 use verde_symbols::{Kind, Language, Type};
 
+/// Pointers to pointers of an argument that are followed to its class.
+const DEEPEST_POINTER: usize = 16;
+
 impl Binder<'_> {
     /// The object that the selected member function works on.
     fn this_object(&self) -> Option<Node> {
@@ -93,8 +96,13 @@ impl Binder<'_> {
         }
         arguments.iter().find_map(|argument| {
             let mut ty = argument.ty.strip();
-            while let Kind::Pointer(_) | Kind::Reference(_) | Kind::RvalueReference(_) = ty.kind() {
-                ty = ty.target()?.strip();
+            for _ in 0..DEEPEST_POINTER {
+                match ty.kind() {
+                    Kind::Pointer(_) | Kind::Reference(_) | Kind::RvalueReference(_) => {
+                        ty = ty.target()?.strip();
+                    }
+                    _ => break,
+                }
             }
             let path = ty.qualified_name()?;
             let scope = path.strip_suffix(ty.name()?)?;

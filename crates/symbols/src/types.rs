@@ -487,10 +487,14 @@ impl Type {
         let unit = self.die().zip(self.info.as_ref());
         let unit = unit.and_then(|(die, info)| info.unit(die.unit));
         let producer = unit.and_then(|u| u.producer).unwrap_or_default();
+        // Others do not tell their options, and pass such vectors only with AVX.
+        if !producer.starts_with("GNU ") {
+            return true;
+        }
         let mut options = producer.split(' ');
         options.any(|o| match o.strip_prefix("-march=") {
             Some(processor) => !WITHOUT_AVX.contains(&processor),
-            None => o.starts_with("-mavx"),
+            None => o.starts_with("-mavx") || ["-mfma", "-mf16c", "-mxop"].contains(&o),
         })
     }
 

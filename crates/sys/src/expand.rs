@@ -10,7 +10,7 @@ use crate::error::{Result, SysError};
 use crate::launch::{Launch, launch};
 use crate::pidfd::PidFd;
 use crate::wait::{self, Event, WaitStatus};
-use crate::{Tid, descriptors, ptrace};
+use crate::{Tid, descriptors, number, ptrace, signals};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -47,10 +47,9 @@ pub fn expand(
         ..Launch::default()
     })?;
     let tid = started.pid;
-    let held = PidFd::open(tid)?;
-    let done = follow(tid, &held, &mark);
+    let done = PidFd::open(tid).and_then(|held| follow(tid, &held, &mark));
     if !matches!(done, Ok(Expansion::Exited(_) | Expansion::Killed(_))) {
-        held.kill()?;
+        signals::send(tid, number::SIGKILL)?;
         while !is_end(wait::task(tid)?) {}
     }
     done

@@ -182,7 +182,11 @@ pub fn launch(launch: &Launch) -> Result<Launched> {
     let enter = namespace.as_ref().map(Namespace::fd);
     let (gate_read, mut gate_write) = pipe()?;
     let (mut error_read, error_write) = pipe()?;
-    let error_write = above(&error_write, free_number(launch))?;
+    // Only the child may have it in the end: its closing is the word that nothing comes.
+    let error_write = {
+        let first = error_write;
+        above(&first, free_number(launch))?
+    };
     // SAFETY: the child only makes async-signal-safe calls on data prepared
     // above, and ends in exec or _exit.
     let pid = unsafe { libc::fork() };
@@ -232,7 +236,8 @@ pub fn launch(launch: &Launch) -> Result<Launched> {
                 let mut report = [0u8; 4];
                 let errno = match error_read.read_exact(&mut report) {
                     Ok(()) => i32::from_ne_bytes(report),
-                    Err(_) => libc::ECHILD,
+                    // The kernel gave up in the middle of loading it.
+                    Err(_) => libc::ENOEXEC,
                 };
                 let call = match errno & IN_OVERLAY {
                     0 => "start program",

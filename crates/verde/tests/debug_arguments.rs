@@ -152,3 +152,38 @@ fn what_a_shell_cannot_do_is_said() -> Fallible {
     }
     Ok(())
 }
+
+/// The kernel kills a program whose file it cannot load after it has given up the one before.
+#[test]
+fn a_program_that_dies_before_it_begins() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
+    elf.resize(16, 0);
+    let (executable, x86_64, header, segment): (u16, u16, u16, u16) = (2, 62, 64, 56);
+    elf.extend([executable, x86_64].iter().flat_map(|n| n.to_le_bytes()));
+    elf.extend(1u32.to_le_bytes());
+    elf.extend([0x40_0000u64, 64, 0].iter().flat_map(|n| n.to_le_bytes()));
+    elf.extend(0u32.to_le_bytes());
+    elf.extend(
+        [header, segment, 1, 0, 0, 0]
+            .iter()
+            .flat_map(|n| n.to_le_bytes()),
+    );
+    // To be loaded where no program can have memory.
+    elf.extend([1u32, 5].iter().flat_map(|n| n.to_le_bytes()));
+    let place = [0, 0x7fff_ffff_ffff_f000u64, 0, 120, 120, 0x1000];
+    elf.extend(place.iter().flat_map(|n| n.to_le_bytes()));
+    std::fs::write(lab.path("bad"), elf)?;
+    // Another process writes it: this one may be forked by other tests meanwhile.
+    let mut cp = std::process::Command::new("cp");
+    let done = cp.arg(lab.path("bad")).arg(lab.path("prog")).status()?;
+    assert!(done.success());
+    let out = lab.verde(&["run", "echo still here\\n"], &[])?;
+    let text = String::from_utf8_lossy(&out.stderr);
+    assert!(text.contains("Exec format error"), "{text}");
+    assert!(
+        String::from_utf8_lossy(&out.stdout).contains("still here"),
+        "{text}"
+    );
+    Ok(())
+}

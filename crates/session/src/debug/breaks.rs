@@ -319,8 +319,12 @@ impl Debugger {
         }
     }
 
-    /// A number, or an expression for one: `$bpnum`.
+    /// A number, or a variable for one: `$bpnum`.
     fn point_number(&mut self, text: &str) -> Result<u32> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '$' | '_');
+        if !text.chars().all(is_plain) {
+            return failure(format!("Bad breakpoint number '{text}'"));
+        }
         match u32::try_from(self.number(text)?) {
             Ok(number) => Ok(number),
             Err(_) => failure(format!("No breakpoint number {text}.")),

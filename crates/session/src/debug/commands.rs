@@ -303,10 +303,14 @@ impl Debugger {
             return failure(undefined(line));
         }
         if word == "source" {
-            self.run_hook(Side::Before, word)?;
+            if self.run_hook(Side::Before, word)? == Reply::Quit {
+                return Ok(Reply::Quit);
+            }
             let reply = self.source(Path::new(args))?;
-            self.run_hook(Side::After, word)?;
-            return Ok(reply);
+            return Ok(match self.run_hook(Side::After, word)? {
+                Reply::Quit => Reply::Quit,
+                Reply::Next(_) => reply,
+            });
         }
         if matches!(word, "if" | "while") {
             self.read_list(Owner::Block, vec![line.to_owned()]);

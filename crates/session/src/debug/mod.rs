@@ -267,6 +267,7 @@ impl Debugger {
         let functions = functions.into_iter().filter_map(|(_, f)| f.die);
         let dies = variables.map(|(_, v)| v.die).chain(functions);
         let mut paths: Vec<String> = dies.filter_map(|die| program.path_of(die)).collect();
+        paths.sort();
         paths.dedup();
         let only = paths.pop()?;
         paths.is_empty().then_some(only)

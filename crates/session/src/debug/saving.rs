@@ -46,7 +46,11 @@ fn commands_of(point: &Point) -> Vec<String> {
         }
         (Kind::Code { spec, .. }, None) => match &point.prints {
             Some(printed) => format!("dprintf {spec},{printed}"),
-            None => format!("{} {spec}", if once { "tbreak" } else { "break" }),
+            None => {
+                let thread = point.thread.map(|(number, _)| format!(" thread {number}"));
+                let word = if once { "tbreak" } else { "break" };
+                format!("{word} {spec}{}", thread.unwrap_or_default())
+            }
         },
         (Kind::Watch(watch), _) => {
             let word = match watch.on {
@@ -75,6 +79,9 @@ fn commands_of(point: &Point) -> Vec<String> {
         lines.push("  commands".to_owned());
         lines.extend(point.commands.iter().map(|c| format!("    {c}")));
         lines.push("  end".to_owned());
+    }
+    if point.after == After::Disable {
+        lines.push("enable once $bpnum".to_owned());
     }
     if !point.enabled {
         lines.push("disable $bpnum".to_owned());

@@ -7,8 +7,10 @@ use super::printf::expressions;
 use verde_expr::{Value, symbol_text};
 use verde_symbols::{Encoding, Memory, Type};
 
-/// Memory is read in pieces of this size.
-const PIECE: u64 = 1 << 16;
+/// Memory is read in pieces of this size: pages, of which each can be read or not.
+const PIECE: u64 = 1 << 12;
+/// So many hits are told at most.
+const MOST: usize = 1 << 20;
 
 const USAGE: &str = "find[/SIZE][COUNT] START, +LENGTH or END, VALUE...; e.g. \
                      find/w buf, +100, 7; find start, end, \"text\"";
@@ -34,8 +36,8 @@ impl Wanted {
             }
         }
         let most = match count.as_str() {
-            "" => usize::MAX,
-            count => count.parse().unwrap_or(usize::MAX),
+            "" => MOST,
+            count => count.parse().unwrap_or(MOST).min(MOST),
         };
         Ok(Wanted { size, most })
     }
