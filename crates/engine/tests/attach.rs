@@ -212,7 +212,13 @@ fn wake() {
     let mut process = program.launch(&["pause"]);
     process.resume_all().expect("resumed");
     let interrupter = process.interrupter();
-    let ringer = std::thread::spawn(move || interrupter.wake());
+    let pid = process.pid();
+    let ringer = std::thread::spawn(move || {
+        // Behind the stops of its loader, which may be waiting to be looked at.
+        let state = || verde_sys::procfs::status_field(pid, pid, "State");
+        until("it sleeps", || state().is_some_and(|s| s.starts_with('S')));
+        interrupter.wake();
+    });
     assert!(process.wait().expect("wait").is_none());
     ringer.join().expect("rung");
     assert!(!process.is_stopped(process.pid()));
