@@ -61,9 +61,8 @@ fn released_with_a_child_that_shares_the_memory() {
     assert_eq!(end, WaitStatus::Exited(0));
 }
 
-/// A thread that waits for its vfork child cannot stop; it does as soon as it can.
-#[test]
-fn interrupted_while_a_child_has_the_memory() {
+/// A program whose vfork child keeps the memory until it is fed.
+fn with_a_slow_child() -> (Process, std::io::PipeWriter) {
     let program = compile("clones.c", &["-O1", "-w"]);
     let (input, feed) = std::io::pipe().expect("a pipe");
     let launch = Launch {
@@ -72,8 +71,15 @@ fn interrupted_while_a_child_has_the_memory() {
         stdio: [Some(OwnedFd::from(input)), None, None],
         ..Launch::default()
     };
-    let mut process = Process::launch(&launch, transparent()).expect("launched");
+    let process = Process::launch(&launch, transparent()).expect("launched");
     drop(launch);
+    (process, feed)
+}
+
+/// A thread that waits for its vfork child cannot stop; it does as soon as it can.
+#[test]
+fn interrupted_while_a_child_has_the_memory() {
+    let (mut process, feed) = with_a_slow_child();
     let (pid, interrupter) = (process.pid(), process.interrupter());
     process.resume_all().expect("goes on");
     let ringer = std::thread::spawn(move || {
@@ -92,16 +98,7 @@ fn interrupted_while_a_child_has_the_memory() {
 /// Somebody wants it to stop, which cannot be yet, and somebody else has called: the call is heard.
 #[test]
 fn woken_while_an_interrupt_waits_for_a_child() {
-    let program = compile("clones.c", &["-O1", "-w"]);
-    let (input, feed) = std::io::pipe().expect("a pipe");
-    let launch = Launch {
-        program: program.path.clone(),
-        args: vec!["slow".into()],
-        stdio: [Some(OwnedFd::from(input)), None, None],
-        ..Launch::default()
-    };
-    let mut process = Process::launch(&launch, transparent()).expect("launched");
-    drop(launch);
+    let (mut process, feed) = with_a_slow_child();
     let (pid, interrupter) = (process.pid(), process.interrupter());
     let ringer = interrupter.clone();
     process.resume_all().expect("goes on");
