@@ -582,3 +582,16 @@ fn parameters_that_llvm_took_away_are_none() {
     let says = "`o` was optimised away in 1 of 1 function: it is None there";
     assert_eq!(ran.err.matches(says).count(), 2, "{}", ran.err);
 }
+
+/// Types that a program declares and never defines are known, by either name.
+#[test]
+fn declared_types_that_are_never_defined() {
+    let bench = Bench::c(
+        "struct hidden; typedef struct hidden hid; typedef void *handle;
+        __attribute__((noipa)) int use(struct hidden *h, hid *g, handle k) { return h != 0; }
+        int main(void) { return use(0, 0, 0); }",
+        &["-O0"],
+    );
+    let event = "event use(h : struct hidden *, g : hid *, k : handle)";
+    assert_eq!(args(&bench, event), json!({"h": 0, "g": 0, "k": 0}));
+}

@@ -48,12 +48,15 @@ pub fn check(
     if is_known(name) || !name.chars().all(path) {
         return Ok(());
     }
+    let is_its_own = |ty: &Type| last_word(pointed_to(&name_of(ty))) == last_word(name);
     match type_named(name, scope) {
         Ok((ty, true)) if name == declared => match actual {
             Some(actual) if is_whole(&ty) && is_number(actual) => Err(misfit(param, actual)),
             _ => Ok(()),
         },
         Ok((_, true)) => Ok(()),
+        // What is only declared, and never defined, is known by that alone.
+        _ if actual.is_some_and(is_its_own) => Ok(()),
         _ => {
             let near = module.nearest_types(last_word(name), 3);
             let near = match near.is_empty() {
