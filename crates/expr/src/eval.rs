@@ -582,6 +582,12 @@ impl Evaluator<'_> {
         }
         let types: Vec<Type> = values.iter().map(|v| v.ty.clone()).collect();
         let in_memory = is_returned_in_memory(&node.ty, language);
+        if return_place(&node.ty, language) == Some(AbiPlace::Unknown) {
+            let why = LocationError::UnknownConvention;
+            return Err(EvalError::BadType(format!(
+                "cannot call this function: {why}"
+            )));
+        }
         let mut call = Call {
             function,
             ..Call::default()
@@ -657,6 +663,12 @@ impl Evaluator<'_> {
                     true => call.integers.push(addr),
                     false => call.stack.extend_from_slice(&addr.to_le_bytes()),
                 }
+            }
+            AbiPlace::Unknown => {
+                let why = LocationError::UnknownConvention;
+                return Err(EvalError::BadType(format!(
+                    "cannot pass this argument: {why}"
+                )));
             }
             AbiPlace::Constant(_) | AbiPlace::Empty => {}
         }

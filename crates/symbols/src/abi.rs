@@ -43,6 +43,8 @@ pub enum AbiPlace {
     Constant(Vec<u8>),
     /// No bytes at all.
     Empty,
+    /// In a register or on the stack: the file does not tell.
+    Unknown,
 }
 
 /// An argument of a function at its entry.
@@ -66,18 +68,18 @@ impl EntryArgument {
     /// the function's own frame, to which nothing has been stored yet, or only of the parts that
     /// the body uses.
     pub fn locate(&self, env: &Env, entry: FileAddr) -> Result<Place, LocationError> {
-        match &self.place {
-            Some(place) if !self.is_constant => place.locate(env),
-            _ => match self.first {
-                Some(expression) => self.variable.place_by(expression, env, entry),
-                None => Err(LocationError::OptimizedOut),
-            },
+        match (&self.place, self.first) {
+            (Some(AbiPlace::Unknown), Some(first)) => self.variable.place_by(first, env, entry),
+            (Some(place), _) if !self.is_constant => place.locate(env),
+            (_, Some(first)) => self.variable.place_by(first, env, entry),
+            (_, None) => Err(LocationError::OptimizedOut),
         }
     }
 
     /// Nothing is known of it at the entry: the optimiser took it away.
     pub fn is_lost(&self) -> bool {
-        self.place.is_none() && self.first.is_none()
+        let is_placed = !matches!(self.place, None | Some(AbiPlace::Unknown));
+        !is_placed && self.first.is_none()
     }
 
     /// It is not passed, and only the place of the call may tell what it would be.
@@ -105,6 +107,7 @@ impl AbiPlace {
             }
             AbiPlace::Constant(bytes) => Place::Bytes(bytes.clone()),
             AbiPlace::Empty => Place::Bytes(Vec::new()),
+            AbiPlace::Unknown => return Err(LocationError::UnknownConvention),
         })
     }
 }
@@ -159,9 +162,13 @@ impl Module {
         };
         let parameters = self.parameters(die);
         let mut state = Assign::default();
-        let result = self.return_type(function);
-        if result.is_some_and(|t| is_returned_by_address(&t, function.language)) {
-            state.integers = 1;
+        if let Some(result) = self.return_type(function) {
+            match return_place(&result, function.language) {
+                Some(AbiPlace::ByAddress(_)) => state.integers = 1,
+                // Its address may be the first argument, before all others.
+                Some(AbiPlace::Unknown) => state.known = Known::Nothing,
+                _ => {}
+            }
         }
         let assigned: Vec<Option<AbiPlace>> = parameters
             .iter()
@@ -275,6 +282,7 @@ pub fn return_place(ty: &Type, language: Language) -> Option<AbiPlace> {
         Language::Rust => rust_parts(ty)?,
         _ => match classify(ty)? {
             Classes::X87 => return Some(AbiPlace::Registers(vec![(ST0, 0, size.min(10))])),
+            Classes::Unknown => return Some(AbiPlace::Unknown),
             Classes::Eightbytes(classes) => eightbytes(&classes, size),
         },
     };
@@ -308,10 +316,33 @@ struct Assign {
     stack: u64,
     /// An argument of a size that nobody knows went somewhere: where the next ones are is not known.
     is_lost: bool,
+    known: Known,
+}
+
+/// Of which registers it is known what has gone there before, in spite of vectors that are in
+/// registers or in memory.
+#[derive(Default, PartialEq)]
+enum Known {
+    #[default]
+    All,
+    Integers,
+    Nothing,
 }
 
 impl Assign {
     fn argument(&mut self, ty: &Type, language: Language) -> Option<AbiPlace> {
+        let place = self.assigned(ty, language)?;
+        let is_integer = |&(register, ..): &(u16, u64, u64)| INTEGER.contains(&register);
+        let is_known = match (&self.known, &place) {
+            (_, AbiPlace::Empty) | (Known::All, _) => true,
+            (Known::Integers, AbiPlace::Registers(parts)) => parts.iter().all(is_integer),
+            (Known::Integers, AbiPlace::ByAddress(_)) => true,
+            _ => false,
+        };
+        Some(if is_known { place } else { AbiPlace::Unknown })
+    }
+
+    fn assigned(&mut self, ty: &Type, language: Language) -> Option<AbiPlace> {
         // No honest argument is larger than a stack.
         let size = match ty.strip().kind() {
             // `std::nullptr_t` is passed as a pointer.
@@ -340,6 +371,12 @@ impl Assign {
                     self.in_registers(&parts)
                         .unwrap_or_else(|| self.on_stack(ty, size)),
                 )
+            }
+            Some(Classes::Unknown) => {
+                if self.known == Known::All {
+                    self.known = Known::Integers;
+                }
+                Some(AbiPlace::Unknown)
             }
             _ => Some(self.on_stack(ty, size)),
         }

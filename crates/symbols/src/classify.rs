@@ -3,7 +3,8 @@
 use crate::types::{Encoding, Kind, Method, RecordKind, Type};
 use crate::units::{DieId, Language};
 
-/// Bytes of the largest vector register that is read.
+/// Bytes of the vector registers.
+const ZMM: u64 = 64;
 const YMM: u64 = 32;
 const XMM: u64 = 16;
 
@@ -17,6 +18,9 @@ pub(crate) enum Class {
 pub(crate) enum Classes {
     Eightbytes(Vec<Class>),
     X87,
+    /// In a register or in memory: that depends on what the function was compiled for, which the
+    /// file does not tell.
+    Unknown,
 }
 
 pub(crate) fn eightbytes(classes: &[Class], size: u64) -> Vec<(Class, u64, u64)> {
@@ -62,10 +66,14 @@ pub(crate) fn classify(ty: &Type) -> Option<Classes> {
 }
 
 /// The whole of a vector is in one register, of AVX where the code is for that; without it the
-/// larger ones are in memory.
+/// larger ones are in memory. A function may be for another processor than its unit is.
 fn vector(ty: &Type, size: u64) -> Option<Classes> {
     let most = if ty.is_for_avx() { YMM } else { XMM };
-    (size <= most).then(|| Classes::Eightbytes(vec![Class::Sse]))
+    match size {
+        _ if size <= most => Some(Classes::Eightbytes(vec![Class::Sse])),
+        _ if size <= ZMM => Some(Classes::Unknown),
+        _ => None,
+    }
 }
 
 /// The vector that is all that a structure has.

@@ -46,6 +46,9 @@ pub enum LocationError {
     /// A register of an outer frame that nobody saved.
     #[error("register {0} is not available in this frame")]
     NoRegister(u16),
+    /// Where the convention puts it depends on options that the file does not tell.
+    #[error("the file does not tell whether vectors are in registers")]
+    UnknownConvention,
     /// The location is relative to a frame and there is none.
     #[error("no frame selected")]
     NoFrame,

@@ -447,3 +447,37 @@ fn vectors_are_read_from_their_registers() -> Fallible {
     }
     Ok(())
 }
+
+/// Functions for another processor than their unit: what the file does not tell is not guessed.
+#[test]
+fn vectors_of_a_function_for_another_processor() -> Fallible {
+    if !std::fs::read_to_string("/proc/cpuinfo")?.contains(" avx2") {
+        return Ok(());
+    }
+    let source = "#include <immintrin.h>\n#define N __attribute__((noipa, target(\"avx2\")))\n\
+        N int take(int k, __m256 a, int n, double d) { return n + k; }\n\
+        N __m256 twice(__m256 a, int n) { return a + a; }\n\
+        N __m128 small(__m128 a, double d) { return a; }\n\
+        N int main(void) {\n  __m256 x = _mm256_set1_ps(3);\n\
+        \x20 take(5, x, 7, 2.5);\n  small(_mm_set1_ps(1), 0.5);\n  x = twice(x, 4);\n\
+        \x20 return 0;\n}\n";
+    let unknown = "<error: the file does not tell whether vectors are in registers>";
+    for level in ["-O0", "-O2"] {
+        let lab = Lab::c(source, &[level, "-Wno-psabi"])?;
+        let text = lab.text(&[
+            "break *take",
+            "break *small",
+            "break *twice",
+            "run",
+            "info args",
+            "continue",
+            "info args",
+            "continue",
+            "finish",
+        ])?;
+        let first = format!("k = 5\na = {unknown}\nn = 7\nd = {unknown}\n");
+        let last = "Value returned is not available: the file does not tell";
+        in_order(&text, &[&first, "a = {1, 1, 1, 1}\nd = 0.5\n", last]);
+    }
+    Ok(())
+}

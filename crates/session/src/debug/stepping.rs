@@ -270,6 +270,9 @@ impl Debugger {
         if value.ty.size().unwrap_or(0) == 0 {
             return Ok(());
         }
+        if let Data::Missing(why) = &value.data {
+            return self.say(&format!("Value returned is not available: {why}"));
+        }
         let options = self.settings.print.clone();
         let text = print_value(&value, &self.here(), &options)?;
         let number = self.memo.remember(value);
