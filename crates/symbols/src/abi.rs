@@ -206,8 +206,8 @@ impl Module {
         // Unoptimised code keeps every parameter in one place; of what is passed by address it
         // lists where the address is.
         let is_kept = |(v, abi): (&Variable, &Option<AbiPlace>)| match abi {
-            Some(AbiPlace::ByAddress(register)) => {
-                v.has_one_place() || v.first_pointer() == Some(*register)
+            Some(AbiPlace::ByAddress(_) | AbiPlace::ByAddressOnStack(_)) => {
+                v.has_one_place() || v.is_behind_pointer()
             }
             _ => v.has_one_place(),
         };
