@@ -154,6 +154,9 @@ impl Debugger {
                 gone.parts += 1;
                 continue;
             }
+            if calls_itself_deleted(source, module, function) {
+                continue;
+            }
             let callee = Callee::new(module, bias, function);
             let mut reads = Vec::new();
             let mut failed = None;
@@ -307,6 +310,17 @@ impl Debugger {
         let span = self.line_at(addr)?;
         Some(format!("{}:{}", span.file.name, span.line).into())
     }
+}
+
+/// A destructor that frees the object calls the one that does not, unless it has that in itself:
+/// an object is destroyed once.
+fn calls_itself_deleted(source: &Source, module: &Module, function: &Function) -> bool {
+    if function.die.is_none() || !module.is_deleting(function) {
+        return false;
+    }
+    let copies = module.inlined_calls(&FunctionQuery::parse(&source.name));
+    let is_inside = |at: FileAddr| function.ranges.iter().any(|r| r.0 <= at && at < r.1);
+    !copies.iter().any(|copy| is_inside(copy.entry))
 }
 
 /// What the optimiser has left nothing of.
