@@ -568,7 +568,7 @@ fn a_caught_panic_is_no_return() {
 fn an_object_is_destroyed_once() {
     let source = "static int ended;\n\
         struct A { int v; A(int x) : v(x) {} virtual ~A(); };\n\
-        A::~A() { ended++; asm volatile(\"\" ::: \"memory\"); }\n\
+        A::~A() { ended += v; asm volatile(\"\" ::: \"memory\"); }\n\
         struct B : A { B(int x) : A(x) {} ~B() override { ended += 2; } };\n\
         int main() { for (int i = 0; i < 3; i++) { A *a = new A(i); delete a; }\n\
         \x20 A *b = new B(7); delete b; A local(9); return 0; }\n";
