@@ -183,6 +183,15 @@ impl ShadowStack {
         }
     }
 
+    /// A call of a function is open that began with this stack pointer and
+    /// return address, and nothing may have left it.
+    pub fn is_open(&self, sp: u64, ret: u64, function: u64) -> bool {
+        let stack = self.stacks.get(self.current);
+        let here = stack.into_iter().flat_map(|s| s.frames.iter().rev());
+        let mut here = here.take_while(|f| f.sp == sp);
+        here.any(|f| f.function == function && f.ret == ret && !f.suspect)
+    }
+
     /// Opens a call on the current stack.
     pub fn push(&mut self, frame: Frame) {
         if let Some(stack) = self.stacks.get_mut(self.current) {

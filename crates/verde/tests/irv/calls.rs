@@ -581,3 +581,28 @@ fn an_object_is_destroyed_once() {
         assert_eq!(bench.seen(&["event B::~B(this->v)"]).len(), 1, "{level}");
     }
 }
+
+/// At -O2 a loop may begin with the function's first instruction: its rounds are no calls.
+#[test]
+fn a_loop_back_to_the_first_instruction_is_no_call() {
+    let source = "#include <pthread.h>\n#include <setjmp.h>\nstatic jmp_buf out;\n\
+        __attribute__((noipa)) int spin(volatile int *p) { int x; do { x = *p; *p = x - 1; } while (x > 0); return x; }\n\
+        __attribute__((noipa)) void leave(volatile int *p) { do { if (*p == 2) longjmp(out, 1); } while (--*p > 0); }\n\
+        static void *work(void *unused) { for (int i = 0; i < 20; i++) { volatile int n = 5; spin(&n); } return unused; }\n\
+        int main(void) { pthread_t t[3];\n\
+        \x20 for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, work, 0);\n\
+        \x20 for (int i = 0; i < 3; i++) pthread_join(t[i], 0);\n\
+        \x20 for (int i = 0; i < 4; i++) { volatile int n = 5; if (!setjmp(out)) leave(&n); }\n\
+        \x20 return 0; }\n";
+    for level in ["-O1", "-O2"] {
+        let bench = Bench::c(source, &[level, "-pthread"]);
+        let both = ["event spin(p)", "after event spin(p, ret)"];
+        let seen = bench.seen(&both);
+        let calls = seen.iter().filter(|e| e.starts_with("call before"));
+        assert_eq!((calls.count(), seen.len()), (60, 120), "{level}");
+        assert_eq!(bench.seen(&both[..1]).len(), 60, "{level}");
+        assert_eq!(bench.seen(&both[1..]).len(), 60, "{level}");
+        assert_eq!(bench.seen(&["event leave(p)"]).len(), 4, "{level}");
+        assert_eq!(bench.seen(&["event unwound leave(p)"]).len(), 4, "{level}");
+    }
+}

@@ -3,6 +3,7 @@
 use super::super::Debugger;
 use super::super::here::Here;
 use super::alphabet::{Site, Source};
+use super::flow::jumps_back;
 use super::reads::{Callee, How, Phase, Read, entry_scope, of_call, of_place, width};
 use super::{Irv, data};
 use std::path::Path;
@@ -176,9 +177,11 @@ impl Debugger {
             gone.count(&source.params, &reads);
             let at = Addr(function.entry.at(bias));
             let saves = reads.iter().any(|r| r.phase != Phase::Now);
+            let is_loop = jumps_back(module, function);
             let on = match (source.kind, source.when) {
                 (Kind::Unwound, _) | (_, When::After) if saves => On::Call(at),
                 (Kind::Unwound, _) | (_, When::After) => On::Return(at),
+                _ if is_loop => On::Enter(at),
                 _ => On::Exec(at),
             };
             if sites.iter().any(|s| s.on == on) {
@@ -189,6 +192,7 @@ impl Debugger {
             let scope = needs_scope.then(|| entry_scope(module, bias, function.entry));
             sites.push(Site {
                 on,
+                is_loop,
                 reads: reads.into(),
                 scope: scope.map(Arc::new),
                 loc: self.line_text(at.0),
@@ -294,6 +298,7 @@ impl Debugger {
                 }
                 sites.push(Site {
                     on: On::Exec(at),
+                    is_loop: false,
                     reads: reads.into(),
                     scope: Some(Arc::new(scope)),
                     loc: self.line_text(at.0),
@@ -411,6 +416,7 @@ fn plain_site(source: &Source, on: On) -> Site {
         .collect();
     Site {
         on,
+        is_loop: false,
         reads: reads.into(),
         scope: None,
         loc: None,
