@@ -125,9 +125,14 @@ impl Process {
                 if !self.thread_traps.is_empty() {
                     causes.push(Cause::Clone(new));
                 }
-                Ok(())
+                // Its end may pass unseen (`settle`).
+                self.close_for_syscall(tid, causes)
             }
-            Happening::Fork(child, kind) => self.forked(tid, child, kind, causes),
+            Happening::Fork(child, kind) => {
+                self.forked(tid, child, kind, causes)?;
+                // Here, too.
+                self.close_for_syscall(tid, causes)
+            }
             Happening::Exec => {
                 self.settle(tid)?;
                 self.new_program();
