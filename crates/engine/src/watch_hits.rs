@@ -33,7 +33,12 @@ impl Process {
         if self.watches.hardware.of(tid).count() < 2 {
             return Ok(0);
         }
-        let others = self.watched_by_last_access(tid).unwrap_or(0) & !(1 << slot);
+        let fired = 1 << slot;
+        // What did not set off the slot is not the instruction that ended here.
+        let all = self.last_touches(tid).into_iter();
+        let hits = all.map(|touched| self.slots_touched(tid, &touched));
+        let hits = hits.filter(|hits| hits & fired != 0);
+        let others = hits.fold(0, |all, hits| all | hits) & !fired;
         if others == 0 || ptrace::has_pending_fault(tid)? {
             return Ok(0);
         }

@@ -70,6 +70,69 @@ fn a_datum_moves_with_the_pointer_that_leads_to_it() {
     );
 }
 
+/// Nothing is watched where a pointer leads nowhere, but the pointer is.
+#[test]
+fn a_datum_that_its_pointer_leads_to_later() {
+    let bench = Bench::c(
+        "struct { long v, pad[7]; } a, b, c, d; struct s { int v; struct s *next; } s, t;\n\
+         int x, y, *ip; struct s *head;\n\
+         int main(void) { ip = &x; *ip = 1; ip = 0; ip = &y; *ip = 2;\n\
+         \x20 head = &s; s.next = &t; t.v = 3; head = 0; t.v = 4; head = &s; t.v = 5; return t.v; }",
+        &["-O0"],
+    );
+    let fill = ["a.v", "b.v", "c.v", "d.v"].map(|v| format!("event write {v}"));
+    let fill: Vec<&str> = fill.iter().map(String::as_str).collect();
+    let events = ["event write *ip (ret)", "event write head->next->v (ret)"];
+    // With slots of the processor, and without.
+    for fill in [&fill[..0], &fill] {
+        assert_eq!(
+            bench.seen(&[fill, &events].concat()),
+            [
+                r#"write after *ip {"ret":1}"#,
+                r#"write after *ip {"ret":2}"#,
+                r#"write after head->next->v {"ret":3}"#,
+                r#"write after head->next->v {"ret":5}"#,
+            ]
+        );
+    }
+    let read = ["event read head->next->v (ret)"];
+    assert_eq!(
+        bench.seen(&[&fill[..], &read].concat()),
+        [r#"read after head->next->v {"ret":5}"#]
+    );
+}
+
+/// The address of a watched datum is in a register while the pointer to it is written.
+#[test]
+fn a_pointer_that_comes_to_lead_to_a_watched_datum() {
+    let bench = Bench::c(
+        "struct s { int v; } a, b; struct s *head; int x, y, *ip, *jp = &y;\n\
+         int main(void) { ip = &x; *ip = 1; *jp = 2; jp = &x; *jp = 3;\n\
+         \x20 head = &a; head->v = 4; head = &b; head = &a; head->v = 5; return head->v; }",
+        &["-O0"],
+    );
+    assert_eq!(
+        bench.seen(&["event write *ip (ret)", "event write *jp (ret)"]),
+        [
+            r#"write after *ip {"ret":1}"#,
+            r#"write after *jp {"ret":2}"#,
+            r#"write after *ip {"ret":3}"#,
+            r#"write after *jp {"ret":3}"#,
+        ]
+    );
+    let seen = bench.seen(&["event write head->v (ret)", "event read head"]);
+    assert_eq!(
+        seen,
+        [
+            "read after head {}",
+            r#"write after head->v {"ret":4}"#,
+            "read after head {}",
+            r#"write after head->v {"ret":5}"#,
+            "read after head {}",
+        ]
+    );
+}
+
 #[test]
 fn locals_are_bound_to_their_activation() {
     let bench = Bench::c(DATA, &["-O0"]);

@@ -21,7 +21,9 @@ use verde_engine::{Addr, Error, FrameRef, On, Owner, Tid, Trap, TrapId};
 use verde_expr::{EvalError, FrameScope, Loaded, Node, compile, eval};
 use verde_property::ast::Operand;
 use verde_property::{Kind, When};
-use verde_symbols::{DieId, FileAddr, Frame, Function, FunctionQuery, backtrace, source_frames};
+use verde_symbols::{
+    DieId, FileAddr, Frame, Function, FunctionQuery, Memory, backtrace, source_frames,
+};
 
 /// Frames looked through for a local.
 const FRAMES: usize = 256;
@@ -128,17 +130,51 @@ pub struct Bound {
     home: Home,
     /// Ranges and their traps; the first is the datum itself, the others lead to it.
     parts: Vec<((u64, u64), TrapId)>,
-    /// The datum itself is not there yet: all parts lead to it.
-    is_awaited: bool,
+    presence: Presence,
     /// The value after the last event.
     last: Owned,
     form: Form,
 }
 
+/// Whether the datum itself is among what is watched.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    /// It is the first of the parts.
+    There,
+    /// A pointer leads nowhere now: all parts lead to it.
+    Nowhere,
+    /// Its thread does not have it yet: all parts lead to it.
+    Unborn,
+}
+
 /// Where a datum is: ranges of memory as [`verde_expr::reads`] gives them.
 struct Places {
     ranges: Vec<(u64, u64)>,
-    is_awaited: bool,
+    presence: Presence,
+}
+
+impl Places {
+    /// What is not mapped cannot be watched; what leads there can.
+    fn of(ranges: Vec<(u64, u64)>, here: &Here) -> Places {
+        let is_byte = |at: u64| here.read(at, &mut [0]).is_ok();
+        let is_mapped =
+            |(at, len): &(u64, u64)| is_byte(*at) && is_byte(at.saturating_add(len.max(&1) - 1));
+        let mapped: Vec<(u64, u64)> = ranges.iter().copied().filter(is_mapped).collect();
+        match mapped.first() {
+            None => Places {
+                ranges,
+                presence: Presence::There,
+            },
+            first if first == ranges.first() => Places {
+                ranges: mapped,
+                presence: Presence::There,
+            },
+            Some(_) => Places {
+                ranges: mapped,
+                presence: Presence::Nowhere,
+            },
+        }
+    }
 }
 
 /// What a hit on a datum means.
@@ -396,7 +432,7 @@ impl Debugger {
             node,
             home,
             parts: Vec::new(),
-            is_awaited: false,
+            presence: Presence::There,
             last: Owned::None,
             form: form.unwrap_or(Form::Plain),
         };
@@ -421,8 +457,8 @@ impl Debugger {
         let Some(places) = self.datum_places(bound) else {
             return Ok(());
         };
-        let Places { ranges, is_awaited } = places;
-        bound.is_awaited = is_awaited;
+        let Places { ranges, presence } = places;
+        bound.presence = presence;
         let Some(live) = &mut self.live else {
             return Ok(());
         };
@@ -432,7 +468,7 @@ impl Debugger {
         for (i, (at, len)) in ranges.iter().enumerate() {
             let (at, len) = (Addr(*at), *len);
             let on = match kind {
-                Kind::Read if i == 0 && !is_awaited => On::Read { at, len },
+                Kind::Read if i == 0 && presence == Presence::There => On::Read { at, len },
                 _ => On::Write { at, len },
             };
             let id = match live.process.insert(bound.home.trap(on)) {
@@ -471,11 +507,14 @@ impl Debugger {
     /// Where a datum is now, and what leads there.
     fn datum_places(&mut self, bound: &Bound) -> Option<Places> {
         let mut here = self.datum_scope(bound)?;
-        let mut ranges = verde_expr::reads(&bound.node, &mut here);
+        let ranges = verde_expr::reads(&bound.node, &mut here);
+        let mut places = Places::of(ranges, &here);
         let awaited = here.awaited(&bound.node);
-        let is_awaited = !awaited.is_empty();
-        ranges.extend(awaited);
-        Some(Places { ranges, is_awaited })
+        if !awaited.is_empty() {
+            places.presence = Presence::Unborn;
+            places.ranges.extend(awaited);
+        }
+        Some(places)
     }
 
     fn datum_value(&mut self, bound: &Bound) -> Owned {
@@ -505,16 +544,19 @@ impl Debugger {
         };
         let new = self.datum_value(&bound);
         let old = std::mem::replace(&mut bound.last, new.clone());
-        let is_new = bound.is_awaited;
-        let is_itself = part == 0 && !is_new;
+        let is_new = bound.presence == Presence::Unborn;
+        let is_itself = part == 0 && bound.presence == Presence::There;
         if !is_itself || bound.parts.len() > 1 {
             // A pointer on the way may lead elsewhere now.
             let now = self.datum_places(&bound);
             let now = now.map_or_else(Vec::new, |places| places.ranges);
             if !now.iter().eq(bound.parts.iter().map(|(range, _)| range)) {
                 irv.drop_parts(index, std::mem::take(&mut bound.parts), &mut self.live);
-                // Where it leads to nothing, the pointers are still watched.
-                let _ = self.arm_datum(irv, index, &mut bound);
+                if let Err(text) = self.arm_datum(irv, index, &mut bound) {
+                    let title = irv.alphabet.sources[index].title();
+                    irv.warnings
+                        .push(format!("event {title} is no longer observed: {text}"));
+                }
             }
         }
         if let Some(datum) = &mut irv.alphabet.sources[index].datum {
