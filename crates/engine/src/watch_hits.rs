@@ -7,6 +7,7 @@
 use crate::access::Touch;
 use crate::calls::Causes;
 use crate::hardware::Place;
+use crate::thread::Happening;
 use crate::watch::wanted;
 use crate::{Addr, Cause, FrameRef, Owner, Process, Result, Tid, TrapId};
 use smallvec::SmallVec;
@@ -25,6 +26,22 @@ impl Process {
         let changed = now != h.last;
         h.last = now;
         Some(changed)
+    }
+
+    /// Debug registers fired, given as bits.
+    pub(crate) fn fired(&self, tid: Tid, hits: u8) -> Happening {
+        let mut watched = [Addr(0); debug_registers::COUNT];
+        for (slot, h) in self.watches.hardware.of(tid) {
+            watched[slot] = h.at;
+        }
+        Happening::Hardware(hits, watched)
+    }
+
+    /// The slot that watches what one has watched when it fired: meanwhile
+    /// something else may be in it. `None`: none does any more.
+    pub(crate) fn slot_now(&self, tid: Tid, fired: usize, at: Addr) -> Option<usize> {
+        let same = self.watches.hardware.of(tid).filter(|(_, h)| h.at == at);
+        same.map(|(slot, _)| slot).min_by_key(|slot| *slot != fired)
     }
 
     /// Other slots set off by the access that set off `slot`: of several
