@@ -232,12 +232,14 @@ impl Process {
         }
     }
 
-    /// A thread ends, and with it its frames whose locals are watched in all threads.
+    /// A thread ends, and with it its frames whose locals are watched in all threads, or for
+    /// properties.
     pub(crate) fn frames_ended_with(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
         let ended: SmallVec<[(TrapId, FrameRef); 2]> = self
             .traps
             .iter()
-            .filter(|(_, e)| e.trap.thread == Some(tid) && e.trap.by_all)
+            .filter(|(_, e)| e.trap.thread == Some(tid) && wanted(e.trap.on).is_some())
+            .filter(|(_, e)| e.trap.by_all || e.trap.owner == Owner::Monitor)
             .filter_map(|(id, e)| Some((id, e.trap.frame?)))
             .collect();
         for (id, frame) in ended {

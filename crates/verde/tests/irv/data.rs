@@ -261,6 +261,45 @@ fn a_local_that_another_thread_writes() {
     assert_eq!(writers[0].1, writers[2].1);
 }
 
+/// Each has its own, and is there while all the others are.
+#[test]
+fn a_local_of_a_function_that_many_threads_run() {
+    let bench = Bench::c(
+        r#"
+#include <pthread.h>
+static pthread_barrier_t all;
+__attribute__((noinline)) static void set(volatile int *p, int v) { *p = v; }
+static void *work(void *arg) {
+    long k = (long)arg;
+    volatile int loc = 0;
+    pthread_barrier_wait(&all);
+    for (int i = 1; i < 4; i++) set(&loc, 10 * k + i);
+    pthread_barrier_wait(&all);
+    if (k % 2) pthread_exit(0);
+    return 0;
+}
+int main(void) {
+    pthread_barrier_init(&all, 0, 6);
+    for (int round = 0; round < 2; round++) {
+        pthread_t t[6];
+        for (long i = 0; i < 6; i++) pthread_create(t + i, 0, work, (void *)i);
+        for (int i = 0; i < 6; i++) pthread_join(t[i], 0);
+    }
+    return 0;
+}
+"#,
+        &["-O0", "-pthread"],
+    );
+    let events = bench.events(&["event write loc (ret, k)"]);
+    for k in 0..6 {
+        let own = events.iter().filter(|e| e["args"]["k"] == k);
+        let values: Vec<i64> = own.filter_map(|e| e["args"]["ret"].as_i64()).collect();
+        let round = [0, 10 * k + 1, 10 * k + 2, 10 * k + 3];
+        assert_eq!(values, [round, round].concat(), "{k}");
+    }
+    assert_eq!(events.len(), 48);
+}
+
 /// Locals of inner blocks, `static` ones, and expressions that begin with something else.
 #[test]
 fn locals_wherever_they_are_declared() {
