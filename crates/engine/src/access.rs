@@ -174,13 +174,14 @@ pub fn emulate(
 }
 
 impl Process {
-    /// What the instruction before the pc did to `at`. The CPU reports an access after it was done and does
-    /// not say which kind it was; among the instructions that can end here,
-    /// one that addresses `at` decides.
-    pub(crate) fn last_access(&self, tid: Tid, at: Addr) -> Option<Touch> {
-        let covers = |t: &Touch| t.at <= at && at.0 < t.at.0.saturating_add(t.len);
+    /// What the instruction before the pc did to these bytes. The CPU reports an access after it was
+    /// done and does not say which kind it was; among the instructions that can end here,
+    /// one that addresses some of them decides.
+    pub(crate) fn last_access(&self, tid: Tid, at: Addr, len: u8) -> Option<Touch> {
+        let end = at.0.saturating_add(len.into());
+        let overlaps = |t: &Touch| t.at.0 < end && at.0 < t.at.0.saturating_add(t.len);
         let mut all = self.last_touches(tid).into_iter().flatten();
-        all.find(covers)
+        all.find(overlaps)
     }
 
     /// What the instruction before the pc touched: of every instruction that

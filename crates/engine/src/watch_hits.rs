@@ -78,7 +78,7 @@ impl Process {
             // Removed while the hit was queued.
             return Ok(());
         };
-        let (at, access) = (h.at, h.access);
+        let (at, len, access) = (h.at, h.len, h.access);
         let users = h.users.clone();
         let changed = self.remember_value(place).unwrap_or(false);
         if access == Access::Write {
@@ -87,7 +87,7 @@ impl Process {
             }
             return Ok(());
         }
-        let touch = self.last_access(tid, at);
+        let touch = self.last_access(tid, at, len);
         let write = changed || touch.is_some_and(|t| t.write);
         let both = touch.is_some_and(|t| t.read && t.write);
         for id in users {
@@ -164,12 +164,12 @@ impl Process {
     pub(crate) fn watched_by_last_access(&self, tid: Tid) -> Option<u8> {
         let mut hits = 0;
         for (slot, h) in self.watches.hardware.of(tid) {
-            let seen = self.last_access(tid, h.at);
+            let seen = self.last_access(tid, h.at, h.len);
             if seen.is_some_and(|t| t.write || h.access == Access::ReadWrite) {
                 hits |= 1 << slot;
             }
         }
-        let was_watched = |at: &Addr| self.last_access(tid, *at).is_some();
+        let was_watched = |at: &Addr| self.last_access(tid, *at, 1).is_some();
         (hits != 0 || self.watches.retired.iter().any(was_watched)).then_some(hits)
     }
 

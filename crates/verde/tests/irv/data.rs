@@ -70,6 +70,20 @@ fn a_datum_moves_with_the_pointer_that_leads_to_it() {
     );
 }
 
+/// A store is no load, wherever in the datum it is and whatever it stores.
+#[test]
+fn stores_of_equal_values_to_a_part_are_no_reads() {
+    let bench = Bench::c(
+        "char w[8]; union { long l; char c[8]; } u; long s;\n\
+         int main(void) { for (int i = 0; i < 3; i++) w[3] = 'a'; u.c[5] = 1; u.c[5] = 1; s = u.l; return 0; }",
+        &["-O0"],
+    );
+    assert_eq!(
+        bench.seen(&["event read w", "event read u.l"]),
+        ["read after u.l {}"]
+    );
+}
+
 /// Nothing is watched where a pointer leads nowhere, but the pointer is.
 #[test]
 fn a_datum_that_its_pointer_leads_to_later() {
