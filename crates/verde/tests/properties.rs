@@ -146,7 +146,7 @@ properties! {
     leak: "malloc" -> "allocated", "realloc" -> "allocated";
     lock_order: "order" -> "inverted";
     malloc: "twice" -> "freed_twice", "moved" -> "freed_twice", "resize" -> "resized_after_free";
-    mutex: "twice" -> "locked_twice", "another" -> "unlocked_by_another", "free" -> "unlocked_but_free", "destroy" -> "destroyed_while_held";
+    mutex: "twice" -> "locked_twice", "another" -> "unlocked_by_another", "free" -> "unlocked_but_free", "never" -> "unlocked_but_free", "destroy" -> "destroyed_while_held";
     regex: "early" -> "used_before_init", "twice" -> "freed_twice", "leak" -> "ready";
     rwlock: "upgrade" -> "waits_for_itself", "another" -> "unlocked_but_not_held", "destroy" -> "destroyed_while_held";
     semaphore: "early" -> "used_before_init", "late" -> "used_after_destroy";
