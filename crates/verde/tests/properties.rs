@@ -142,7 +142,9 @@ properties! {
     dir: "use" -> "used_after_close", "leak" -> "open";
     dl: "use" -> "used_after_close", "leak" -> "open";
     fd: "use" -> "used_after_close", "twice" -> "closed_twice";
-    file: "use" -> "used_after_close", "twice" -> "closed_twice", "leak" -> "open";
+    file: "use" -> "used_after_close", "twice" -> "closed_twice", "leak" -> "open", "all" -> "used_after_close",
+        "wide" -> "used_after_close", "unlocked" -> "used_after_close", "place" -> "used_after_close",
+        "buffer" -> "used_after_close";
     leak: "malloc" -> "allocated", "realloc" -> "allocated";
     lock_order: "order" -> "inverted";
     malloc: "twice" -> "freed_twice", "moved" -> "freed_twice", "resize" -> "resized_after_free";
