@@ -153,7 +153,7 @@ properties! {
     rwlock: "upgrade" -> "waits_for_itself", "another" -> "unlocked_but_not_held", "destroy" -> "destroyed_while_held";
     semaphore: "early" -> "used_before_init", "late" -> "used_after_destroy";
     socket: "listen" -> "listen_before_bind", "accept" -> "accept_before_listen", "send" -> "not_connected", "closed" -> "used_after_close";
-    thread: "detached" -> "joined_after_detach", "leak" -> "joinable";
+    thread: "detached" -> "joined_after_detach", "loose" -> "joined_after_detach", "leak" -> "joinable", "attributes" -> "joinable";
     vector: "moved" -> "used_after_move";
 }
 
