@@ -187,6 +187,37 @@ fn a_static_program_leaks_what_it_leaks() -> Fallible {
     case.passes()
 }
 
+/// What Rust's library makes once is no leak, however its callers are compiled; what a program forgets is one.
+#[test]
+fn rust_leaks_what_it_forgets() -> Fallible {
+    let dir = tempfile::tempdir()?;
+    for level in ["0", "2"] {
+        let program = dir.path().join(level);
+        let status = Command::new("rustc")
+            .args(["-g", "--edition", "2024", "-C", &format!("opt-level={level}")])
+            .arg("-o")
+            .arg(&program)
+            .arg(sources().join("leak.rs"))
+            .status()?;
+        assert!(status.success());
+        for (word, violations, code) in [("none", 0, 0), ("box", 1, 100), ("vec", 1, 100)] {
+            let output = Command::new(env!("CARGO_BIN_EXE_verde"))
+                .args(["check", "--format", "jsonl", "-p", "std:leak", "--output"])
+                .arg(dir.path().join("report.jsonl"))
+                .arg(&program)
+                .arg(word)
+                .env("RUST_BACKTRACE", "0")
+                .stdin(Stdio::null())
+                .output()?;
+            let report = std::fs::read_to_string(dir.path().join("report.jsonl"))?;
+            let found = report.matches(r#""type":"violation""#).count();
+            assert_eq!(found, violations, "{word}, level {level}: {report}");
+            assert_eq!(output.status.code(), Some(code), "{word}, level {level}");
+        }
+    }
+    Ok(())
+}
+
 /// Where no name is left nothing is observed, which is said once, before the program runs.
 #[test]
 fn a_static_program_without_symbols() -> Fallible {
