@@ -187,6 +187,24 @@ fn a_static_program_leaks_what_it_leaks() -> Fallible {
     case.passes()
 }
 
+/// The streams of C++ keep their buffers.
+#[test]
+fn cpp_streams_leak_nothing() -> Fallible {
+    let dir = tempfile::tempdir()?;
+    let program = dir.path().join("streams");
+    let mut compiler = Command::new("g++");
+    compiler.args(["-g", "-pthread", "-o"]).arg(&program);
+    let status = compiler.arg(sources().join("leak_streams.cc")).status()?;
+    assert!(status.success());
+    let output = Command::new(env!("CARGO_BIN_EXE_verde"))
+        .args(["check", "-p", "std:leak"])
+        .arg(&program)
+        .output()?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    Ok(())
+}
+
 /// What Rust's library makes once is no leak, however its callers are compiled; what a program forgets is one.
 #[test]
 fn rust_leaks_what_it_forgets() -> Fallible {
@@ -194,7 +212,13 @@ fn rust_leaks_what_it_forgets() -> Fallible {
     for level in ["0", "2"] {
         let program = dir.path().join(level);
         let status = Command::new("rustc")
-            .args(["-g", "--edition", "2024", "-C", &format!("opt-level={level}")])
+            .args([
+                "-g",
+                "--edition",
+                "2024",
+                "-C",
+                &format!("opt-level={level}"),
+            ])
             .arg("-o")
             .arg(&program)
             .arg(sources().join("leak.rs"))
