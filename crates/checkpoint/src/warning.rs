@@ -61,7 +61,8 @@ impl fmt::Display for Warning {
         match self {
             Warning::NewIds => f.write_str(
                 "process and thread ids have changed (keeping them needs root or --namespace): \
-                 mutexes held now of the errorcheck, robust and priority kinds cannot be unlocked",
+                 mutexes held now of the recursive, errorcheck, robust and priority-inheriting \
+                 kinds, and rwlocks held for writing, cannot be unlocked",
             ),
             Warning::LostTraps(count) => write!(
                 f,
