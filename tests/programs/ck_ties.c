@@ -2,7 +2,8 @@
    (with a lock), terminal (likewise), cleared (memory that forks clear), excluded (memory
    that forks leave out), signals (a set of descriptors that waits for
    signals), session, attributes (prctl), pidfds (of itself), files (that
-   tell of itself), ready (signals that tell that something is), directory (that is being
+   tell of itself), ready (signals that tell that something is), owners (whom they tell),
+   priorities, directory (that is being
    read), ended (pipes that nobody writes to any more), input (a set of
    descriptors that waits for it), user (another one), full (no
    descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), cut (a mapped file that becomes shorter).
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,6 +271,58 @@ static void ready(void) {
     CHECK(!fcntl(fd, F_SETFL, 0));
 }
 
+static int is_told(int fd, int id, int signal) {
+    return fcntl(fd, F_GETOWN) == id && fcntl(fd, F_GETSIG) == signal;
+}
+
+/* Known also while nobody asks for a signal. */
+static void owners(void) {
+    int made[2], fd = open("/dev/null", O_RDONLY), later = open("/dev/null", O_RDONLY);
+    CHECK(!pipe(made));
+    CHECK(!fcntl(made[0], F_SETOWN, getpid()) && !fcntl(made[0], F_SETSIG, SIGUSR1));
+    CHECK(!fcntl(made[1], F_SETOWN, -getpgrp()) && !fcntl(made[1], F_SETSIG, SIGUSR2));
+    CHECK(!fcntl(fd, F_SETOWN, getpid()) && !fcntl(fd, F_SETSIG, SIGUSR1));
+    hold();
+    CHECK(is_told(made[0], getpid(), SIGUSR1) && is_told(made[1], -getpgrp(), SIGUSR2));
+    CHECK(is_told(fd, getpid(), SIGUSR1) && is_told(later, 0, 0));
+    CHECK(!fcntl(fd, F_SETOWN, getppid()) && !fcntl(fd, F_SETSIG, SIGUSR2));
+    CHECK(!fcntl(later, F_SETOWN, getppid()) && !fcntl(later, F_SETSIG, SIGUSR2));
+}
+
+static int real_time;
+
+static void *prior(void *ready) {
+    char byte;
+    struct sched_param param = {.sched_priority = 1};
+    const int best_effort = 2 << 13 | 6;
+    CHECK(!setpriority(PRIO_PROCESS, gettid(), 5));
+    CHECK(!syscall(SYS_ioprio_set, 1, 0, best_effort));
+    /* Not everybody may. */
+    real_time = !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+    CHECK(write(*(int *)ready, "r", 1) == 1);
+    CHECK(read(ends[0], &byte, 1) == 1);
+    CHECK(!real_time || sched_getscheduler(0) == (SCHED_FIFO | SCHED_RESET_ON_FORK));
+    CHECK(getpriority(PRIO_PROCESS, gettid()) == 5);
+    CHECK(syscall(SYS_ioprio_get, 1, 0) == best_effort);
+    return 0;
+}
+
+/* The first thread's is not inherited. */
+static void priorities(void) {
+    int ready[2];
+    char byte;
+    pthread_t other;
+    struct sched_param param = {0};
+    CHECK(!pipe(ends) && !pipe(ready));
+    CHECK(!pthread_create(&other, 0, prior, &ready[1]));
+    CHECK(read(ready[0], &byte, 1) == 1);
+    CHECK(!sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &param));
+    hold();
+    CHECK(sched_getscheduler(0) == (SCHED_BATCH | SCHED_RESET_ON_FORK));
+    CHECK(write(ends[1], "x", 1) == 1);
+    pthread_join(other, 0);
+}
+
 static void directory(void) {
     char name[32], entries[1024];
     for (int i = 0; i < 100; i++) {
@@ -380,7 +434,7 @@ int main(int argc, char **argv) {
     } all[] = {{"locks", locks}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
                {"cleared", cleared}, {"signals", signals}, {"session", session},
                {"attributes", attributes}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
-               {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},
+               {"owners", owners}, {"priorities", priorities}, {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},
                {"narrowest", narrowest}, {"segment", segment}, {"cut", cut}};
     /* Nothing from who has started the tests. */
     CHECK(!syscall(SYS_close_range, 3, ~0U, 0));

@@ -143,6 +143,26 @@ fn signals_of_files_are_missed() {
 }
 
 #[test]
+fn whom_files_tell_comes_back_without_a_signal_asked_for() {
+    comes_back("owners");
+}
+
+#[test]
+fn whom_files_tell_is_missed() {
+    is_missed("owners", Item::Owners);
+}
+
+#[test]
+fn priorities_that_are_not_inherited_come_back() {
+    comes_back("priorities");
+}
+
+#[test]
+fn priorities_that_are_not_inherited_are_missed() {
+    is_missed("priorities", Item::Scheduling);
+}
+
+#[test]
 fn a_directory_is_read_on_from_where_it_was() {
     comes_back("directory");
 }

@@ -357,7 +357,7 @@ impl Lock {
 pub struct Owner {
     /// Whether that is a thread, a process or a group.
     kind: i32,
-    /// Its id.
+    /// Its id; 0: it tells nobody.
     pub id: Tid,
     /// The signal; 0 for SIGIO.
     signal: i32,
@@ -370,7 +370,7 @@ const F_SETOWN_EX: libc::c_int = 15;
 const F_GETOWN_EX: libc::c_int = 16;
 
 impl Owner {
-    /// `None`: nobody.
+    /// `None`: it cannot tell anybody.
     pub fn of(file: BorrowedFd<'_>) -> Option<Owner> {
         let mut kind_and_id = [0; 2];
         // SAFETY: the first call writes the two words, the second none.
@@ -381,7 +381,7 @@ impl Owner {
             )
         };
         let [kind, id] = kind_and_id;
-        (done == 0 && signal >= 0 && id != 0).then_some(Owner {
+        (done == 0 && signal >= 0).then_some(Owner {
             kind,
             id: Tid(id),
             signal,

@@ -142,7 +142,7 @@ impl Descriptors {
             locks: Locks::save(pid, &list),
             pidfds: PidFds::save(pid, renewable),
             own_files: OwnFiles::save(pid, renewable),
-            owners: Owners::save(pid, &list, &handle),
+            owners: Owners::save(&list, &handle),
             above,
         })
     }
