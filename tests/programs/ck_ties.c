@@ -1,4 +1,4 @@
-/* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks, fifo
+/* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks, later (ones), fifo
    (with a lock), terminal (likewise), cleared (memory that forks clear), excluded (memory
    that forks leave out), signals (a set of descriptors that waits for
    signals), session, attributes (prctl), pidfds (of itself), files (that
@@ -74,13 +74,25 @@ static void locks(void) {
     CHECK(!tries(others[1]));
 }
 
+/* What nobody held then nobody holds, though its file was open. */
+static void later(void) {
+    int whole = file("whole"), part = file("part"), same = file("same"), twice = file("same");
+    CHECK(!tries(same));
+    hold();
+    int others[2] = {file("whole"), file("part")};
+    CHECK(!tries(others[0]) && !tries_part(others[1]) && !close(others[0]) && !close(others[1]));
+    CHECK(!tries(whole) && !tries_part(part));
+    CHECK(tries(twice) && !flock(same, LOCK_UN) && !tries(twice));
+}
+
 /* Opened anew it would have lost its signal. */
 static void fifo(void) {
     CHECK(!access("fifo", F_OK) || !mkfifo("fifo", 0600));
-    int fd = open("fifo", O_RDWR);
+    int fd = open("fifo", O_RDWR), other = open("fifo", O_RDWR);
     CHECK(!tries(fd) && !fcntl(fd, F_SETSIG, SIGUSR1));
     hold();
     CHECK(fcntl(fd, F_GETSIG) == SIGUSR1);
+    CHECK(tries(other) && !flock(fd, LOCK_UN) && !tries(other));
 }
 
 /* Opened anew it would become the one of a session. */
@@ -431,7 +443,7 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*act)(void);
-    } all[] = {{"locks", locks}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
+    } all[] = {{"locks", locks}, {"later", later}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
                {"cleared", cleared}, {"signals", signals}, {"session", session},
                {"attributes", attributes}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
                {"owners", owners}, {"priorities", priorities}, {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},

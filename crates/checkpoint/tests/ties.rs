@@ -70,6 +70,16 @@ fn locks_of_files_are_missed() {
 }
 
 #[test]
+fn locks_that_were_taken_later_are_free_again() {
+    comes_back("later");
+}
+
+#[test]
+fn locks_that_were_taken_later_are_missed() {
+    is_missed("later", Item::Locks);
+}
+
+#[test]
 fn a_locked_fifo_stays_the_same_open_file() {
     comes_back("fifo");
 }

@@ -352,6 +352,24 @@ impl Lock {
     }
 }
 
+/// Frees every such lock of an open file.
+pub fn unlock(file: BorrowedFd<'_>) -> Result<()> {
+    let all = libc::flock {
+        l_type: libc::F_UNLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    // SAFETY: the structure is read during the call only.
+    unsafe {
+        let done = libc::flock(file.as_raw_fd(), libc::LOCK_UN);
+        check("unlock", done.into())?;
+        let done = libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const all);
+        check("unlock", done.into()).map(drop)
+    }
+}
+
 /// Whom an open file tells by a signal that it is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {

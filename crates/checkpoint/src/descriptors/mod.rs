@@ -14,7 +14,7 @@ mod pidfds;
 mod pipes;
 
 use crate::leader::Leader;
-use crate::snapshot::Items;
+use crate::snapshot::{Item, Items};
 use crate::{Error, Options, Result, Warning};
 use counters::{Counters, Terminals, Timers};
 use epoll::Epolls;
@@ -158,7 +158,7 @@ impl Descriptors {
             && !self.pairs.are_own()
             && self.pidfds.are_none()
             && self.own_files.are_none()
-            && self.locks.is_empty()
+            && self.locks.are_none()
         {
             return Ok(());
         }
@@ -199,10 +199,11 @@ impl Descriptors {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
             self.own_files.make(pid, leader, ids, without, warnings)?;
         }
-        if !self.locks.is_empty() {
+        if !self.locks.are_none() && !without.contains(Item::Locks) {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
-            self.locks.restore(leader, &handle, without, warnings)?;
+            self.locks.part(leader)?;
         }
+        self.locks.restore(pid, &handle, without, warnings)?;
         drop(room);
         self.files.restore(pid, &handle, without, warnings)?;
         self.pipes.restore(&handle, without)?;
