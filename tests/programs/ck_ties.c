@@ -6,7 +6,7 @@
    priorities, directory (that is being
    read), ended (pipes that nobody writes to any more), input (a set of
    descriptors that waits for it), user (another one), full (no
-   descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), cut (a mapped file that becomes shorter).
+   descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), closed (memory, read-only for now), cut (a mapped file that becomes shorter).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
@@ -428,6 +428,30 @@ static void segment(void) {
     CHECK(!shmdt((void *)map));
 }
 
+/* Memory that is written at times only, and some that never is. */
+static void closed(void) {
+    const int both = PROT_READ | PROT_WRITE;
+    int fd = file("closed"), never = file("never");
+    CHECK(!ftruncate(fd, 8192) && pwrite(never, "1", 1, 0) == 1);
+    char *map = mmap(0, 8192, both, MAP_SHARED, fd, 0);
+    char *nameless = mmap(0, 8192, both, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int read_only = open("never", O_RDONLY);
+    const char *other = mmap(0, 4096, PROT_READ, MAP_SHARED, read_only, 0);
+    map[5000] = nameless[5000] = 1;
+    CHECK(!mprotect(map, 8192, PROT_READ) && !mprotect(nameless, 8192, PROT_READ));
+    CHECK(!close(fd) && !close(read_only) && !close(never) && other[0] == '1');
+    hold();
+    CHECK(map[5000] == 1);
+    CHECK(nameless[5000] == 1);
+    /* Still closed. */
+    int ends[2];
+    CHECK(!pipe(ends) && write(ends[1], "x", 1) == 1);
+    CHECK(read(ends[0], map, 1) == -1 && read(ends[0], nameless, 1) == -1 && errno == EFAULT);
+    CHECK(!mprotect(map, 8192, both) && !mprotect(nameless, 8192, both));
+    map[5000] = nameless[5000] = 2;
+    CHECK(mprotect((void *)other, 4096, both) == -1);
+}
+
 static void cut(void) {
     int fd = file("cut");
     CHECK(!ftruncate(fd, 8192));
@@ -447,7 +471,7 @@ int main(int argc, char **argv) {
                {"cleared", cleared}, {"signals", signals}, {"session", session},
                {"attributes", attributes}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
                {"owners", owners}, {"priorities", priorities}, {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},
-               {"narrowest", narrowest}, {"segment", segment}, {"cut", cut}};
+               {"narrowest", narrowest}, {"segment", segment}, {"closed", closed}, {"cut", cut}};
     /* Nothing from who has started the tests. */
     CHECK(!syscall(SYS_close_range, 3, ~0U, 0));
     CHECK(!chdir(argv[2]));

@@ -381,11 +381,12 @@ impl Revived<'_> {
             let inner = |then| ids.inner(then);
             beyond.timers.restore(leader, self.without, inner)?;
         }
-        drop(leader);
-        let borrow_thread = |tid: Tid| Leader::borrow(tid, instruction, scratch, program);
+        let (memory, without) = (&self.memory, self.without);
         beyond
             .shared
-            .restore(&self.memory, self.without, warnings)?;
+            .restore(memory, &mut leader, borrow, without, warnings)?;
+        drop(leader);
+        let borrow_thread = |tid: Tid| Leader::borrow(tid, instruction, scratch, program);
         let now = |then| ids.now(then);
         beyond
             .pending

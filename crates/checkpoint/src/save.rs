@@ -86,7 +86,7 @@ fn take_stopped(
     };
     let timers = Timers::save(pid, &mut leader, intervals)?;
     let maps = Maps::of(pid)?;
-    let shared = Shared::save(&maps, &leader.memory, &mut warnings)?;
+    let shared = Shared::save(&maps, &mut leader, &mut warnings)?;
     let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
     let descriptors = Descriptors::save(pid, children.is_empty(), options, &mut warnings)?;
     outside_of_processes(pid, &children, &mut warnings);

@@ -271,6 +271,16 @@ fn segments_of_system_v_are_missed() {
 }
 
 #[test]
+fn shared_memory_comes_back_though_it_is_read_only_for_now() {
+    comes_back("closed");
+}
+
+#[test]
+fn shared_memory_that_is_read_only_for_now_is_missed() {
+    is_missed("closed", Item::Shared);
+}
+
+#[test]
 fn a_mapped_file_that_was_cut_is_a_warning() {
     let (end, text, warnings) = runs("cut", &[&[]]);
     assert_eq!(end, End::Exited(0), "{text}");

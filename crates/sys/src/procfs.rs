@@ -113,6 +113,8 @@ pub struct Mapping {
     pub shared: bool,
     /// Where in the file it begins.
     pub offset: u64,
+    /// The file's inode; 0: there is no file.
+    pub inode: u64,
     /// File path, `[heap]` and the like, or empty.
     pub name: String,
 }
@@ -228,7 +230,7 @@ fn mapping(line: &str) -> Option<Mapping> {
     let flags = field().as_bytes();
     let offset = u64::from_str_radix(field(), 16).ok()?;
     let _device = field();
-    let _inode = field();
+    let inode = field().parse().unwrap_or(0);
     Some(Mapping {
         start: Addr(u64::from_str_radix(start, 16).ok()?),
         end: Addr(u64::from_str_radix(end, 16).ok()?),
@@ -237,6 +239,7 @@ fn mapping(line: &str) -> Option<Mapping> {
         execute: flags.get(2) == Some(&b'x'),
         shared: flags.get(3) == Some(&b's'),
         offset,
+        inode,
         name: rest.trim_start_matches(' ').to_string(),
     })
 }
