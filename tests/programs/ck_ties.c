@@ -1,4 +1,5 @@
-/* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks, later (ones), fifo
+/* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks, later (ones), between (two
+   calls of `hold`), fifo
    (with a lock), terminal (likewise), cleared (memory that forks clear), excluded (memory
    that forks leave out), signals (a set of descriptors that waits for
    signals), session, attributes (prctl), pidfds (of itself), files (that
@@ -83,6 +84,16 @@ static void later(void) {
     CHECK(!tries(others[0]) && !tries_part(others[1]) && !close(others[0]) && !close(others[1]));
     CHECK(!tries(whole) && !tries_part(part));
     CHECK(tries(twice) && !flock(same, LOCK_UN) && !tries(twice));
+}
+
+/* Saved twice, free and held. */
+static void between(void) {
+    int fd = file("between");
+    hold();
+    int other = file("between");
+    CHECK(!tries(other) && !flock(other, LOCK_UN) && !tries(fd));
+    hold();
+    CHECK(tries(other) && !flock(fd, LOCK_UN) && !tries(other));
 }
 
 /* Opened anew it would have lost its signal. */
@@ -467,7 +478,7 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*act)(void);
-    } all[] = {{"locks", locks}, {"later", later}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
+    } all[] = {{"locks", locks}, {"later", later}, {"between", between}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
                {"cleared", cleared}, {"signals", signals}, {"session", session},
                {"attributes", attributes}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
                {"owners", owners}, {"priorities", priorities}, {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},

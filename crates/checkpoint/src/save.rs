@@ -1,5 +1,6 @@
 //! Taking a snapshot.
 
+use crate::copies::{Copy, Listed};
 use crate::descriptors::Descriptors;
 use crate::filter::Suspended;
 use crate::leader::Leader;
@@ -116,8 +117,17 @@ fn take_stopped(
     descriptors.release(&mut copy, borrow)?;
     drop(copy);
     drop(together);
+    let listed = Listed::new(Copy {
+        pid: frozen.pid,
+        instruction,
+        scratch,
+        namespaced: program.namespaced,
+        filtered,
+        lockable: descriptors.lockable(),
+    });
     let snapshot = Snapshot {
         frozen,
+        _listed: listed,
         program,
         threads,
         knowledge,

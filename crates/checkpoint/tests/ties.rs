@@ -79,6 +79,31 @@ fn locks_that_were_taken_later_are_missed() {
     is_missed("later", Item::Locks);
 }
 
+/// An earlier checkpoint shares the open file with which the lock was taken.
+#[test]
+fn a_lock_is_not_lost_to_an_earlier_checkpoint() {
+    let program = compile("ck_ties.c", &["-O1"]);
+    let dir = format!("{}.between", program.path.display());
+    fs::create_dir(&dir).expect("a directory");
+    let (mut process, output) = program.launch_with(&["between", &dir], transparent());
+    let hold = program.address(&process, "hold");
+    exec(&mut process, hold);
+    let mut save = || {
+        process.resume_all().expect("resumed");
+        assert!(next(&mut process).ended().is_none(), "{}", output.text());
+        let saved = Snapshot::take(&mut process, &Options::default());
+        saved.expect("saved").0
+    };
+    let (free, held) = (save(), save());
+    for snapshot in [&held, &free, &held, &free] {
+        let restored = snapshot.restore(&mut process, None).expect("restored");
+        assert_eq!(restored.warnings, []);
+        let end = run_out(&mut process, |_, _| {});
+        assert_eq!((end, output.text().as_str()), (End::Exited(0), ""));
+    }
+    let _ = fs::remove_dir_all(&dir);
+}
+
 #[test]
 fn a_locked_fifo_stays_the_same_open_file() {
     comes_back("fifo");

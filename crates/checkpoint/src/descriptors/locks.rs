@@ -6,6 +6,7 @@
 
 use super::files::{our_own, stat};
 use super::numbers::Numbers;
+use crate::copies::{self, Copy};
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use crate::{Error, Result, Warning};
@@ -14,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use verde_engine::Tid;
 use verde_sys::descriptors::{self, Descriptor, Lock};
 use verde_sys::number as n;
-use verde_sys::overlay::same_open_file;
+use verde_sys::overlay::{is_same_open_file, same_open_file};
 use verde_sys::pidfd::PidFd;
 use verde_sys::remote::RemoteError;
 
@@ -74,6 +75,13 @@ impl Locks {
         self.held.is_empty()
     }
 
+    /// Numbers of shared files that may hold locks later.
+    pub fn lockable(&self) -> Vec<RawFd> {
+        let kernels = |s: &&Shared| s.path.starts_with("/dev/") || s.path.starts_with("/proc/");
+        let files = self.shared.iter().filter(|s| !kernels(s));
+        files.map(|s| s.number).collect()
+    }
+
     /// Gives a copy open files that it shares with nobody.
     pub fn part(&self, copy: &mut Leader) -> Result<()> {
         for locked in &self.held {
@@ -100,6 +108,7 @@ impl Locks {
         if without.contains(Item::Locks) {
             return Ok(());
         }
+        part_copies();
         let is_other = |s: &&Shared| {
             // What is not there has a warning of its own.
             descriptors::one(pid, s.number).is_ok_and(|now| now.locks() != s.locks)
@@ -126,6 +135,30 @@ impl Locks {
         }
         Ok(())
     }
+}
+
+/// Frozen copies let go of files with which the program has taken locks since.
+fn part_copies() {
+    let all = copies::all();
+    for (i, copy) in all.iter().enumerate() {
+        // Most share their files with the one before, where we have looked.
+        let known = |number: RawFd| {
+            let before = i.checked_sub(1).map(|i| (all[i].pid, number));
+            before.is_some_and(|before| is_same_open_file(before, (copy.pid, number)))
+        };
+        let holds =
+            |number: RawFd| descriptors::one(copy.pid, number).is_ok_and(|d| !d.locks().is_empty());
+        if copy.lockable.iter().any(|n| !known(*n) && holds(*n))
+            && let Err(error) = part_copy(copy)
+        {
+            tracing::debug!(pid = %copy.pid, %error, "a frozen process may keep locks");
+        }
+    }
+}
+
+fn part_copy(copy: &Copy) -> Result<()> {
+    let list = descriptors::of_process(copy.pid)?;
+    Locks::save(copy.pid, &list).part(&mut copy.borrow()?)
 }
 
 /// Pipes and devices would wait for somebody, or do something. And the files that we write

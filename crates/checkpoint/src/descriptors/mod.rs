@@ -25,7 +25,7 @@ use owners::Owners;
 use pairs::Pairs;
 use pidfds::PidFds;
 use pipes::{Inputs, Pipes};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 use verde_engine::Tid;
 use verde_sys::descriptors::{self, Descriptor};
 use verde_sys::pidfd::PidFd;
@@ -168,6 +168,11 @@ impl Descriptors {
         self.pidfds.close(frozen)?;
         self.own_files.close(frozen)?;
         self.locks.part(frozen)
+    }
+
+    /// Numbers of the files that a frozen copy shares and with which locks may be taken.
+    pub fn lockable(&self) -> Vec<RawFd> {
+        self.locks.lockable()
     }
 
     /// Brings it back in a copy of the process.
