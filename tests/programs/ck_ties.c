@@ -2,7 +2,7 @@
    calls of `hold`), fifo
    (with a lock), terminal (likewise), cleared (memory that forks clear), excluded (memory
    that forks leave out), signals (a set of descriptors that waits for
-   signals), session, attributes (prctl), pidfds (of itself), files (that
+   signals), session, attributes (prctl), apart (threads), pidfds (of itself), files (that
    tell of itself), ready (signals that tell that something is), owners (whom they tell),
    priorities, directory (that is being
    read), ended (pipes that nobody writes to any more), input (a set of
@@ -199,6 +199,31 @@ static void attributes(void) {
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     CHECK(write(ends[1], "x", 1) == 1);
     pthread_join(other, 0);
+}
+
+static void *leave(void *ready) {
+    char byte;
+    const int *what = ready;
+    CHECK(!(what[2] ? unshare(what[2]) : prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)));
+    CHECK(write(what[1], "r", 1) == 1);
+    CHECK(read(what[3], &byte, 1) == 1);
+    return 0;
+}
+
+/* Threads that leave the first one, each in its way. */
+static void apart(void) {
+    static int what[3][4] = {{0, 0, CLONE_FS, 0}, {0, 0, CLONE_FILES, 0}, {0, 0, 0, 0}};
+    int ready[2];
+    char byte;
+    pthread_t other;
+    CHECK(!pipe(ends) && !pipe(ready));
+    for (int i = 0; i < 3; i++) {
+        what[i][1] = ready[1];
+        what[i][3] = ends[0];
+        CHECK(!pthread_create(&other, 0, leave, what[i]));
+        CHECK(read(ready[0], &byte, 1) == 1);
+    }
+    hold();
 }
 
 static int names(int fd) { return !syscall(SYS_pidfd_send_signal, fd, 0, 0, 0); }
@@ -480,7 +505,7 @@ int main(int argc, char **argv) {
         void (*act)(void);
     } all[] = {{"locks", locks}, {"later", later}, {"between", between}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
                {"cleared", cleared}, {"signals", signals}, {"session", session},
-               {"attributes", attributes}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
+               {"attributes", attributes}, {"apart", apart}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
                {"owners", owners}, {"priorities", priorities}, {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},
                {"narrowest", narrowest}, {"segment", segment}, {"closed", closed}, {"cut", cut}};
     /* Nothing from who has started the tests. */

@@ -115,7 +115,7 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     let pid = world.pid();
     let instruction = world.syscall_instruction().ok()?;
     // Its filter might object, or its session keep the id in use; it is only for speed.
-    if filter::is_filtered(pid, &world.threads()).unwrap_or(true)
+    if filter::look(pid, &world.threads()).map_or(true, |looked| looked.filtered)
         || task::session(pid).is_ok_and(|leader| leader == pid)
     {
         return None;

@@ -145,6 +145,29 @@ fn attributes_are_missed() {
 }
 
 #[test]
+fn threads_that_have_left_the_first_one_are_a_warning() {
+    let program = compile("ck_ties.c", &["-O1"]);
+    let (mut process, output) = program.launch_with(&["apart", "/"], transparent());
+    let hold = program.address(&process, "hold");
+    exec(&mut process, hold);
+    process.resume_all().expect("resumed");
+    assert!(next(&mut process).ended().is_none(), "{}", output.text());
+    let mut threads = process.threads();
+    threads.retain(|tid| *tid != process.pid());
+    assert_eq!(threads.len(), 3);
+    let (_, warnings) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    let apart = warnings.iter().find_map(|w| match w {
+        Warning::ThreadsApart(list) => Some(list.clone()),
+        _ => None,
+    });
+    let mut apart = apart.expect("a warning");
+    apart.sort();
+    threads.sort();
+    assert_eq!(apart, threads);
+    process.kill().expect("killed");
+}
+
+#[test]
 fn descriptors_of_the_process_itself_name_it_again() {
     comes_back("pidfds");
 }

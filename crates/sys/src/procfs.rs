@@ -304,13 +304,33 @@ pub fn proportional_size(pid: Tid) -> Result<u64> {
     Ok(number.unwrap_or(0) * 1024)
 }
 
-/// The seccomp mode of a thread and how many filters it has, as text; two
-/// threads with the same have the same filters.
-pub fn seccomp(pid: Tid, tid: Tid) -> Option<(String, String)> {
+/// What a thread may do, as text: two threads with the same may do the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// The mode of seccomp and how many filters it has.
+    pub seccomp: (String, String),
+    /// Users, groups and capabilities.
+    pub credentials: Vec<String>,
+}
+
+/// What a thread may do.
+pub fn rights(pid: Tid, tid: Tid) -> Option<Rights> {
+    const CREDENTIALS: [&str; 7] = [
+        "Uid:",
+        "Gid:",
+        "Groups:",
+        "CapInh:",
+        "CapPrm:",
+        "CapEff:",
+        "NoNewPrivs:",
+    ];
     let text = text(format!("/proc/{pid}/task/{tid}/status")).ok()?;
     let field = |name: &str| text.lines().find_map(|l| l.strip_prefix(name));
     let value = |name: &str| field(name).map_or_else(String::new, |v| v.trim().to_owned());
-    Some((value("Seccomp:"), value("Seccomp_filters:")))
+    Some(Rights {
+        seccomp: (value("Seccomp:"), value("Seccomp_filters:")),
+        credentials: CREDENTIALS.map(value).to_vec(),
+    })
 }
 
 /// The id of a thread in the innermost PID namespace it is in.

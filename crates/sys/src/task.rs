@@ -125,6 +125,16 @@ impl Scheduling {
     }
 }
 
+/// Whether a thread has a working directory or descriptors that another one does not share
+/// (`unshare`). Where the kernel cannot tell: no.
+pub fn is_apart(tid: Tid, other: Tid) -> bool {
+    const KCMP_FILES: i32 = 2;
+    const KCMP_FS: i32 = 3;
+    // SAFETY: no memory is involved.
+    let differ = |what: i32| unsafe { libc::syscall(libc::SYS_kcmp, tid.0, other.0, what) > 0 };
+    differ(KCMP_FILES) || differ(KCMP_FS)
+}
+
 /// Moves a child that has not called exec into a process group of this
 /// session; `None`: a group of its own.
 pub fn set_group(pid: Tid, group: Option<Tid>) -> Result<()> {
