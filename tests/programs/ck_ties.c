@@ -2,12 +2,12 @@
    calls of `hold`), fifo
    (with a lock), terminal (likewise), cleared (memory that forks clear), excluded (memory
    that forks leave out), signals (a set of descriptors that waits for
-   signals), session, attributes (prctl), apart (threads), pidfds (of itself), files (that
+   signals), session, attributes (prctl), apart (threads), renumbered (files in a set), pidfds (of itself), files (that
    tell of itself), ready (signals that tell that something is), owners (whom they tell),
    priorities, directory (that is being
    read), ended (pipes that nobody writes to any more), input (a set of
    descriptors that waits for it), user (another one), full (no
-   descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), closed (memory, read-only for now), cut (a mapped file that becomes shorter).
+   descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), closed (memory, read-only for now), mapped (a file), cut (a mapped file that becomes shorter).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
@@ -224,6 +224,26 @@ static void apart(void) {
         CHECK(read(ready[0], &byte, 1) == 1);
     }
     hold();
+}
+
+/* A set goes on with a file under its first number, which may be another file's now. */
+static void renumbered(void) {
+    int free_now[2], taken[2], epoll = epoll_create1(0);
+    CHECK(!pipe(free_now) && !pipe(taken));
+    struct epoll_event event = {EPOLLIN, {.u64 = 41}}, got[2];
+    CHECK(!epoll_ctl(epoll, EPOLL_CTL_ADD, free_now[0], &event));
+    event.data.u64 = 42;
+    CHECK(!epoll_ctl(epoll, EPOLL_CTL_ADD, taken[0], &event));
+    CHECK(dup2(free_now[0], 50) == 50 && dup2(taken[0], 51) == 51);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    CHECK(dup3(null, taken[0], O_CLOEXEC) == taken[0] && !close(null) && !close(free_now[0]));
+    hold();
+    CHECK(write(free_now[1], "x", 1) == 1 && write(taken[1], "x", 1) == 1);
+    CHECK(epoll_wait(epoll, got, 2, 0) == 2 && got[0].data.u64 + got[1].data.u64 == 83);
+    char byte;
+    CHECK(read(taken[0], &byte, 1) == 0 && fcntl(taken[0], F_GETFD) == FD_CLOEXEC);
+    CHECK(fcntl(free_now[0], F_GETFD) == -1 && read(50, &byte, 1) == 1 && !close(50));
+    CHECK(epoll_wait(epoll, got, 2, 0) == 1 && got[0].data.u64 == 42);
 }
 
 static int names(int fd) { return !syscall(SYS_pidfd_send_signal, fd, 0, 0, 0); }
@@ -488,6 +508,19 @@ static void closed(void) {
     CHECK(mprotect((void *)other, 4096, both) == -1);
 }
 
+/* A file that comes back, for all of it is in memory. */
+static void mapped(void) {
+    char text[8] = {0};
+    int fd = file("mapped");
+    CHECK(!ftruncate(fd, 5000));
+    char *map = mmap(0, 5000, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    strcpy(map, "then");
+    hold();
+    CHECK(pread(fd, text, 5, 0) == 5 && !strcmp(text, "then"));
+    strcpy(map, "since");
+    CHECK(pwrite(fd, "x", 1, 4500) == 1);
+}
+
 static void cut(void) {
     int fd = file("cut");
     CHECK(!ftruncate(fd, 8192));
@@ -505,9 +538,9 @@ int main(int argc, char **argv) {
         void (*act)(void);
     } all[] = {{"locks", locks}, {"later", later}, {"between", between}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
                {"cleared", cleared}, {"signals", signals}, {"session", session},
-               {"attributes", attributes}, {"apart", apart}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
+               {"attributes", attributes}, {"apart", apart}, {"renumbered", renumbered}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
                {"owners", owners}, {"priorities", priorities}, {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},
-               {"narrowest", narrowest}, {"segment", segment}, {"closed", closed}, {"cut", cut}};
+               {"narrowest", narrowest}, {"segment", segment}, {"closed", closed}, {"mapped", mapped}, {"cut", cut}};
     /* Nothing from who has started the tests. */
     CHECK(!syscall(SYS_close_range, 3, ~0U, 0));
     CHECK(!chdir(argv[2]));

@@ -167,6 +167,8 @@ pub(crate) fn bound(map: &Mapping) -> Option<&'static str> {
 struct Piece {
     at: Addr,
     name: String,
+    /// Where in the file it begins.
+    offset: u64,
     bytes: Vec<u8>,
     /// Its protection, if that has to be lifted to write it.
     closed: Option<u64>,
@@ -205,6 +207,7 @@ impl Shared {
             list.push(Piece {
                 at: map.start,
                 name: map.name.clone(),
+                offset: map.offset,
                 bytes,
                 closed: (!map.write).then_some(map.protection() as u64),
             });
@@ -213,6 +216,12 @@ impl Shared {
             warnings.push(Warning::SharedMemory(omitted));
         }
         Ok(Shared(list))
+    }
+
+    /// All of a file of this length is kept, for it is in memory.
+    pub fn keeps(&self, path: &str, len: u64) -> bool {
+        let is_all = |p: &Piece| p.name == path && p.offset == 0 && p.bytes.len() as u64 >= len;
+        self.0.iter().any(is_all)
     }
 
     /// `borrow` gives the process that `memory` is of.

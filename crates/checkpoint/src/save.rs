@@ -94,7 +94,7 @@ fn take_stopped(
     let maps = Maps::of(pid)?;
     let shared = Shared::save(&maps, &mut leader, &mut warnings)?;
     let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
-    let descriptors = Descriptors::save(pid, children.is_empty(), options, &mut warnings)?;
+    let descriptors = Descriptors::save(pid, children.is_empty(), options, &shared, &mut warnings)?;
     outside_of_processes(pid, &children, &mut warnings);
     if !children.is_empty() {
         warnings.push(Warning::Children(children.clone()));

@@ -168,6 +168,11 @@ fn threads_that_have_left_the_first_one_are_a_warning() {
 }
 
 #[test]
+fn a_set_waits_for_files_under_numbers_that_they_had_once() {
+    comes_back("renumbered");
+}
+
+#[test]
 fn descriptors_of_the_process_itself_name_it_again() {
     comes_back("pidfds");
 }
@@ -326,6 +331,12 @@ fn shared_memory_comes_back_though_it_is_read_only_for_now() {
 #[test]
 fn shared_memory_that_is_read_only_for_now_is_missed() {
     is_missed("closed", Item::Shared);
+}
+
+/// So there is no warning that it stays as it is.
+#[test]
+fn a_file_comes_back_if_all_of_it_is_mapped() {
+    comes_back("mapped");
 }
 
 #[test]

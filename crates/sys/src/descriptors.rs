@@ -55,6 +55,24 @@ pub fn one(pid: Tid, number: RawFd) -> Result<Descriptor> {
     })
 }
 
+/// Whether a descriptor of a process is the file that an epoll instance of it waits for under the
+/// number `on`; `nth`: of several such ones, in the order of its fdinfo.
+pub fn is_waited_for(pid: Tid, number: RawFd, epoll: RawFd, on: RawFd, nth: u32) -> bool {
+    const KCMP_EPOLL_TFD: i32 = 7;
+    let slot = [epoll as u32, on as u32, nth];
+    // SAFETY: the kernel reads the three words.
+    unsafe {
+        libc::syscall(
+            libc::SYS_kcmp,
+            pid.0,
+            pid.0,
+            KCMP_EPOLL_TFD,
+            number,
+            slot.as_ptr(),
+        ) == 0
+    }
+}
+
 /// Whether a descriptor of a process is a message queue (`mq_open`), which looks like a file.
 pub fn is_queue(pid: Tid, number: RawFd) -> bool {
     const MQUEUE_MAGIC: i64 = 0x1980_0202;

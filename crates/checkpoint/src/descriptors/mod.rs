@@ -14,6 +14,7 @@ mod pidfds;
 mod pipes;
 
 use crate::leader::Leader;
+use crate::memory::Shared;
 use crate::snapshot::{Item, Items};
 use crate::{Error, Options, Result, Warning};
 use counters::{Counters, Terminals, Timers};
@@ -73,11 +74,12 @@ pub(crate) trait Ids {
 
 impl Descriptors {
     /// Reads it from a stopped process. What will not come back is a warning.
-    /// `alone`: the process has no children.
+    /// `alone`: the process has no children. `shared`: what is kept of its shared memory.
     pub fn save(
         pid: Tid,
         alone: bool,
         options: &Options,
+        shared: &Shared,
         warnings: &mut Vec<Warning>,
     ) -> Result<Descriptors> {
         let list = descriptors::of_process(pid)?;
@@ -114,11 +116,11 @@ impl Descriptors {
         if list.iter().any(|d| d.target == "anon_inode:inotify") {
             warnings.push(Warning::Inotify);
         }
-        let Found { files, queues } = Files::save(pid, &list, options.keep_input);
+        let Found { files, queues } = Files::save(pid, &list, options.keep_input, shared);
         if !queues.is_empty() {
             warnings.push(Warning::Queues(queues));
         }
-        let epolls = Epolls::save(&list);
+        let epolls = Epolls::save(pid, &list);
         let inputs = Inputs {
             keep: options.keep_input,
             epolls: &epolls,
