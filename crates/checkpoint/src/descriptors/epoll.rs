@@ -65,8 +65,9 @@ fn waits(descriptor: &Descriptor) -> Vec<Wait> {
 
 /// The inode of what is waited for.
 fn inode(text: &str) -> Option<u64> {
-    let words = text.split_whitespace();
-    let inode = words.filter_map(|w| w.strip_prefix("ino:")).next()?;
+    let inode = text
+        .split_whitespace()
+        .find_map(|w| w.strip_prefix("ino:"))?;
     u64::from_str_radix(inode, 16).ok()
 }
 
@@ -86,9 +87,9 @@ fn moved(pid: Tid, epoll: &Descriptor, list: &[Descriptor]) -> Vec<Moved> {
         if there.is_some_and(|i| is_it(&list[i])) {
             continue;
         }
-        let found = list.iter().filter(|d| is_it(d)).map(|d| d.number);
+        let mut found = list.iter().filter(|d| is_it(d)).map(|d| d.number);
         let same = |n: &RawFd| is_waited_for(pid, *n, epoll.number, wait.on, nth);
-        if let Some(number) = found.filter(same).next() {
+        if let Some(number) = found.find(same) {
             moved.push(Moved {
                 on: wait.on,
                 number,
