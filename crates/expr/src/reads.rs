@@ -115,15 +115,27 @@ pub fn reads(node: &Node, scope: &mut dyn Scope) -> Vec<(u64, u64)> {
 }
 
 fn collect(node: &Node, evaluator: &mut Evaluator, out: &mut Vec<(u64, u64)>) {
-    if let (Ok(Some(at)), Some(size)) = (evaluator.locate(node), node.ty.size())
-        && size > 0
-    {
-        out.push((at, size));
+    if let Some(range) = range(node, evaluator) {
+        out.push(range);
         return lead(node, evaluator, out);
     }
     for child in node.children() {
         collect(child, evaluator, out);
     }
+}
+
+/// The bytes that an expression stands for. A bit field's are those with bits of it, which it may
+/// share with others.
+fn range(node: &Node, evaluator: &mut Evaluator) -> Option<(u64, u64)> {
+    if let Op::Member(base, _, Some((first, width))) = &node.op {
+        let at = evaluator.locate(base).ok()??;
+        let end = first.checked_add(*width)?.div_ceil(8);
+        let start = first / 8;
+        return (start < end).then_some((at.wrapping_add(start), end - start));
+    }
+    let at = evaluator.locate(node).ok()??;
+    let size = node.ty.size().filter(|&size| size > 0)?;
+    Some((at, size))
 }
 
 /// What is read on the way to a place, but not the place itself.

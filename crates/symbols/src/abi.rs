@@ -206,8 +206,8 @@ impl Module {
         // Unoptimised code keeps every parameter in one place; of what is passed by address it
         // lists where the address is.
         let is_kept = |(v, abi): (&Variable, &Option<AbiPlace>)| match abi {
-            Some(AbiPlace::ByAddress(register)) => {
-                v.has_one_place() || v.first_pointer() == Some(*register)
+            Some(AbiPlace::ByAddress(_) | AbiPlace::ByAddressOnStack(_)) => {
+                v.has_one_place() || v.is_behind_pointer()
             }
             _ => v.has_one_place(),
         };
@@ -230,6 +230,15 @@ impl Module {
     /// copies the beginning to the callers and leaves the other part where it was.
     pub fn is_split_off(&self, function: &Function) -> bool {
         self.is_marked(function, &[".part.", ".cold"])
+    }
+
+    /// Whether a function is the form of a destructor that frees the object as well, by the C++
+    /// ABI. It calls the other form, or has it in itself.
+    pub fn is_deleting(&self, function: &Function) -> bool {
+        let symbol = self.symbol_at(function.entry);
+        symbol.is_some_and(|(symbol, _)| {
+            symbol.name.starts_with("_Z") && symbol.name.contains("D0Ev")
+        })
     }
 
     /// Whether a function's code is a clone that GCC marks so in its name.

@@ -52,26 +52,28 @@ pub(crate) fn access(entry: &Entry) -> u8 {
     }
 }
 
-/// The number an attribute gives. Rust writes 128-bit discriminants as blocks.
+/// The number an attribute gives. The forms of fixed size have no sign: compilers write what is
+/// negative in the form that has one. Rust writes 128-bit discriminants as blocks.
 pub(crate) fn constant(value: Value) -> Option<i128> {
     use gimli::AttributeValue as A;
     match value {
         A::Sdata(v) => Some(v.into()),
-        A::Udata(v) => Some(v.into()),
-        A::Data1(v) => Some((v as i8).into()),
-        A::Data2(v) => Some((v as i16).into()),
-        A::Data4(v) => Some((v as i32).into()),
-        A::Data8(v) => Some((v as i64).into()),
         A::Data16(v) => Some(v as i128),
         A::Block(b) if b.len() <= 16 => {
             let mut word = [0; 16];
             word[..b.len()].copy_from_slice(b.slice());
             Some(i128::from_le_bytes(word))
         }
-        other => other
-            .udata_value()
-            .map(i128::from)
-            .or_else(|| other.sdata_value().map(i128::from)),
+        other => other.udata_value().map(i128::from),
+    }
+}
+
+/// The number that tells a variant: LLVM writes a negative one in the forms of fixed size, too.
+pub(crate) fn discriminant(value: Value, ty: Option<&Type>) -> Option<i128> {
+    let is_signed = ty.is_some_and(|t| !t.is_unsigned());
+    match value.sdata_value() {
+        Some(number) if is_signed => Some(number.into()),
+        _ => constant(value),
     }
 }
 

@@ -755,7 +755,9 @@ impl Type {
                 if variant.tag() != dw::DW_TAG_variant {
                     continue;
                 }
-                let value = variant.attr_value(dw::DW_AT_discr_value).and_then(constant);
+                let tag = discriminant.as_deref().map(|member: &Member| &member.ty);
+                let value = variant.attr_value(dw::DW_AT_discr_value);
+                let value = value.and_then(|v| crate::type_read::discriminant(v, tag));
                 let inner = children(unit, offset_of(&variant));
                 let member = inner.iter().find(|c| c.tag() == dw::DW_TAG_member);
                 if let Some(member) = member.and_then(|m| read_member(info, unit, m)) {

@@ -192,22 +192,25 @@ impl Variable {
         self.location.is_some_and(|l| l.exprloc_value().is_some())
     }
 
-    /// The register that has its address where its location list begins.
-    pub(crate) fn first_pointer(&self) -> Option<u16> {
-        let location = self.location.filter(|l| l.exprloc_value().is_none())?;
-        let lists = self.unit.dwarf.attr_locations(&self.unit.unit, location);
-        let first = lists.ok()??.next().ok()??;
+    /// Whether it is in memory that a pointer leads to where its location list begins: in a
+    /// register, or in the frame to which unoptimised code has copied it.
+    pub(crate) fn is_behind_pointer(&self) -> bool {
+        use gimli::Operation::{Deref, FrameOffset, RegisterOffset};
+        let location = self.location.filter(|l| l.exprloc_value().is_none());
+        let lists = location.map(|l| self.unit.dwarf.attr_locations(&self.unit.unit, l));
+        let Some(Ok(Some(mut lists))) = lists else {
+            return false;
+        };
+        let Ok(Some(first)) = lists.next() else {
+            return false;
+        };
         let mut operations = first.data.operations(self.unit.unit.encoding());
         match (operations.next(), operations.next()) {
-            (
-                Ok(Some(gimli::Operation::RegisterOffset {
-                    register,
-                    offset: 0,
-                    ..
-                })),
-                Ok(None),
-            ) => Some(register.0),
-            _ => None,
+            (Ok(Some(RegisterOffset { offset: 0, .. })), Ok(None)) => true,
+            (Ok(Some(RegisterOffset { .. } | FrameOffset { .. })), Ok(Some(Deref { .. }))) => {
+                matches!(operations.next(), Ok(None))
+            }
+            _ => false,
         }
     }
 

@@ -1,10 +1,9 @@
 //! The command line.
 
-use crate::launch_args::LaunchArgs;
+use crate::launch_args::{LaunchArgs, RunArgs};
 use crate::monitor_args::{CheckArgs, MonitorArgs, RecordArgs};
 use crate::web_args::WebArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 use verde_cli::{
@@ -128,11 +127,8 @@ pub struct DebugArgs {
     commands: CommandArgs,
     #[command(flatten)]
     launch: LaunchArgs,
-    /// The program to run: a path, or a name found in PATH
-    program: PathBuf,
-    /// Its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    args: Vec<OsString>,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 const DEBUG_HELP: &str = "\
@@ -266,7 +262,8 @@ impl From<ReplayArgs> for ReplayCommand {
 
 impl From<DebugArgs> for DebugCommand {
     fn from(a: DebugArgs) -> DebugCommand {
-        let mut command = a.commands.for_target(Target::Program(a.program, a.args));
+        let (program, args) = a.run.split();
+        let mut command = a.commands.for_target(Target::Program(program, args));
         let settings = LaunchSettings::from(a.launch);
         let lines = settings.commands().into_iter().map(Given::Line);
         command.commands.splice(0..0, lines);

@@ -1,6 +1,8 @@
 //! Options of starting a program, common to several commands.
 
 use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
 use verde_cli::LaunchSettings;
 
 /// How the program is started
@@ -31,5 +33,26 @@ impl From<LaunchArgs> for LaunchSettings {
             huge_pages: a.huge_pages,
             fs_snapshot: a.fs_snapshot,
         }
+    }
+}
+
+/// What to run. One list for clap, which would else look for options between a program and its
+/// first argument.
+#[derive(Args)]
+pub struct RunArgs {
+    /// The program to run, a path or a name found in PATH; all that follows is for it
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        value_names = ["PROGRAM", "ARGS"],
+    )]
+    command: Vec<OsString>,
+}
+
+impl RunArgs {
+    /// The program and its arguments.
+    pub fn split(self) -> (PathBuf, Vec<OsString>) {
+        let mut words = self.command.into_iter();
+        (words.next().unwrap_or_default().into(), words.collect())
     }
 }

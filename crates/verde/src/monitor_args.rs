@@ -1,10 +1,9 @@
 //! Options that concern properties on a running program.
 
 use crate::args::{FormatArg, ShowArg, seconds};
-use crate::launch_args::LaunchArgs;
+use crate::launch_args::{LaunchArgs, RunArgs};
 use crate::web_args::WebArgs;
 use clap::Args;
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 use verde_cli::{Automation, CheckCommand, Exit, MonitorSetup, Often, RecordCommand};
@@ -119,11 +118,8 @@ pub struct CheckArgs {
     error_exitcode: u8,
     #[command(flatten)]
     web: WebArgs,
-    /// The program to run: a path, or a name found in PATH
-    program: PathBuf,
-    /// Its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    args: Vec<OsString>,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 const CHECK_HELP: &str = "\
@@ -133,11 +129,12 @@ The program keeps its input and output; the report goes to standard error.
 
 Examples:
   verde check -p queue.prop ./program input.txt
-  verde check -p std:file -p std:malloc -- ./program --its --options
+  verde check -p std:file -p std:malloc ./program --its --options
   verde check -p queue.prop --sarif out.sarif --junit out.xml --timeout 60 ./program";
 
 impl From<CheckArgs> for CheckCommand {
     fn from(a: CheckArgs) -> CheckCommand {
+        let (program, args) = a.run.split();
         CheckCommand {
             monitors: a.monitors.into(),
             format: a.format.into(),
@@ -151,8 +148,8 @@ impl From<CheckArgs> for CheckCommand {
             launch: a.launch.into(),
             error_exitcode: a.error_exitcode,
             web: a.web.into(),
-            program: a.program,
-            args: a.args,
+            program,
+            args,
         }
     }
 }
@@ -169,11 +166,8 @@ pub struct RecordArgs {
     /// End the program after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<f64>,
-    /// The program to run: a path, or a name found in PATH
-    program: PathBuf,
-    /// Its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    args: Vec<OsString>,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 const RECORD_HELP: &str = "\
@@ -184,12 +178,13 @@ Examples:
 
 impl From<RecordArgs> for RecordCommand {
     fn from(a: RecordArgs) -> RecordCommand {
+        let (program, args) = a.run.split();
         RecordCommand {
             monitors: a.monitors.into(),
             output: a.output,
             timeout: a.timeout.map(Duration::from_secs_f64),
-            program: a.program,
-            args: a.args,
+            program,
+            args,
         }
     }
 }

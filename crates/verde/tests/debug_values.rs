@@ -481,3 +481,55 @@ fn vectors_of_a_function_for_another_processor() -> Fallible {
     }
     Ok(())
 }
+
+/// Numbers of the debug information whose highest bit is set: bounds, enumerators, constants.
+#[test]
+fn numbers_without_a_sign_in_the_debug_information() -> Fallible {
+    let source = "enum e { A = -1, B = 200, C = 40000, D = -40000, E = 0x7fffffff } e = C;\n\
+        enum u { U = 0x80000000u, V = 255 } u = V; enum l { L = 0xffffffffffffffffUL } l = L;\n\
+        static const unsigned char byte = 250; static const signed char small = -3;\n\
+        struct s { int t[200]; char name[40000]; } st; int a129[129], a256[256], none[0];\n\
+        int two[200][300];\n\
+        int main(void) { return e + u + l + byte + small + st.t[7] + a129[3] + a256[1]; }\n";
+    let commands = [
+        "break main",
+        "run",
+        "print e",
+        "print e == C",
+        "print (enum e) 200",
+        "ptype enum e",
+        "print u",
+        "ptype enum u",
+        "print l",
+        "print/d l",
+        "print byte",
+        "print small",
+        "print sizeof(a129)",
+        "print sizeof(a256)",
+        "ptype st",
+        "ptype none",
+        "whatis two",
+        "print sizeof(two[199])",
+        "print sizeof(struct s)",
+    ];
+    for level in ["-O0", "-O2"] {
+        let lab = Lab::c(source, &[level])?;
+        lab.same_as_gdb(&commands)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn variants_told_by_negative_numbers() -> Fallible {
+    let source = "#[repr(i32)] #[derive(Debug)] enum A { M(u8) = -1, N(u16) = -300, P(u8) = 200, R = -70000 }\n\
+        #[derive(Debug)] enum Big { A(u64), C([u8; 200]) }\n\
+        fn main() {\n    let a = [A::M(1), A::N(2), A::P(3), A::R];\n\
+        \x20   let b = [Big::A(1), Big::C([1; 200])];\n    println!(\"{a:?} {b:?}\");\n}\n";
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    lab.build("rustc", "prog.rs", source, "prog", &["-g"])?;
+    let text = lab.text(&["break prog.rs:6", "run", "print a", "print b"])?;
+    let wanted = "$1 = [prog::A::M(1), prog::A::N(2), prog::A::P(3), prog::A::R]\n\
+                  $2 = [prog::Big::A(1), prog::Big::C([1 <repeats 200 times>])]\n";
+    assert!(text.ends_with(wanted), "{text}");
+    Ok(())
+}

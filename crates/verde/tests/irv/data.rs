@@ -261,3 +261,29 @@ fn locals_with_names_that_mean_something_else() {
         assert!(!events.is_empty(), "{event}");
     }
 }
+
+/// A bit field is its own bytes, not the structure around it. What shares them with it is written
+/// together with it, and changes nothing.
+#[test]
+fn a_bit_field_is_the_bytes_it_has_bits_in() {
+    let source = "struct s { int a; unsigned lo : 3, hi : 12; int z; } st, *p = &st;\n\
+        int main(void) { for (int i = 0; i < 5; i++) { st.a = i; st.z = i; }\n\
+        \x20 st.lo = 3; p->lo = 4; st.hi = 900; return 0; }\n";
+    let bench = Bench::c(source, &["-O0"]);
+    let mut written = bench.seen(&["event write st.lo (ret)"]);
+    written.truncate(2);
+    assert_eq!(
+        written,
+        [
+            r#"write after st.lo {"ret":3}"#,
+            r#"write after st.lo {"ret":4}"#
+        ]
+    );
+    let low = [
+        r#"update after p->lo {"ret":3}"#,
+        r#"update after p->lo {"ret":4}"#,
+    ];
+    assert_eq!(bench.seen(&["event update p->lo (ret)"]), low);
+    let high = [r#"update after st.hi {"ret":900}"#];
+    assert_eq!(bench.seen(&["event update st.hi (ret)"]), high);
+}

@@ -17,6 +17,7 @@ mod commands;
 mod data;
 mod declared;
 mod feed;
+mod flow;
 mod host;
 mod info;
 mod instrument;
