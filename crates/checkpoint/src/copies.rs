@@ -57,7 +57,8 @@ impl Drop for Listed {
     }
 }
 
-/// All of them.
-pub(crate) fn all() -> Vec<Copy> {
-    ALL.with_borrow(Vec::clone)
+/// Those that share files with which somebody may hold locks.
+pub(crate) fn with_lockable() -> Vec<Copy> {
+    let has_some = |c: &&Copy| !c.lockable.is_empty();
+    ALL.with_borrow(|all| all.iter().filter(has_some).cloned().collect())
 }

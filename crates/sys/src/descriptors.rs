@@ -47,12 +47,16 @@ pub fn targets(pid: Tid) -> Result<Vec<String>> {
 pub fn one(pid: Tid, number: RawFd) -> Result<Descriptor> {
     let target = fs::read_link(format!("/proc/{pid}/fd/{number}"));
     let target = target.map_err(|e| SysError::from_io("read /proc/pid/fd", &e))?;
-    let info = procfs::text(format!("/proc/{pid}/fdinfo/{number}"));
     Ok(Descriptor {
         number,
         target: target.to_string_lossy().into_owned(),
-        info: info.map_err(|e| SysError::from_io("read /proc/pid/fdinfo", &e))?,
+        info: info(pid, number)?,
     })
+}
+
+fn info(pid: Tid, number: RawFd) -> Result<String> {
+    let info = procfs::text(format!("/proc/{pid}/fdinfo/{number}"));
+    info.map_err(|e| SysError::from_io("read /proc/pid/fdinfo", &e))
 }
 
 /// Whether a descriptor of a process is the file that an epoll instance of it waits for under the
@@ -368,6 +372,13 @@ impl Lock {
         };
         check("lock", done.into()).map(drop)
     }
+}
+
+/// The locks that the open file of a descriptor holds.
+pub fn locks(pid: Tid, number: RawFd) -> Result<Vec<Lock>> {
+    let info = info(pid, number)?;
+    let lines = info.lines().filter_map(|l| l.strip_prefix("lock:"));
+    Ok(lines.filter_map(Lock::of).collect())
 }
 
 /// Frees every such lock of an open file.

@@ -110,15 +110,21 @@ impl Locks {
         }
         part_copies();
         let is_other = |s: &&Shared| {
+            // To free what a device may hold takes less than to look.
+            let free = s.locks.is_empty() && s.path.starts_with("/dev/");
             // What is not there has a warning of its own.
-            descriptors::one(pid, s.number).is_ok_and(|now| now.locks() != s.locks)
+            free || descriptors::locks(pid, s.number).is_ok_and(|now| now != s.locks)
         };
         let changed: Vec<&Shared> = self.shared.iter().filter(is_other).collect();
         // All of them first: one may be in the way of another.
         for file in &changed {
-            descriptors::unlock(handle.descriptor(file.number)?.as_fd())?;
+            let fd = handle.descriptor(file.number);
+            if let Err(error) = fd.and_then(|fd| descriptors::unlock(fd.as_fd())) {
+                tracing::debug!(path = file.path, %error, "locks are not freed");
+            }
         }
-        let changed = changed.iter().map(|s| (s.number, &s.path, &s.locks));
+        let changed = changed.iter().filter(|s| !s.locks.is_empty());
+        let changed = changed.map(|s| (s.number, &s.path, &s.locks));
         let anew = self.held.iter().filter_map(|locked| {
             let (number, _) = locked.numbers.first()?;
             Some((number, &locked.path, &locked.locks))
@@ -139,7 +145,7 @@ impl Locks {
 
 /// Frozen copies let go of files with which the program has taken locks since.
 fn part_copies() {
-    let all = copies::all();
+    let all = copies::with_lockable();
     for (i, copy) in all.iter().enumerate() {
         // Most share their files with the one before, where we have looked.
         let known = |number: RawFd| {
