@@ -217,6 +217,13 @@ impl Debugger {
         }
     }
 
+    /// The program has a function of a source's name, in its callers only.
+    pub(super) fn is_inlined(&self, source: &Source) -> bool {
+        let query = FunctionQuery::parse(&source.name);
+        let program = self.images.program();
+        matches!(source.kind, Kind::Call | Kind::Unwound) && program.has_inlined(&query)
+    }
+
     /// Calls that were inlined cannot be observed: the user is told how many.
     fn note_inlined(&self, source: &Source, alone: bool, notes: &mut Vec<Note>) {
         if source.told {
