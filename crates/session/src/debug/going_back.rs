@@ -272,7 +272,7 @@ impl Debugger {
                 Ok(text)
             }
             _ if self.automation.often.is_some() => failure(format!(
-                "No checkpoint is from before event {event}: the first is taken after the first event."
+                "No checkpoint is left from before event {event}: the first is taken after the first event, and old ones make room (--checkpoint-budget)."
             )),
             _ => failure(format!(
                 "No checkpoint is from before event {event}; start with --auto-checkpoint states."
