@@ -494,7 +494,7 @@ state other accepting { transition { event tick(i) success init } }
             "Checkpoint 2: ",
             "Checkpoint 1: ",
             "$1 = 2",
-            "No checkpoint is left from before event 3",
+            "No checkpoint is from before event 3",
         ],
     );
 }
