@@ -414,6 +414,11 @@ impl Debugger {
     }
 
     fn info_line(&mut self, text: &str) -> Result<()> {
+        let settled = match text {
+            "" => String::new(),
+            text => self.settled(text)?,
+        };
+        let text = settled.as_str();
         let at = match text {
             "" => match &self.live {
                 Some(live) => live.frame(live.selected)?.lookup(),

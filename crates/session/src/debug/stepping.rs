@@ -195,7 +195,8 @@ impl Debugger {
         if args.is_empty() {
             return failure("Where to?  Name a function, FILE:LINE or *ADDRESS.");
         }
-        let sites = self.sites(args)?;
+        let place = self.settled(args)?;
+        let sites = self.sites(&place)?;
         let Some(at) = sites.first().and_then(|s| self.address(s)) else {
             return failure(format!("\"{args}\" is not loaded."));
         };
