@@ -1,8 +1,9 @@
 //! Evaluation of bound expressions.
 
 use crate::arithmetic::{arithmetic, bit_field, compare, convert};
+use crate::dynamic::part_of_object;
 use crate::error::EvalError;
-use crate::ir::{Node, Op};
+use crate::ir::{Node, Op, OrElse};
 use crate::scope::{Call, Scope, env};
 use crate::value::{Data, Lvalue, Value, extend};
 use crate::variants::active_field;
@@ -221,6 +222,16 @@ impl Evaluator<'_> {
             Op::Convert(operand) => {
                 let value = self.value(operand)?;
                 convert(&value, &node.ty)
+            }
+            Op::Dynamic(pointer, otherwise) => {
+                let pointer = self.value(pointer)?;
+                let part = part_of_object(&pointer, &node.ty, &mut *self.scope)?;
+                match (part, otherwise) {
+                    (None, OrElse::Failure) => {
+                        Err(EvalError::BadType("dynamic_cast failed".to_owned()))
+                    }
+                    (part, _) => Ok(part.unwrap_or_else(|| Value::integer(node.ty.clone(), 0))),
+                }
             }
             Op::Reinterpret(operand) => {
                 let value = self.value(operand)?;

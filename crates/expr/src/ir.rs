@@ -76,10 +76,20 @@ pub(crate) enum Op {
     Convert(Box<Node>),
     /// The same bytes seen as another type.
     Reinterpret(Box<Node>),
+    /// A pointer to the part of a class that the object behind a pointer has, as its virtual
+    /// table says: null where it has none, or a failure.
+    Dynamic(Box<Node>, OrElse),
     Assign(Box<Node>, Box<Node>),
     /// Writes left + right, gives the value before.
     PostAdd(Box<Node>, Box<Node>),
     Call(Box<Node>, Vec<Node>, Language),
+}
+
+/// What a `dynamic_cast` to a class that the object is not gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OrElse {
+    Null,
+    Failure,
 }
 
 /// The module of a variable.

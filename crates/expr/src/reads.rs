@@ -27,6 +27,7 @@ impl Node {
             | Op::Not(a)
             | Op::Complement(a)
             | Op::Convert(a)
+            | Op::Dynamic(a, _)
             | Op::Reinterpret(a) => vec![a],
             Op::Element(a, b)
             | Op::Within(a, b)
