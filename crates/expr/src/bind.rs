@@ -42,7 +42,7 @@ pub fn type_of(ast: &Ast, scope: &dyn Scope) -> Result<Type, EvalError> {
             // An array whose length is known only while the program runs has it now.
             if matches!(plain.kind(), Kind::Array(..))
                 && (plain.size().is_none() || is_counted(&node))
-                && let Ok(value) = eval(&node, &mut Still(scope))
+                && let Ok(value) = eval(&node, &mut Still::of(scope))
             {
                 return Ok(value.ty);
             }

@@ -4,7 +4,7 @@ use crate::ast::Binary;
 use crate::known::Known;
 use crate::value::Value;
 use std::sync::Arc;
-use verde_symbols::{EntryArgument, FileAddr, Function, Language, Module, Type, Variable};
+use verde_symbols::{DieId, EntryArgument, FileAddr, Function, Language, Module, Type, Variable};
 
 /// A node of a bound expression.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ impl std::fmt::Debug for At {
 pub(crate) enum Op {
     Constant(Value),
     Variable(Variable, Home),
+    /// A variable of another function than the selected frame's: of its innermost frame.
+    Elsewhere(Variable, Home, DieId),
     /// A parameter at the function's first instruction.
     Argument(Box<EntryArgument>, Home, FileAddr),
     /// Code or data at a fixed place.

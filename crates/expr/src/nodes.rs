@@ -27,7 +27,10 @@ impl Node {
             (Some(addr), ..) => Some(at(&value.ty, addr)),
             (None, Some(Lvalue::Memory(holder)), Some(bits)) => {
                 let holder = at(&value.ty, *holder).boxed();
-                Some(Node::new(value.ty.clone(), Op::Member(holder, 0, Some(bits))))
+                Some(Node::new(
+                    value.ty.clone(),
+                    Op::Member(holder, 0, Some(bits)),
+                ))
             }
             _ => None,
         }

@@ -188,30 +188,38 @@ impl Debugger {
     }
 
     pub(super) fn up(&mut self, args: &str) -> Result<()> {
-        let count = self.all_frames()?;
         let by = self.how_many(args)?;
-        let now = self.live.as_ref().map_or(0, |l| l.selected);
-        if now + 1 >= count {
-            return failure("Initial frame selected; you can't go up.");
-        }
-        self.select(now.saturating_add(by).min(count - 1))
+        self.select_from_here(by)
     }
 
     pub(super) fn down(&mut self, args: &str) -> Result<()> {
-        self.all_frames()?;
         let by = self.how_many(args)?;
-        let now = self.live.as_ref().map_or(0, |l| l.selected);
-        if now == 0 {
-            return failure("Bottom (innermost) frame selected; you can't go down.");
-        }
-        self.select(now.saturating_sub(by))
+        self.select_from_here(by.saturating_neg())
     }
 
-    fn how_many(&mut self, args: &str) -> Result<usize> {
+    /// So many frames; against the direction if it is below zero.
+    fn how_many(&mut self, args: &str) -> Result<isize> {
         match args {
             "" => Ok(1),
-            text => Ok(usize::try_from(self.number(text)?).unwrap_or(usize::MAX)),
+            text => {
+                let number = self.evaluate(text)?.to_integer()?;
+                let most = number.clamp(isize::MIN as i128, isize::MAX as i128);
+                Ok(most as isize)
+            }
         }
+    }
+
+    /// Selects a frame so many further out.
+    fn select_from_here(&mut self, by: isize) -> Result<()> {
+        let count = self.all_frames()?;
+        let now = self.live.as_ref().map_or(0, |l| l.selected);
+        if by > 0 && now + 1 >= count {
+            return failure("Initial frame selected; you can't go up.");
+        }
+        if by < 0 && now == 0 {
+            return failure("Bottom (innermost) frame selected; you can't go down.");
+        }
+        self.select(now.saturating_add_signed(by).min(count.saturating_sub(1)))
     }
 
     /// Registers or variables were changed: the frames may be others.

@@ -430,6 +430,7 @@ impl Debugger {
             return self.say(&format!("No line number information for address {at:#x}"));
         };
         let bias = at.wrapping_sub(self.file_address(at));
+        self.keep_address(span.begin.wrapping_add(bias));
         let mut place = |file: u64| {
             let at = file.wrapping_add(bias);
             match symbol_text(&self.here(), at, true) {

@@ -52,6 +52,11 @@ impl Debugger {
         if node.has_effects() {
             return failure(format!("Cannot watch \"{text}\": it changes the program."));
         }
+        if node.names_other_frames() {
+            return failure(format!(
+                "Cannot watch \"{text}\" from here: select the frame of its function first."
+            ));
+        }
         if reads(&node, &mut here).is_empty() {
             eval(&node, &mut here)?;
             return failure(format!("Cannot watch constant value `{text}'."));
@@ -128,7 +133,7 @@ impl Debugger {
             Some((_, frame)) => {
                 let frame = Some(frame);
                 let wanted = Wanted { frame, function };
-                Some(scope_of(live, tid, wanted, &self.images)?)
+                Some(scope_of(&live.process, tid, wanted, &self.images)?)
             }
             None => None,
         };
