@@ -169,14 +169,18 @@ impl Debugger {
         let Some(addr) = sites.first().and_then(|s| self.address(s)) else {
             return format!(" ({spec}) pending until its library is loaded.");
         };
+        let at = match self.settings.print.addresses {
+            true => format!(" at {addr:#x}"),
+            false => String::new(),
+        };
         if sites.len() > 1 {
-            return format!(" at {addr:#x}: {spec}. ({} locations)", sites.len());
+            return format!("{at}: {spec}. ({} locations)", sites.len());
         }
         let line = self.line_in_function(spec, addr);
         let line = line.or_else(|| self.line_at(addr).map(|s| (s.file, s.line)));
         match line {
-            Some((file, line)) => format!(" at {addr:#x}: file {}, line {line}.", file.name),
-            None => format!(" at {addr:#x}"),
+            Some((file, line)) => format!("{at}: file {}, line {line}.", file.name),
+            None => at,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::Debugger;
 use super::failure::{Result, failure};
 use super::live::Live;
-use super::settings::take_print_options;
+use super::print_settings::take_print_options;
 use verde_expr::{
     Examine, Format, PrintOptions, Value, examine, print_value, ptype, type_named, whatis,
 };

@@ -5,7 +5,7 @@ use super::failure::{NO_STACK, Result, failure};
 use super::here::Here;
 use std::sync::Arc;
 use verde_engine::Tid;
-use verde_expr::{PrintOptions, frame_arguments};
+use verde_expr::frame_arguments;
 use verde_symbols::{FileAddr, SourceFile, demangle};
 
 impl Debugger {
@@ -85,7 +85,8 @@ impl Debugger {
         }
         // A person reads the line; the address is of use where there is none.
         let has_line = it.source.as_ref().is_some_and(|s| s.line.is_some());
-        let address = match inside && !(style.is_on() && has_line) {
+        let is_wanted = inside && self.settings.print.addresses;
+        let address = match is_wanted && !(style.is_on() && has_line) {
             true => format!("{} in ", style.address(&format!("{:#018x}", frame.pc))),
             false => String::new(),
         };
@@ -97,7 +98,8 @@ impl Debugger {
             innermost: it.code == 0,
             memo: &mut self.memo,
         };
-        let arguments = frame_arguments(&here, &PrintOptions::default());
+        let options = self.settings.print.in_frame_lines();
+        let arguments = frame_arguments(&here, &options);
         let name = name.unwrap_or_else(|| "??".to_owned());
         let place = match it.source.as_ref().and_then(|s| s.line.as_ref()) {
             Some((file, line)) => format!(" at {}", style.file(&format!("{}:{line}", file.name))),
@@ -127,7 +129,8 @@ impl Debugger {
             return failure("No line number information here.");
         };
         let text = self.stop_lines(&file, line);
-        Ok(match inside && !self.style.is_on() {
+        let is_wanted = inside && self.settings.print.addresses;
+        Ok(match is_wanted && !self.style.is_on() {
             true => format!("{pc:#018x}\t{text}"),
             false => text,
         })

@@ -47,6 +47,7 @@ mod names;
 mod numbers;
 mod places;
 mod points;
+mod print_settings;
 mod printf;
 mod questions;
 mod rebuilt;
