@@ -90,3 +90,12 @@ fn frames_are_counted_in_both_directions() -> Fallible {
         "up -9",
     ])
 }
+
+#[test]
+fn numbers_of_frames_stand_apart() -> Fallible {
+    let source = "int leaf(void) { return 0; }\n\
+                  int down(int n) { return n ? down(n - 1) + 1 : leaf(); }\n\
+                  int main(void) { return down(10001) == 0; }\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    lab.same_as_gdb(&["break leaf", "run", "frame 100", "frame 1000", "bt -3"])
+}

@@ -3,7 +3,7 @@
 use super::Debugger;
 use super::failure::{Failure, Result, failure};
 use super::here::Here;
-use super::location::{Spec, offset, split_condition};
+use super::location::{Spec, offset, take_condition};
 use super::numbers::of_displays;
 use super::points::{Condition, Kind, Point, Site};
 use verde_engine::{Addr, On, Owner, Tid, Trap};
@@ -30,7 +30,7 @@ impl Debugger {
 
     /// A new breakpoint, and where it is in words.
     pub(super) fn place_break(&mut self, args: &str, temporary: bool) -> Result<(u32, String)> {
-        let (place, condition) = split_condition(args);
+        let (place, condition) = take_condition(args)?;
         let (place, thread) = self.split_thread(place)?;
         let spec = match place {
             "" => self.here_as_location()?,

@@ -66,7 +66,7 @@ impl Debugger {
     pub(super) fn frame_parts(&mut self, level: usize, numbered: bool) -> (String, String) {
         let style = self.style;
         let number = match numbered {
-            true => format!("{:<4}", format!("#{level}")),
+            true => format!("#{level:<2} "),
             false => String::new(),
         };
         let inside = self.is_inside_line(level);

@@ -4,11 +4,11 @@ use super::Debugger;
 use super::apply::range;
 use super::catches::Exception;
 use super::commands::nearest;
-use super::failure::{Failure, NO_STACK, NOT_RUN, Result, failure};
+use super::failure::{NO_STACK, NOT_RUN, Result, failure};
 use super::location::Spec;
+use super::names::pattern;
 use super::points::{Kind, Point};
 use super::registers::to_dwarf;
-use regex_lite::Regex;
 use verde_expr::{arguments, flag_names, frame_arguments, name_of, print_value, symbol_text};
 use verde_symbols::{FileAddr, Language, Module, Modules, REGISTER_NAMES, demangle};
 
@@ -110,7 +110,7 @@ const TOPICS: &[Topic] = &[
     (
         "sharedlibrary",
         Debugger::info_libraries,
-        "libraries that are loaded",
+        "libraries that are loaded; a regular expression may follow",
     ),
     (
         "signals",
@@ -562,8 +562,7 @@ impl Debugger {
 
     /// The source files of everything that is loaded.
     fn info_sources(&mut self, text: &str) -> Result<()> {
-        let regex = Regex::new(text)
-            .map_err(|e| Failure(format!("\"{text}\" is not a regular expression: {e}")))?;
+        let regex = pattern(text)?;
         let mut lines = Vec::new();
         for loaded in self.images.loaded() {
             let files = loaded.module.source_files().into_iter().map(|f| f.path);
@@ -592,26 +591,28 @@ impl Debugger {
         format!("{name:<15}{:<20}{natural}", format!("{value:#x}"))
     }
 
-    fn info_libraries(&mut self, _: &str) -> Result<()> {
+    fn info_libraries(&mut self, text: &str) -> Result<()> {
+        let regex = pattern(text)?;
+        let none = match text {
+            "" => "No shared libraries loaded at this time.",
+            _ => "No shared libraries matched.",
+        };
         let Some(live) = &self.live else {
-            return self.say("No shared libraries loaded at this time.");
+            return self.say(none);
         };
         let mut lines = Vec::new();
         for image in live.process.modules() {
-            if image.kind == verde_engine::ModuleKind::Library {
-                lines.push(format!(
-                    "{:#018x}  {:#018x}  {}",
-                    image.start.0,
-                    image.end.0,
-                    image.path.display()
-                ));
+            let path = image.path.display().to_string();
+            if image.kind == verde_engine::ModuleKind::Library && regex.is_match(&path) {
+                let (from, to) = (image.start.0, image.end.0);
+                lines.push(format!("{from:#018x}  {to:#018x}  {path}"));
             }
         }
         if !lines.is_empty() {
             let head = format!("{:<18}  {:<18}  Shared Object Library", "From", "To");
             lines.insert(0, head);
         }
-        self.say_all(lines, "No shared libraries loaded at this time.")
+        self.say_all(lines, none)
     }
 
     fn info_source(&mut self, _: &str) -> Result<()> {

@@ -99,9 +99,20 @@ fn is_option(word: &str, name: &str) -> bool {
     word.len() > 1 && name.starts_with(word)
 }
 
+/// Splits `LOCATION if CONDITION`, which has to be there.
+pub(super) fn take_condition(text: &str) -> Result<(&str, Option<&str>)> {
+    match split_condition(text) {
+        (_, Some("")) => failure("A condition is missing after \"if\"."),
+        parts => Ok(parts),
+    }
+}
+
 /// Splits `LOCATION if CONDITION`.
 pub(super) fn split_condition(text: &str) -> (&str, Option<&str>) {
     let text = text.trim();
+    if let Some(place) = text.strip_suffix(" if") {
+        return (place.trim(), Some(""));
+    }
     if let Some(rest) = text.strip_prefix("if ") {
         return ("", Some(rest.trim()));
     }

@@ -7,7 +7,7 @@ use super::Debugger;
 use super::failure::{Result, failure};
 use super::here::Here;
 use super::live::ProcessMemory;
-use super::location::split_condition;
+use super::location::take_condition;
 use super::points::{Access, Condition, Kind, Watch};
 use super::watch_scope::{Wanted, scope_of};
 use verde_engine::{Addr, Error, On, Owner, Tid, Trap};
@@ -28,7 +28,7 @@ impl Debugger {
     }
 
     fn add_watch(&mut self, args: &str, on: Access) -> Result<()> {
-        let (text, condition) = split_condition(args);
+        let (text, condition) = take_condition(args)?;
         let place = ["-location ", "-l "]
             .iter()
             .find_map(|o| text.strip_prefix(o));
