@@ -102,8 +102,11 @@ impl Process {
 
     fn report_ended(&mut self, ended: &[(Frame, Fate)], causes: &mut Causes) -> Result<()> {
         for (frame, fate) in ended {
-            self.traps.hit(frame.trap);
-            causes.push(cause(frame, *fate));
+            let on = self.traps.get(frame.trap).map(|e| e.trap.on);
+            if !matches!(on, Some(On::Enter(_))) {
+                self.traps.hit(frame.trap);
+                causes.push(cause(frame, *fate));
+            }
             self.release_return(frame.trap, Addr(frame.ret))?;
         }
         Ok(())
@@ -120,6 +123,9 @@ impl Process {
         let Ok(ret) = self.memory.read_u64(Addr(sp)) else {
             return Ok(());
         };
+        if self.loops.contains(&at) && thread.shadow.is_open(sp, ret, at.0) {
+            return Ok(());
+        }
         let mut ended = Ended::new();
         thread
             .shadow
@@ -153,8 +159,13 @@ impl Process {
                     suspect: false,
                 });
             }
-            if matches!(trap.on, On::Call(_)) {
-                causes.push(Cause::Entry { id, call });
+            match trap.on {
+                On::Call(_) => causes.push(Cause::Entry { id, call }),
+                On::Enter(_) => {
+                    self.traps.hit(id);
+                    causes.push(Cause::Trap { id });
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -230,6 +241,13 @@ impl Process {
             self.exits_seen = true;
         }
         Ok(())
+    }
+
+    /// Tells the engine that a function's code jumps back to its first
+    /// instruction. Its calls are told from its rounds by those that are open:
+    /// one that began with the same stack and has not ended.
+    pub fn note_loop(&mut self, function: Addr) {
+        self.loops.insert(function);
     }
 
     /// Opens calls that were already running in a stopped thread when their return trap was

@@ -130,6 +130,7 @@ impl Process {
         self.forget_watches();
         self.modules = crate::modules::Modules::default();
         self.exits_seen = false;
+        self.loops.clear();
         let bound: Vec<_> = self
             .traps
             .iter()

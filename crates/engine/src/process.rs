@@ -14,7 +14,7 @@ use crate::{
     Addr, Cause, End, Error, On, Owner, Regs, Result, SigInfo, SignalPolicy, Stop, Tid, Trap,
     TrapId, TrapSet, XState,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::os::fd::{OwnedFd, RawFd};
@@ -72,6 +72,8 @@ pub struct Process {
     pub(crate) calls: u64,
     /// longjmp and throw are observed (see `observe_exits`).
     pub(crate) exits_seen: bool,
+    /// Functions that jump back to their first instructions (see `note_loop`).
+    pub(crate) loops: FxHashSet<Addr>,
     /// The CPU checks return addresses in this program.
     pub(crate) shadow_stack: bool,
     /// Traps that are not on addresses.
@@ -220,6 +222,7 @@ impl Process {
             return_sites: FxHashMap::default(),
             calls: 0,
             exits_seen: false,
+            loops: FxHashSet::default(),
             shadow_stack: false,
             syscall_traps: Vec::new(),
             signal_traps: Vec::new(),
@@ -568,7 +571,7 @@ impl Process {
         };
         if let Err(error) = self.or_gone(set) {
             self.traps.discard(id);
-            if matches!(trap.on, On::Return(_) | On::Call(_)) {
+            if trap.on.function().is_some() {
                 // It may have rested, with calls that are open.
                 self.tear_down(id, trap)?;
             }
@@ -625,7 +628,9 @@ impl Process {
     fn set_up(&mut self, id: TrapId, trap: Trap) -> Result<()> {
         match trap.on {
             On::Exec(at) => self.need_site(at, |site| site.exec.push(id)),
-            On::Return(at) | On::Call(at) => self.need_site(at, |site| site.entry.push(id)),
+            On::Return(at) | On::Call(at) | On::Enter(at) => {
+                self.need_site(at, |site| site.entry.push(id))
+            }
             On::Write { .. } | On::Read { .. } | On::Access { .. } => match wanted(trap.on) {
                 Some(want) => self.set_up_watch(id, trap, &want),
                 None => Ok(()),
@@ -654,7 +659,7 @@ impl Process {
     fn tear_down(&mut self, id: TrapId, trap: Trap) -> Result<()> {
         match trap.on {
             On::Exec(at) => self.leave_site(at, |site| site.exec.retain(|i| *i != id)),
-            On::Return(at) | On::Call(at) => {
+            On::Return(at) | On::Call(at) | On::Enter(at) => {
                 for thread in self.threads.values_mut() {
                     thread.shadow.forget(id);
                 }

@@ -92,10 +92,9 @@ impl Process {
     /// The code of an address range is gone, and so are the calls of its
     /// functions, wherever they would have returned to.
     pub(crate) fn drop_calls(&mut self, from: Addr, to: Addr) -> Result<()> {
-        let all = self.traps.iter().filter(|(_, e)| match e.trap.on {
-            On::Return(at) | On::Call(at) => from <= at && at < to,
-            _ => false,
-        });
+        let is_there = |at: Addr| from <= at && at < to;
+        let all = self.traps.iter();
+        let all = all.filter(|(_, e)| e.trap.on.function().is_some_and(is_there));
         for id in all.map(|(id, _)| id).collect::<Vec<_>>() {
             self.traps.discard(id);
         }

@@ -107,7 +107,8 @@ impl ShadowStack {
 
     /// Settles the calls that are over for a thread at `pc` with stack
     /// pointer `sp`. `intact(sp, ret)` says whether the return address is
-    /// still in its place; asked only where the stack pointer is no proof.
+    /// still in its place; asked only where the stack pointer is no proof, or
+    /// a longjmp or a throw was seen.
     pub fn settle(
         &mut self,
         sp: u64,
@@ -125,7 +126,7 @@ impl ShadowStack {
                     break;
                 }
                 stack.frames.pop();
-                over(top, fate(&top, sp, pc));
+                over(top, fate(&top, sp, pc, &mut intact));
             }
             return;
         }
@@ -135,13 +136,12 @@ impl ShadowStack {
             if frame.sp >= sp {
                 continue;
             }
-            match fate(&frame, sp, pc) {
-                Fate::Returned => {}
-                Fate::Abandoned if intact(frame.sp, frame.ret) => continue,
-                Fate::Abandoned => {}
+            let fate = fate(&frame, sp, pc, &mut intact);
+            if fate == Fate::Abandoned && intact(frame.sp, frame.ret) {
+                continue;
             }
             stack.frames.remove(i);
-            over(frame, fate(&frame, sp, pc));
+            over(frame, fate);
         }
     }
 
@@ -181,6 +181,15 @@ impl ShadowStack {
         for frame in stack.frames.drain(from..=from + last).rev() {
             over(frame);
         }
+    }
+
+    /// A call of a function is open that began with this stack pointer and
+    /// return address, and nothing may have left it.
+    pub fn is_open(&self, sp: u64, ret: u64, function: u64) -> bool {
+        let stack = self.stacks.get(self.current);
+        let here = stack.into_iter().flat_map(|s| s.frames.iter().rev());
+        let mut here = here.take_while(|f| f.sp == sp);
+        here.any(|f| f.function == function && f.ret == ret && !f.suspect)
     }
 
     /// Opens a call on the current stack.
@@ -281,11 +290,13 @@ impl ShadowStack {
     }
 }
 
-fn fate(frame: &Frame, sp: u64, pc: u64) -> Fate {
-    if frame.sp + 8 == sp && frame.ret == pc {
-        Fate::Returned
-    } else {
-        Fate::Abandoned
+/// A handler that caught something joins the normal path where the call would have returned to.
+/// It has made a call on the way, which overwrote the return address.
+fn fate(frame: &Frame, sp: u64, pc: u64, intact: &mut impl FnMut(u64, u64) -> bool) -> Fate {
+    let is_there = frame.sp + 8 == sp && frame.ret == pc;
+    match is_there && (!frame.suspect || intact(frame.sp, frame.ret)) {
+        true => Fate::Returned,
+        false => Fate::Abandoned,
     }
 }
 

@@ -370,7 +370,7 @@ impl Process {
                 On::Exec(at) if !self.sites.get(at).is_some_and(|s| s.exec.contains(&id)) => {
                     self.need_site(at, |site| site.exec.push(id))
                 }
-                On::Return(at) | On::Call(at)
+                On::Return(at) | On::Call(at) | On::Enter(at)
                     if !self.sites.get(at).is_some_and(|s| s.entry.contains(&id)) =>
                 {
                     self.need_site(at, |site| site.entry.push(id))

@@ -32,6 +32,11 @@ pub enum On {
     /// As `Return`, and the entry is reported too, with the number of the
     /// call that the return will carry.
     Call(Addr),
+    /// The function that begins at this address is called. Its own jumps
+    /// back to its first instruction are no calls, see [`Process::note_loop`].
+    ///
+    /// [`Process::note_loop`]: crate::Process::note_loop
+    Enter(Addr),
     /// A store to any of `len` bytes, after it was done.
     Write {
         /// First byte.
@@ -62,6 +67,16 @@ pub enum On {
     /// A thread begins: it reports so itself, before its first instruction,
     /// and its end. For whoever sets traps for each thread.
     Start,
+}
+
+impl On {
+    /// The function whose calls are followed to their ends.
+    pub fn function(self) -> Option<Addr> {
+        match self {
+            On::Return(at) | On::Call(at) | On::Enter(at) => Some(at),
+            _ => None,
+        }
+    }
 }
 
 /// A frame of the stack.

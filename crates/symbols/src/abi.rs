@@ -232,6 +232,15 @@ impl Module {
         self.is_marked(function, &[".part.", ".cold"])
     }
 
+    /// Whether a function is the form of a destructor that frees the object as well, by the C++
+    /// ABI. It calls the other form, or has it in itself.
+    pub fn is_deleting(&self, function: &Function) -> bool {
+        let symbol = self.symbol_at(function.entry);
+        symbol.is_some_and(|(symbol, _)| {
+            symbol.name.starts_with("_Z") && symbol.name.contains("D0Ev")
+        })
+    }
+
     /// Whether a function's code is a clone that GCC marks so in its name.
     fn is_marked(&self, function: &Function, marks: &[&str]) -> bool {
         let symbol = self.symbol_at(function.entry);

@@ -273,8 +273,8 @@ impl Walker {
                         self.skip(data, attr.form)?;
                         fixed_uint(&before[..(before.len() - data.len()).min(8)])
                     };
-                    // Inlined, or declared inline and inlined.
-                    die.inline = value == 1 || value == 3;
+                    // GCC says of constructors and destructors that they were not, and has copies.
+                    die.inline = value != 0;
                 }
                 _ => self.skip(data, attr.form)?,
             }

@@ -755,7 +755,7 @@ impl Type {
                 if variant.tag() != dw::DW_TAG_variant {
                     continue;
                 }
-                let tag = discriminant.as_ref().map(|member: &Box<Member>| &member.ty);
+                let tag = discriminant.as_deref().map(|member: &Member| &member.ty);
                 let value = variant.attr_value(dw::DW_AT_discr_value);
                 let value = value.and_then(|v| crate::type_read::discriminant(v, tag));
                 let inner = children(unit, offset_of(&variant));

@@ -204,6 +204,24 @@ fn a_static_program_without_symbols() -> Fallible {
     Ok(())
 }
 
+/// What was inlined was not observed, and the verdict says nothing.
+#[test]
+fn inlined_functions_are_inconclusive() -> Fallible {
+    let case = Case::new("vector", &["-O2".to_owned()])?;
+    let output = Command::new(env!("CARGO_BIN_EXE_verde"))
+        .args(["check", "-p", "std:vector"])
+        .arg(case.dir.path().join("good"))
+        .stdin(Stdio::null())
+        .output()?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(101), "{errors}");
+    assert!(
+        errors.contains("what vector watches was never found"),
+        "{errors}"
+    );
+    Ok(())
+}
+
 #[test]
 fn an_unknown_name_lists_the_known_ones() -> Fallible {
     let output = Command::new(env!("CARGO_BIN_EXE_verde"))

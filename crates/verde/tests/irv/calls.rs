@@ -542,3 +542,67 @@ fn a_function_that_is_described_only_as_inlined() {
     assert_eq!(ran.code, 1, "{}", ran.err);
     assert!(ran.err.contains(says), "{}", ran.err);
 }
+
+/// A handler may go on where the call that panicked would have returned to.
+#[test]
+fn a_caught_panic_is_no_return() {
+    let bench = Bench::new();
+    let source = "#[inline(never)] fn f(n: i32) { if n % 2 == 0 { std::panic::panic_any(7) } std::hint::black_box(n); }\n\
+         fn main() { std::panic::set_hook(Box::new(|_| {}));\n\
+             for i in 0..4 { let _ = std::panic::catch_unwind(|| f(i)); } }";
+    for level in ["-Copt-level=0", "-Copt-level=2"] {
+        bench.rust_with(source, &[level]);
+        let events = ["after event prog::f(n)", "event unwound prog::f(n)"];
+        let wanted = [
+            r#"unwound before prog::f {"n":0}"#,
+            r#"call after prog::f {"n":1}"#,
+            r#"unwound before prog::f {"n":2}"#,
+            r#"call after prog::f {"n":3}"#,
+        ];
+        assert_eq!(bench.seen(&events), wanted, "{level}");
+    }
+}
+
+/// `delete` runs a form of the destructor that calls the other one, or has it in itself.
+#[test]
+fn an_object_is_destroyed_once() {
+    let source = "static int ended;\n\
+        struct A { int v; A(int x) : v(x) {} virtual ~A(); };\n\
+        A::~A() { ended += v; asm volatile(\"\" ::: \"memory\"); }\n\
+        struct B : A { B(int x) : A(x) {} ~B() override { ended += 2; } };\n\
+        int main() { for (int i = 0; i < 3; i++) { A *a = new A(i); delete a; }\n\
+        \x20 A *b = new B(7); delete b; A local(9); return 0; }\n";
+    for level in ["-O0", "-O2"] {
+        let bench = Bench::new();
+        bench.compile("g++", "prog.cc", source, "prog", &[level, "-fno-inline"]);
+        let seen = bench.seen(&["event A::~A(this->v)"]);
+        let wanted = [0, 1, 2, 7, 9].map(|v| format!(r#"call before A::~A {{"this->v":{v}}}"#));
+        assert_eq!(seen, wanted, "{level}");
+        assert_eq!(bench.seen(&["event B::~B(this->v)"]).len(), 1, "{level}");
+    }
+}
+
+/// At -O2 a loop may begin with the function's first instruction: its rounds are no calls.
+#[test]
+fn a_loop_back_to_the_first_instruction_is_no_call() {
+    let source = "#include <pthread.h>\n#include <setjmp.h>\nstatic jmp_buf out;\n\
+        __attribute__((noipa)) int spin(volatile int *p) { int x; do { x = *p; *p = x - 1; } while (x > 0); return x; }\n\
+        __attribute__((noipa)) void leave(volatile int *p) { do { if (*p == 2) longjmp(out, 1); } while (--*p > 0); }\n\
+        static void *work(void *unused) { for (int i = 0; i < 20; i++) { volatile int n = 5; spin(&n); } return unused; }\n\
+        int main(void) { pthread_t t[3];\n\
+        \x20 for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, work, 0);\n\
+        \x20 for (int i = 0; i < 3; i++) pthread_join(t[i], 0);\n\
+        \x20 for (int i = 0; i < 4; i++) { volatile int n = 5; if (!setjmp(out)) leave(&n); }\n\
+        \x20 return 0; }\n";
+    for level in ["-O1", "-O2"] {
+        let bench = Bench::c(source, &[level, "-pthread"]);
+        let both = ["event spin(p)", "after event spin(p, ret)"];
+        let seen = bench.seen(&both);
+        let calls = seen.iter().filter(|e| e.starts_with("call before"));
+        assert_eq!((calls.count(), seen.len()), (60, 120), "{level}");
+        assert_eq!(bench.seen(&both[..1]).len(), 60, "{level}");
+        assert_eq!(bench.seen(&both[1..]).len(), 60, "{level}");
+        assert_eq!(bench.seen(&["event leave(p)"]).len(), 4, "{level}");
+        assert_eq!(bench.seen(&["event unwound leave(p)"]).len(), 4, "{level}");
+    }
+}

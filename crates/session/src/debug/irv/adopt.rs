@@ -4,7 +4,7 @@ use super::super::Debugger;
 use super::super::live::ProcessMemory;
 use super::super::registers::to_dwarf;
 use super::Irv;
-use verde_engine::{Addr, On, Tid};
+use verde_engine::{Addr, Tid};
 use verde_symbols::{FileAddr, Modules, backtrace};
 
 /// How far up a stack calls are looked for.
@@ -26,7 +26,7 @@ impl Debugger {
         fresh: &[usize],
         tid: Option<Tid>,
     ) {
-        if !irv.alphabet.sources[index].awaits_returns() {
+        if !irv.alphabet.sources[index].follows_calls() {
             return;
         }
         self.observe_exits_for(irv);
@@ -65,7 +65,7 @@ impl Debugger {
     ) {
         for site in fresh.iter().copied() {
             let place = &irv.alphabet.sources[index].sites[site];
-            let (On::Return(at) | On::Call(at)) = place.on else {
+            let Some(at) = place.on.function() else {
                 continue;
             };
             let Some(id) = place.trap else {

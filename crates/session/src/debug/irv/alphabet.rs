@@ -24,6 +24,8 @@ pub struct User {
 /// A place of the program where an event shows.
 pub struct Site {
     pub on: On,
+    /// A loop of the function begins with its first instruction.
+    pub is_loop: bool,
     pub reads: Arc<[Read]>,
     /// Where expressions of the parameters are evaluated, without registers.
     pub scope: Option<Arc<FrameScope>>,
@@ -134,6 +136,11 @@ impl Source {
             Kind::Unwound => true,
             _ => false,
         }
+    }
+
+    /// Calls are followed to their ends, also where only their beginnings are events.
+    pub fn follows_calls(&self) -> bool {
+        self.sites.iter().any(|s| s.on.function().is_some())
     }
 
     /// As the user wrote it, for messages.

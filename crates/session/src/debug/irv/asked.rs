@@ -193,7 +193,8 @@ impl Debugger {
         let targets = irv.targets.get(id).into_iter().flatten();
         targets.into_iter().any(|t| match t {
             Target::Site { source, site } => {
-                irv.alphabet.sources[*source].sites[*site].on == On::Exec(regs.pc())
+                let on = irv.alphabet.sources[*source].sites[*site].on;
+                [On::Exec(regs.pc()), On::Enter(regs.pc())].contains(&on)
             }
             Target::Datum { .. } => false,
             Target::Birth { .. } => true,

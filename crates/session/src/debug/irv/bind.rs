@@ -3,6 +3,7 @@
 use super::super::Debugger;
 use super::super::here::Here;
 use super::alphabet::{Site, Source};
+use super::flow::jumps_back;
 use super::reads::{Callee, How, Phase, Read, entry_scope, of_call, of_place, width};
 use super::{Irv, data};
 use std::path::Path;
@@ -154,6 +155,9 @@ impl Debugger {
                 gone.parts += 1;
                 continue;
             }
+            if calls_itself_deleted(source, module, function) {
+                continue;
+            }
             let callee = Callee::new(module, bias, function);
             let mut reads = Vec::new();
             let mut failed = None;
@@ -173,9 +177,11 @@ impl Debugger {
             gone.count(&source.params, &reads);
             let at = Addr(function.entry.at(bias));
             let saves = reads.iter().any(|r| r.phase != Phase::Now);
+            let is_loop = jumps_back(module, function);
             let on = match (source.kind, source.when) {
                 (Kind::Unwound, _) | (_, When::After) if saves => On::Call(at),
                 (Kind::Unwound, _) | (_, When::After) => On::Return(at),
+                _ if is_loop => On::Enter(at),
                 _ => On::Exec(at),
             };
             if sites.iter().any(|s| s.on == on) {
@@ -186,6 +192,7 @@ impl Debugger {
             let scope = needs_scope.then(|| entry_scope(module, bias, function.entry));
             sites.push(Site {
                 on,
+                is_loop,
                 reads: reads.into(),
                 scope: scope.map(Arc::new),
                 loc: self.line_text(at.0),
@@ -208,6 +215,13 @@ impl Debugger {
             }
             _ => text,
         }
+    }
+
+    /// The program has a function of a source's name, in its callers only.
+    pub(super) fn is_inlined(&self, source: &Source) -> bool {
+        let query = FunctionQuery::parse(&source.name);
+        let program = self.images.program();
+        matches!(source.kind, Kind::Call | Kind::Unwound) && program.has_inlined(&query)
     }
 
     /// Calls that were inlined cannot be observed: the user is told how many.
@@ -291,6 +305,7 @@ impl Debugger {
                 }
                 sites.push(Site {
                     on: On::Exec(at),
+                    is_loop: false,
                     reads: reads.into(),
                     scope: Some(Arc::new(scope)),
                     loc: self.line_text(at.0),
@@ -307,6 +322,17 @@ impl Debugger {
         let span = self.line_at(addr)?;
         Some(format!("{}:{}", span.file.name, span.line).into())
     }
+}
+
+/// A destructor that frees the object calls the one that does not, unless it has that in itself:
+/// an object is destroyed once.
+fn calls_itself_deleted(source: &Source, module: &Module, function: &Function) -> bool {
+    if function.die.is_none() || !module.is_deleting(function) {
+        return false;
+    }
+    let copies = module.inlined_calls(&FunctionQuery::parse(&source.name));
+    let is_inside = |at: FileAddr| function.ranges.iter().any(|r| r.0 <= at && at < r.1);
+    !copies.iter().any(|copy| is_inside(copy.entry))
 }
 
 /// What the optimiser has left nothing of.
@@ -397,6 +423,7 @@ fn plain_site(source: &Source, on: On) -> Site {
         .collect();
     Site {
         on,
+        is_loop: false,
         reads: reads.into(),
         scope: None,
         loc: None,

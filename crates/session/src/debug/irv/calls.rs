@@ -18,7 +18,7 @@ impl Debugger {
     /// A call was seen to begin for the `before` event of a source. Those who may want to hear
     /// of its return while it runs find here what it began with.
     pub(super) fn note_beginning(&mut self, irv: &mut Irv, tid: Tid, source: usize, site: usize) {
-        let On::Exec(at) = irv.alphabet.sources[source].sites[site].on else {
+        let (On::Exec(at) | On::Enter(at)) = irv.alphabet.sources[source].sites[site].on else {
             return;
         };
         let Some(whom) = irv.callees.get(&at) else {
@@ -204,9 +204,9 @@ impl Irv {
         }
         if let Some(live) = live {
             let traps = live.process.traps();
-            let entry = |at| Trap::new(On::Exec(at), Owner::Monitor);
+            let is_set = |on| traps.id_of(&Trap::new(on, Owner::Monitor)).is_some();
             self.begun
-                .keep_functions(|at| traps.id_of(&entry(at)).is_some());
+                .keep_functions(|at| is_set(On::Exec(at)) || is_set(On::Enter(at)));
         }
     }
 }

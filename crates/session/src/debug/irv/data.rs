@@ -211,6 +211,7 @@ impl Debugger {
                 let at = module.breakpoint_address(&f);
                 sites.push(Site {
                     on: On::Exec(Addr(at.at(loaded.bias))),
+                    is_loop: false,
                     reads: [].into(),
                     scope: None,
                     loc: None,

@@ -85,6 +85,9 @@ impl Debugger {
             if site.trap.is_some() {
                 continue;
             }
+            if let (true, Some(at)) = (site.is_loop, site.on.function()) {
+                live.process.note_loop(at);
+            }
             match live.process.insert(Trap::new(site.on, Owner::Monitor)) {
                 Ok(id) => {
                     site.trap = Some(id);
@@ -195,7 +198,7 @@ impl Debugger {
             if source.wanted == 0 {
                 continue;
             }
-            if source.awaits_returns() {
+            if source.follows_calls() {
                 self.observe_exits_for(&mut irv);
             }
             self.plant_source(&mut irv, index, None);

@@ -17,6 +17,7 @@ mod commands;
 mod data;
 mod declared;
 mod feed;
+mod flow;
 mod host;
 mod info;
 mod instrument;
@@ -349,12 +350,17 @@ impl Irv {
     /// worthless. The names of a shipped property are known to be right: what the program does
     /// not have it does not call. Only one of which nothing was found says nothing.
     fn missed(&self, one: &One) -> Vec<&alphabet::Source> {
-        let uses = |s: &&alphabet::Source| s.users.iter().any(|u| u.monitor == one.id);
-        let sources = self.alphabet.sources.iter().filter(uses);
+        let sources = self.sources_of(one);
         if one.is_shipped && sources.clone().any(|s| s.found) {
             return Vec::new();
         }
         sources.filter(|s| !s.found).collect()
+    }
+
+    fn sources_of(&self, one: &One) -> impl Iterator<Item = &alphabet::Source> + Clone {
+        let id = one.id;
+        let uses = move |s: &&alphabet::Source| s.users.iter().any(|u| u.monitor == id);
+        self.alphabet.sources.iter().filter(uses)
     }
 
     /// Something went wrong that has no better place; it is said after the event.

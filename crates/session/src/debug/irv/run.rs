@@ -171,7 +171,8 @@ impl Debugger {
         let mut never_found = Vec::new();
         for one in &irv.ones {
             let missed = irv.missed(one);
-            let titles: Vec<String> = match one.is_shipped && !missed.is_empty() {
+            let inlined = || irv.sources_of(one).any(|s| !s.found && self.is_inlined(s));
+            let titles: Vec<String> = match one.is_shipped && (!missed.is_empty() || inlined()) {
                 // Its names are nobody's mistake.
                 true => vec![format!("what {} watches", one.name)],
                 false => missed
