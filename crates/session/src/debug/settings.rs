@@ -159,7 +159,7 @@ pub(super) fn limit(text: &str) -> Result<usize> {
 pub(super) fn is_as(name: &str, value: &str, fixed: &[&str]) -> Result<()> {
     let truth = |text: &str| on_or_off(name, text).ok();
     let is_same = |f: &&str| value == *f || (truth(f).is_some() && truth(value) == truth(f));
-    match fixed.iter().any(|f| is_same(&f)) {
+    match fixed.iter().any(is_same) {
         true => Ok(()),
         false => failure(format!(
             "\"set {name} {value}\" is not there: it is always {}.",
