@@ -63,12 +63,21 @@ static void threads(void) {
         pthread_join(ids[i], NULL);
 }
 
+/* Removes a directory with a directory in it, and makes both again, empty. */
+static void make_again(const char *dir) {
+    char sub[32], file[32];
+    snprintf(sub, sizeof sub, "%s/sub", dir);
+    snprintf(file, sizeof file, "%s/x", sub);
+    check(unlink(file) == 0 && rmdir(sub) == 0 && rmdir(dir) == 0, "removed");
+    check(mkdir(dir, 0700) == 0 && mkdir(sub, 0700) == 0, "made again");
+}
+
 static void look(void) {
     char text[64];
     const char *names[] = {"old",   "old_deleted", "old_renamed", "old_new_name", "appended",
                            "gone",  "renamed",     "new_name",    "deleted",      "made",
                            "dir/a", "dir/b",       "old_dir/x",   "moved_dir/x",  "link1",
-                           "link2", "replaced",    "opaque/y"};
+                           "link2", "replaced",    "opaque/y",    "again/sub/x",  "nested/sub/x"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         show(names[i]);
     struct stat it;
@@ -89,8 +98,10 @@ static void look(void) {
 }
 
 int main(void) {
-    // Before: the test has made old, old_deleted, old_renamed, old_dir/x and opaque/x.
+    // Before: the test has made old, old_deleted, old_renamed, old_dir/x, opaque/x, again/sub/x and
+    // nested/sub/x.
     setvbuf(stdout, NULL, _IOFBF, 65536);
+    make_again("again");
     put("appended", "one");
     put("gone", "will be deleted");
     put("renamed", "will be renamed");
@@ -147,6 +158,8 @@ int main(void) {
         check(rename("old_dir", "moved_dir") == 0, "old_dir");
     check(unlink("opaque/x") == 0 && rmdir("opaque") == 0 && mkdir("opaque", 0700) == 0, "opaque");
     put("opaque/y", "another");
+    put("again/sub/x", "another");
+    make_again("nested");
     threads();
     check(lseek(reader, 0, SEEK_SET) == 0, "old");
     used();

@@ -11,6 +11,8 @@ EACH = 1500
 jobs = queue.Queue(50)
 results = []
 lock = threading.Lock()
+# Nobody works before all are there: the saved program has all its threads.
+ready = threading.Barrier(9)
 
 
 def mark():
@@ -29,11 +31,13 @@ def digest(job):
 
 
 def produce(k):
+    ready.wait()
     for i in range(EACH):
         jobs.put((k, i))
 
 
 def consume():
+    ready.wait()
     while (job := jobs.get()) is not None:
         value = digest(job)
         with lock:

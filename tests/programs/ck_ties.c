@@ -1,11 +1,13 @@
-/* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks, fifo
+/* ck_ties KIND DIRECTORY: what ties a process to the kernel and to files: locks, later (ones), between (two
+   calls of `hold`), fifo
    (with a lock), terminal (likewise), cleared (memory that forks clear), excluded (memory
    that forks leave out), signals (a set of descriptors that waits for
-   signals), session, attributes (prctl), pidfds (of itself), files (that
-   tell of itself), ready (signals that tell that something is), directory (that is being
+   signals), session, attributes (prctl), apart (threads), renumbered (files in a set), pidfds (of itself), files (that
+   tell of itself), ready (signals that tell that something is), owners (whom they tell),
+   priorities, directory (that is being
    read), ended (pipes that nobody writes to any more), input (a set of
    descriptors that waits for it), user (another one), full (no
-   descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), cut (a mapped file that becomes shorter).
+   descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), closed (memory, read-only for now), mapped (a file), cut (a mapped file that becomes shorter).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
@@ -13,6 +15,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,13 +75,35 @@ static void locks(void) {
     CHECK(!tries(others[1]));
 }
 
+/* What nobody held then nobody holds, though its file was open. */
+static void later(void) {
+    int whole = file("whole"), part = file("part"), same = file("same"), twice = file("same");
+    CHECK(!tries(same));
+    hold();
+    int others[2] = {file("whole"), file("part")};
+    CHECK(!tries(others[0]) && !tries_part(others[1]) && !close(others[0]) && !close(others[1]));
+    CHECK(!tries(whole) && !tries_part(part));
+    CHECK(tries(twice) && !flock(same, LOCK_UN) && !tries(twice));
+}
+
+/* Saved twice, free and held. */
+static void between(void) {
+    int fd = file("between");
+    hold();
+    int other = file("between");
+    CHECK(!tries(other) && !flock(other, LOCK_UN) && !tries(fd));
+    hold();
+    CHECK(tries(other) && !flock(fd, LOCK_UN) && !tries(other));
+}
+
 /* Opened anew it would have lost its signal. */
 static void fifo(void) {
     CHECK(!access("fifo", F_OK) || !mkfifo("fifo", 0600));
-    int fd = open("fifo", O_RDWR);
+    int fd = open("fifo", O_RDWR), other = open("fifo", O_RDWR);
     CHECK(!tries(fd) && !fcntl(fd, F_SETSIG, SIGUSR1));
     hold();
     CHECK(fcntl(fd, F_GETSIG) == SIGUSR1);
+    CHECK(tries(other) && !flock(fd, LOCK_UN) && !tries(other));
 }
 
 /* Opened anew it would become the one of a session. */
@@ -176,6 +201,51 @@ static void attributes(void) {
     pthread_join(other, 0);
 }
 
+static void *leave(void *ready) {
+    char byte;
+    const int *what = ready;
+    CHECK(!(what[2] ? unshare(what[2]) : prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)));
+    CHECK(write(what[1], "r", 1) == 1);
+    CHECK(read(what[3], &byte, 1) == 1);
+    return 0;
+}
+
+/* Threads that leave the first one, each in its way. */
+static void apart(void) {
+    static int what[3][4] = {{0, 0, CLONE_FS, 0}, {0, 0, CLONE_FILES, 0}, {0, 0, 0, 0}};
+    int ready[2];
+    char byte;
+    pthread_t other;
+    CHECK(!pipe(ends) && !pipe(ready));
+    for (int i = 0; i < 3; i++) {
+        what[i][1] = ready[1];
+        what[i][3] = ends[0];
+        CHECK(!pthread_create(&other, 0, leave, what[i]));
+        CHECK(read(ready[0], &byte, 1) == 1);
+    }
+    hold();
+}
+
+/* A set goes on with a file under its first number, which may be another file's now. */
+static void renumbered(void) {
+    int free_now[2], taken[2], epoll = epoll_create1(0);
+    CHECK(!pipe(free_now) && !pipe(taken));
+    struct epoll_event event = {EPOLLIN, {.u64 = 41}}, got[2];
+    CHECK(!epoll_ctl(epoll, EPOLL_CTL_ADD, free_now[0], &event));
+    event.data.u64 = 42;
+    CHECK(!epoll_ctl(epoll, EPOLL_CTL_ADD, taken[0], &event));
+    CHECK(dup2(free_now[0], 50) == 50 && dup2(taken[0], 51) == 51);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    CHECK(dup3(null, taken[0], O_CLOEXEC) == taken[0] && !close(null) && !close(free_now[0]));
+    hold();
+    CHECK(write(free_now[1], "x", 1) == 1 && write(taken[1], "x", 1) == 1);
+    CHECK(epoll_wait(epoll, got, 2, 0) == 2 && got[0].data.u64 + got[1].data.u64 == 83);
+    char byte;
+    CHECK(read(taken[0], &byte, 1) == 0 && fcntl(taken[0], F_GETFD) == FD_CLOEXEC);
+    CHECK(fcntl(free_now[0], F_GETFD) == -1 && read(50, &byte, 1) == 1 && !close(50));
+    CHECK(epoll_wait(epoll, got, 2, 0) == 1 && got[0].data.u64 == 42);
+}
+
 static int names(int fd) { return !syscall(SYS_pidfd_send_signal, fd, 0, 0, 0); }
 
 static void *named(void *ready) {
@@ -267,6 +337,58 @@ static void ready(void) {
     CHECK(write(fd, "x", 1) == 1 && told == SIGIO);
     CHECK(write(pair[1], "x", 1) == 1 && told == SIGUSR1);
     CHECK(!fcntl(fd, F_SETFL, 0));
+}
+
+static int is_told(int fd, int id, int signal) {
+    return fcntl(fd, F_GETOWN) == id && fcntl(fd, F_GETSIG) == signal;
+}
+
+/* Known also while nobody asks for a signal. */
+static void owners(void) {
+    int made[2], fd = open("/dev/null", O_RDONLY), later = open("/dev/null", O_RDONLY);
+    CHECK(!pipe(made));
+    CHECK(!fcntl(made[0], F_SETOWN, getpid()) && !fcntl(made[0], F_SETSIG, SIGUSR1));
+    CHECK(!fcntl(made[1], F_SETOWN, -getpgrp()) && !fcntl(made[1], F_SETSIG, SIGUSR2));
+    CHECK(!fcntl(fd, F_SETOWN, getpid()) && !fcntl(fd, F_SETSIG, SIGUSR1));
+    hold();
+    CHECK(is_told(made[0], getpid(), SIGUSR1) && is_told(made[1], -getpgrp(), SIGUSR2));
+    CHECK(is_told(fd, getpid(), SIGUSR1) && is_told(later, 0, 0));
+    CHECK(!fcntl(fd, F_SETOWN, getppid()) && !fcntl(fd, F_SETSIG, SIGUSR2));
+    CHECK(!fcntl(later, F_SETOWN, getppid()) && !fcntl(later, F_SETSIG, SIGUSR2));
+}
+
+static int real_time;
+
+static void *prior(void *ready) {
+    char byte;
+    struct sched_param param = {.sched_priority = 1};
+    const int best_effort = 2 << 13 | 6;
+    CHECK(!setpriority(PRIO_PROCESS, gettid(), 5));
+    CHECK(!syscall(SYS_ioprio_set, 1, 0, best_effort));
+    /* Not everybody may. */
+    real_time = !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+    CHECK(write(*(int *)ready, "r", 1) == 1);
+    CHECK(read(ends[0], &byte, 1) == 1);
+    CHECK(!real_time || sched_getscheduler(0) == (SCHED_FIFO | SCHED_RESET_ON_FORK));
+    CHECK(getpriority(PRIO_PROCESS, gettid()) == 5);
+    CHECK(syscall(SYS_ioprio_get, 1, 0) == best_effort);
+    return 0;
+}
+
+/* The first thread's is not inherited. */
+static void priorities(void) {
+    int ready[2];
+    char byte;
+    pthread_t other;
+    struct sched_param param = {0};
+    CHECK(!pipe(ends) && !pipe(ready));
+    CHECK(!pthread_create(&other, 0, prior, &ready[1]));
+    CHECK(read(ready[0], &byte, 1) == 1);
+    CHECK(!sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &param));
+    hold();
+    CHECK(sched_getscheduler(0) == (SCHED_BATCH | SCHED_RESET_ON_FORK));
+    CHECK(write(ends[1], "x", 1) == 1);
+    pthread_join(other, 0);
 }
 
 static void directory(void) {
@@ -362,6 +484,43 @@ static void segment(void) {
     CHECK(!shmdt((void *)map));
 }
 
+/* Memory that is written at times only, and some that never is. */
+static void closed(void) {
+    const int both = PROT_READ | PROT_WRITE;
+    int fd = file("closed"), never = file("never");
+    CHECK(!ftruncate(fd, 8192) && pwrite(never, "1", 1, 0) == 1);
+    char *map = mmap(0, 8192, both, MAP_SHARED, fd, 0);
+    char *nameless = mmap(0, 8192, both, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int read_only = open("never", O_RDONLY);
+    const char *other = mmap(0, 4096, PROT_READ, MAP_SHARED, read_only, 0);
+    map[5000] = nameless[5000] = 1;
+    CHECK(!mprotect(map, 8192, PROT_READ) && !mprotect(nameless, 8192, PROT_READ));
+    CHECK(!close(fd) && !close(read_only) && !close(never) && other[0] == '1');
+    hold();
+    CHECK(map[5000] == 1);
+    CHECK(nameless[5000] == 1);
+    /* Still closed. */
+    int ends[2];
+    CHECK(!pipe(ends) && write(ends[1], "x", 1) == 1);
+    CHECK(read(ends[0], map, 1) == -1 && read(ends[0], nameless, 1) == -1 && errno == EFAULT);
+    CHECK(!mprotect(map, 8192, both) && !mprotect(nameless, 8192, both));
+    map[5000] = nameless[5000] = 2;
+    CHECK(mprotect((void *)other, 4096, both) == -1);
+}
+
+/* A file that comes back, for all of it is in memory. */
+static void mapped(void) {
+    char text[8] = {0};
+    int fd = file("mapped");
+    CHECK(!ftruncate(fd, 5000));
+    char *map = mmap(0, 5000, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    strcpy(map, "then");
+    hold();
+    CHECK(pread(fd, text, 5, 0) == 5 && !strcmp(text, "then"));
+    strcpy(map, "since");
+    CHECK(pwrite(fd, "x", 1, 4500) == 1);
+}
+
 static void cut(void) {
     int fd = file("cut");
     CHECK(!ftruncate(fd, 8192));
@@ -377,11 +536,11 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*act)(void);
-    } all[] = {{"locks", locks}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
+    } all[] = {{"locks", locks}, {"later", later}, {"between", between}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
                {"cleared", cleared}, {"signals", signals}, {"session", session},
-               {"attributes", attributes}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
-               {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},
-               {"narrowest", narrowest}, {"segment", segment}, {"cut", cut}};
+               {"attributes", attributes}, {"apart", apart}, {"renumbered", renumbered}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
+               {"owners", owners}, {"priorities", priorities}, {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},
+               {"narrowest", narrowest}, {"segment", segment}, {"closed", closed}, {"mapped", mapped}, {"cut", cut}};
     /* Nothing from who has started the tests. */
     CHECK(!syscall(SYS_close_range, 3, ~0U, 0));
     CHECK(!chdir(argv[2]));

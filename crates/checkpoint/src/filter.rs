@@ -1,4 +1,4 @@
-//! Seccomp filters of the program. Calls that we make in it must not be asked:
+//! What threads may do, and seccomp filters of the program. Calls that we make in it must not be asked:
 //! a filter may kill the program for one that it does not expect.
 
 use crate::{Error, Result};
@@ -11,17 +11,36 @@ pub(crate) struct Suspended {
     tids: Vec<Tid>,
 }
 
-/// Whether the process has filters. A copy inherits those of the first thread,
-/// so all must have the same.
-pub(crate) fn is_filtered(pid: Tid, tids: &[Tid]) -> Result<bool> {
-    let first = procfs::seccomp(pid, pid);
-    let mut others = tids.iter().filter(|tid| **tid != pid);
-    if others.any(|tid| procfs::seccomp(pid, *tid) != first) {
-        return Err(Error::Unsupported(
-            "a seccomp filter in some of its threads",
-        ));
+/// What the threads of a process may do.
+pub(crate) struct Looked {
+    /// They have filters.
+    pub filtered: bool,
+    /// Threads with other users, groups or capabilities than the first one.
+    pub others: Vec<Tid>,
+}
+
+/// Looks at all threads. A copy inherits the filters of the first one, so all must have the same.
+pub(crate) fn look(pid: Tid, tids: &[Tid]) -> Result<Looked> {
+    let first = procfs::rights(pid, pid);
+    let seccomp = |rights: &Option<procfs::Rights>| rights.as_ref().map(|r| r.seccomp.clone());
+    let mut others = Vec::new();
+    for tid in tids.iter().filter(|tid| **tid != pid) {
+        let rights = procfs::rights(pid, *tid);
+        if rights == first {
+            continue;
+        }
+        if seccomp(&rights) != seccomp(&first) {
+            return Err(Error::Unsupported(
+                "a seccomp filter in some of its threads",
+            ));
+        }
+        others.push(*tid);
     }
-    Ok(first.is_some_and(|(mode, _)| !matches!(mode.as_str(), "0" | "")))
+    let mode = first.map(|rights| rights.seccomp.0);
+    Ok(Looked {
+        filtered: mode.is_some_and(|mode| !matches!(mode.as_str(), "0" | "")),
+        others,
+    })
 }
 
 impl Suspended {

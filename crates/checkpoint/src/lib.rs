@@ -13,6 +13,7 @@
 //! process as if nothing had happened: the traps of now are set in the
 //! program of then.
 
+mod copies;
 mod descriptors;
 mod error;
 mod filter;

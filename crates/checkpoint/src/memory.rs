@@ -10,6 +10,7 @@ use verde_sys::memory::Memory;
 use verde_sys::number as n;
 use verde_sys::pagemap::PageMap;
 use verde_sys::procfs::{self, Mapping};
+use verde_sys::remote::RemoteError;
 
 /// Shared memory kept with a snapshot, at most.
 const MOST_SHARED: u64 = 64 << 20;
@@ -166,11 +167,15 @@ pub(crate) fn bound(map: &Mapping) -> Option<&'static str> {
 struct Piece {
     at: Addr,
     name: String,
+    /// Where in the file it begins.
+    offset: u64,
     bytes: Vec<u8>,
+    /// Its protection, if that has to be lifted to write it.
+    closed: Option<u64>,
 }
 
 impl Shared {
-    pub fn save(maps: &Maps, memory: &Memory, warnings: &mut Vec<Warning>) -> Result<Shared> {
+    pub fn save(maps: &Maps, leader: &mut Leader, warnings: &mut Vec<Warning>) -> Result<Shared> {
         let mut list = Vec::new();
         let mut left = MOST_SHARED;
         let mut omitted = 0;
@@ -181,10 +186,15 @@ impl Shared {
             let device = map.name.starts_with("/dev/")
                 && !map.name.starts_with("/dev/shm/")
                 && !map.name.starts_with("/dev/zero");
-            if !map.shared || !map.write || !map.read || device {
+            if !map.shared || !map.read || device {
                 continue;
             }
             let len = map.end - map.start;
+            // Many a large file is only ever read.
+            let large_file = len > left && !map.name.ends_with(" (deleted)");
+            if !map.write && (large_file || !is_closed(maps, map, leader)?) {
+                continue;
+            }
             if len > left {
                 omitted += len;
                 continue;
@@ -192,12 +202,14 @@ impl Shared {
             left -= len;
             let mut bytes = vec![0; len as usize];
             // A mapping may be longer than its file.
-            let got = memory.read_some(map.start, &mut bytes);
+            let got = leader.memory.read_some(map.start, &mut bytes);
             bytes.truncate(got);
             list.push(Piece {
                 at: map.start,
                 name: map.name.clone(),
+                offset: map.offset,
                 bytes,
+                closed: (!map.write).then_some(map.protection() as u64),
             });
         }
         if omitted > 0 {
@@ -206,9 +218,18 @@ impl Shared {
         Ok(Shared(list))
     }
 
+    /// All of a file of this length is kept, for it is in memory.
+    pub fn keeps(&self, path: &str, len: u64) -> bool {
+        let is_all = |p: &Piece| p.name == path && p.offset == 0 && p.bytes.len() as u64 >= len;
+        self.0.iter().any(is_all)
+    }
+
+    /// `borrow` gives the process that `memory` is of.
     pub fn restore(
         &self,
         memory: &Memory,
+        leader: &mut Option<Leader>,
+        borrow: impl Fn() -> Result<Leader>,
         without: &Items,
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
@@ -216,21 +237,64 @@ impl Shared {
             return Ok(());
         }
         let mut cut = Vec::new();
-        for Piece { at, name, bytes } in &self.0 {
-            let mut now = vec![0; bytes.len()];
-            let got = memory.read_some(*at, &mut now);
+        for piece in &self.0 {
+            let mut now = vec![0; piece.bytes.len()];
+            let got = memory.read_some(piece.at, &mut now);
             // Beyond the end of a file that was cut since there is no memory.
-            if got < bytes.len() {
-                cut.push(name.clone());
+            if got < piece.bytes.len() {
+                cut.push(piece.name.clone());
             }
+            let bytes = &piece.bytes[..got];
             // Files are not touched without need.
-            if now[..got] != bytes[..got] {
-                memory.write(*at, &bytes[..got])?;
+            if now[..got] == *bytes {
+                continue;
             }
+            let Some(protection) = piece.closed else {
+                memory.write(piece.at, bytes)?;
+                continue;
+            };
+            let leader = Leader::get_or_borrow(leader, &borrow)?;
+            let len = piece.bytes.len() as u64;
+            protect(leader, piece.at, len, protection | WRITABLE)?;
+            let written = memory.write(piece.at, bytes);
+            protect(leader, piece.at, len, protection)?;
+            written?;
         }
         if !cut.is_empty() {
             warnings.push(Warning::CutFiles(cut));
         }
         Ok(())
     }
+}
+
+const WRITABLE: u64 = n::PROT_WRITE as u64;
+
+fn protect(leader: &mut Leader, at: Addr, len: u64, protection: u64) -> Result<()> {
+    let args = [at.0, len, protection];
+    leader.call("mprotect", n::SYS_mprotect, &args).map(drop)
+}
+
+/// Memory that the program cannot write now, but could make writable, and that it does not write
+/// in another place. The kernel tells that in no other way than by doing it.
+fn is_closed(maps: &Maps, map: &Mapping, leader: &mut Leader) -> Result<bool> {
+    let of_file = map.name.starts_with('/') || map.name.starts_with("[anon_shmem:");
+    if !of_file || maps.list.iter().any(|other| writes(other, map)) {
+        return Ok(false);
+    }
+    let (len, protection) = (map.end - map.start, map.protection() as u64);
+    match protect(leader, map.start, len, protection | WRITABLE) {
+        Ok(()) => protect(leader, map.start, len, protection).map(|()| true),
+        Err(Error::Remote(RemoteError::Refused(_))) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// What is written to the one mapping is all of the other, too.
+fn writes(one: &Mapping, other: &Mapping) -> bool {
+    one.shared
+        && one.write
+        && one.read
+        && (one.inode, &one.name) == (other.inode, &other.name)
+        && one.offset <= other.offset
+        && other.offset + (other.end - other.start) <= one.offset + (one.end - one.start)
 }

@@ -115,7 +115,7 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     let pid = world.pid();
     let instruction = world.syscall_instruction().ok()?;
     // Its filter might object, or its session keep the id in use; it is only for speed.
-    if filter::is_filtered(pid, &world.threads()).unwrap_or(true)
+    if filter::look(pid, &world.threads()).map_or(true, |looked| looked.filtered)
         || task::session(pid).is_ok_and(|leader| leader == pid)
     {
         return None;
@@ -381,11 +381,12 @@ impl Revived<'_> {
             let inner = |then| ids.inner(then);
             beyond.timers.restore(leader, self.without, inner)?;
         }
-        drop(leader);
-        let borrow_thread = |tid: Tid| Leader::borrow(tid, instruction, scratch, program);
+        let (memory, without) = (&self.memory, self.without);
         beyond
             .shared
-            .restore(&self.memory, self.without, warnings)?;
+            .restore(memory, &mut leader, borrow, without, warnings)?;
+        drop(leader);
+        let borrow_thread = |tid: Tid| Leader::borrow(tid, instruction, scratch, program);
         let now = |then| ids.now(then);
         beyond
             .pending

@@ -1,7 +1,8 @@
 //! Taking a snapshot.
 
+use crate::copies::{Copy, Listed};
 use crate::descriptors::Descriptors;
-use crate::filter::Suspended;
+use crate::filter::{Looked, Suspended};
 use crate::leader::Leader;
 use crate::memory::{self, Maps, Shared};
 use crate::signals::Pending;
@@ -39,17 +40,17 @@ pub(crate) fn look(process: &Process) -> Result<()> {
         .or_else(|| maps.iter().find_map(memory::bound));
     match bound {
         Some(what) => Err(Error::Unsupported(what)),
-        None => look_at_filter(pid, process.threads()).map(drop),
+        None => look_at_threads(pid, process.threads()).map(drop),
     }
 }
 
-/// Whether there is a filter, and an error if it is one that we cannot pass.
-fn look_at_filter(pid: Tid, tids: Vec<Tid>) -> Result<bool> {
-    let filtered = filter::is_filtered(pid, &tids)?;
-    if filtered {
+/// What the threads may do, and an error if they have a filter that we cannot pass.
+fn look_at_threads(pid: Tid, tids: Vec<Tid>) -> Result<Looked> {
+    let looked = filter::look(pid, &tids)?;
+    if looked.filtered {
         drop(Suspended::new(tids)?);
     }
-    Ok(filtered)
+    Ok(looked)
 }
 
 fn take_stopped(
@@ -62,13 +63,18 @@ fn take_stopped(
     let count = tids.len() as u64;
     let pid = world.pid();
     // Before anything is done.
-    let filtered = look_at_filter(pid, tids.clone())?;
+    let Looked { filtered, others } = look_at_threads(pid, tids.clone())?;
     const _: () = assert!(ThreadEntry::SIZE >= SaveEntry::SIZE);
     let scratch = world.scratch((count + 1) * ThreadEntry::SIZE)?;
     let instruction = world.syscall_instruction()?;
+    let mut warnings = Vec::new();
+    let is_apart = |tid: &Tid| others.contains(tid) || task::is_apart(pid, *tid);
+    let apart: Vec<Tid> = tids.iter().copied().filter(is_apart).collect();
+    if !apart.is_empty() {
+        warnings.push(Warning::ThreadsApart(apart));
+    }
     let open = filtered.then(|| Suspended::new(tids)).transpose()?;
     let knowledge = world.knowledge();
-    let mut warnings = Vec::new();
     let pending = Pending::save(world)?;
     let Saved {
         threads,
@@ -86,9 +92,9 @@ fn take_stopped(
     };
     let timers = Timers::save(pid, &mut leader, intervals)?;
     let maps = Maps::of(pid)?;
-    let shared = Shared::save(&maps, &leader.memory, &mut warnings)?;
+    let shared = Shared::save(&maps, &mut leader, &mut warnings)?;
     let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
-    let descriptors = Descriptors::save(pid, children.is_empty(), options, &mut warnings)?;
+    let descriptors = Descriptors::save(pid, children.is_empty(), options, &shared, &mut warnings)?;
     outside_of_processes(pid, &children, &mut warnings);
     if !children.is_empty() {
         warnings.push(Warning::Children(children.clone()));
@@ -116,8 +122,17 @@ fn take_stopped(
     descriptors.release(&mut copy, borrow)?;
     drop(copy);
     drop(together);
+    let listed = Listed::new(Copy {
+        pid: frozen.pid,
+        instruction,
+        scratch,
+        namespaced: program.namespaced,
+        filtered,
+        lockable: descriptors.lockable(),
+    });
     let snapshot = Snapshot {
         frozen,
+        _listed: listed,
         program,
         threads,
         knowledge,

@@ -1,5 +1,6 @@
 //! A saved process.
 
+use crate::copies::Listed;
 use crate::descriptors::Descriptors;
 use crate::fork::Frozen;
 use crate::layers::{Layers, Saved};
@@ -73,6 +74,8 @@ impl Items<'_> {
 /// times; dropping it frees its memory.
 pub struct Snapshot {
     pub(crate) frozen: Frozen,
+    /// Its place among all frozen copies.
+    pub(crate) _listed: Listed,
     pub(crate) program: Program,
     pub(crate) threads: Vec<ThreadState>,
     pub(crate) knowledge: Knowledge,

@@ -205,8 +205,10 @@ impl ThreadState {
             complete &= affinity.apply(tid).is_ok();
         }
         // Inherited from the first thread, and usually the same.
+        let inherited = self.scheduling == like.scheduling
+            && !like.scheduling.is_some_and(|s| s.is_not_inherited());
         if !without.contains(Item::Scheduling)
-            && self.scheduling != like.scheduling
+            && !inherited
             && let Some(scheduling) = &self.scheduling
         {
             complete &= scheduling.apply(tid).is_ok();

@@ -52,6 +52,8 @@ pub enum Warning {
     LostFiles(Vec<String>),
     /// Processes that go on writing where nobody looks any more.
     StillWriting(Vec<Tid>, PathBuf),
+    /// Threads with users, groups, capabilities, a working directory or descriptors of their own.
+    ThreadsApart(Vec<Tid>),
     /// The scheduling or affinity of a thread was refused.
     Scheduling,
 }
@@ -61,7 +63,8 @@ impl fmt::Display for Warning {
         match self {
             Warning::NewIds => f.write_str(
                 "process and thread ids have changed (keeping them needs root or --namespace): \
-                 mutexes held now of the errorcheck, robust and priority kinds cannot be unlocked",
+                 mutexes held now of the recursive, errorcheck, robust and priority-inheriting \
+                 kinds, and rwlocks held for writing, cannot be unlocked",
             ),
             Warning::LostTraps(count) => write!(
                 f,
@@ -180,6 +183,12 @@ impl fmt::Display for Warning {
                  directories from now on is kept in {}",
                 join(list),
                 home.display()
+            ),
+            Warning::ThreadsApart(list) => write!(
+                f,
+                "threads with user ids, capabilities, a working directory or descriptors of \
+                 their own have those of the first thread after a restart: {}",
+                join(list)
             ),
             Warning::Scheduling => {
                 f.write_str("the CPU affinity or priority of some threads was not restored")

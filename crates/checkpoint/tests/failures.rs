@@ -160,7 +160,11 @@ fn a_filter_is_refused_if_it_cannot_be_passed() {
     process.resume_all().expect("resumed");
     next(&mut process);
     let pid = process.pid();
-    let filters = || verde_sys::procfs::seccomp(pid, pid).expect("a process");
+    let filters = || {
+        verde_sys::procfs::rights(pid, pid)
+            .expect("a process")
+            .seccomp
+    };
     let before = filters();
     let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
     for _ in 0..2 {

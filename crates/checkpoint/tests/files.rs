@@ -24,8 +24,8 @@ impl Dir {
     fn new(program: &Program, name: &str, linked: bool) -> Dir {
         let path = PathBuf::from(format!("{}.{name}", program.path.display()));
         fs::create_dir(&path).expect("a directory");
-        for dir in ["old_dir", "opaque"] {
-            fs::create_dir(path.join(dir)).expect("a directory");
+        for dir in ["old_dir", "opaque", "again/sub", "nested/sub"] {
+            fs::create_dir_all(path.join(dir)).expect("a directory");
         }
         let files = [
             ("old", "from before"),
@@ -33,6 +33,8 @@ impl Dir {
             ("old_renamed", "r"),
             ("old_dir/x", "x"),
             ("opaque/x", "x"),
+            ("again/sub/x", "x"),
+            ("nested/sub/x", "x"),
         ];
         for (name, text) in files {
             fs::write(path.join(name), text).expect("a file");

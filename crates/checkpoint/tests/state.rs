@@ -82,8 +82,12 @@ fn the_ends_of_threads_are_missed() {
 /// Runs the program with held mutexes and blocked calls; how it ended and
 /// what it said.
 fn held_after(without: &[Item]) -> (End, String, Vec<Warning>) {
+    held_with(&[], without)
+}
+
+fn held_with(args: &[&str], without: &[Item]) -> (End, String, Vec<Warning>) {
     let program = compile("ck_held.c", &["-O1"]);
-    let (mut process, output) = program.launch_with(&[], transparent());
+    let (mut process, output) = program.launch_with(args, transparent());
     let hold = program.address(&process, "hold");
     exec(&mut process, hold);
     process.resume_all().expect("resumed");
@@ -115,6 +119,20 @@ fn thread_ids_are_missed() {
         "{text}"
     );
     assert_eq!(warnings, [Warning::NewIds]);
+}
+
+#[test]
+fn the_warning_of_new_ids_names_the_locks_that_miss_them() {
+    let warning = Warning::NewIds.to_string();
+    for kind in ["errorcheck", "recursive", "robust", "priority", "rwlocks"] {
+        let (end, text, _) = held_with(&[kind], &[Item::Ids]);
+        assert_eq!(end, End::Exited(1), "{kind}: {text}");
+        assert!(warning.contains(kind), "{kind}: {warning}");
+    }
+    for kind in ["normal", "adaptive", "reading"] {
+        let (end, text, _) = held_with(&[kind], &[Item::Ids]);
+        assert_eq!((end, text.as_str()), (End::Exited(0), "good\n"), "{kind}");
+    }
 }
 
 #[test]

@@ -70,6 +70,41 @@ fn locks_of_files_are_missed() {
 }
 
 #[test]
+fn locks_that_were_taken_later_are_free_again() {
+    comes_back("later");
+}
+
+#[test]
+fn locks_that_were_taken_later_are_missed() {
+    is_missed("later", Item::Locks);
+}
+
+/// An earlier checkpoint shares the open file with which the lock was taken.
+#[test]
+fn a_lock_is_not_lost_to_an_earlier_checkpoint() {
+    let program = compile("ck_ties.c", &["-O1"]);
+    let dir = format!("{}.between", program.path.display());
+    fs::create_dir(&dir).expect("a directory");
+    let (mut process, output) = program.launch_with(&["between", &dir], transparent());
+    let hold = program.address(&process, "hold");
+    exec(&mut process, hold);
+    let mut save = || {
+        process.resume_all().expect("resumed");
+        assert!(next(&mut process).ended().is_none(), "{}", output.text());
+        let saved = Snapshot::take(&mut process, &Options::default());
+        saved.expect("saved").0
+    };
+    let (free, held) = (save(), save());
+    for snapshot in [&held, &free, &held, &free] {
+        let restored = snapshot.restore(&mut process, None).expect("restored");
+        assert_eq!(restored.warnings, []);
+        let end = run_out(&mut process, |_, _| {});
+        assert_eq!((end, output.text().as_str()), (End::Exited(0), ""));
+    }
+    let _ = fs::remove_dir_all(&dir);
+}
+
+#[test]
 fn a_locked_fifo_stays_the_same_open_file() {
     comes_back("fifo");
 }
@@ -110,6 +145,34 @@ fn attributes_are_missed() {
 }
 
 #[test]
+fn threads_that_have_left_the_first_one_are_a_warning() {
+    let program = compile("ck_ties.c", &["-O1"]);
+    let (mut process, output) = program.launch_with(&["apart", "/"], transparent());
+    let hold = program.address(&process, "hold");
+    exec(&mut process, hold);
+    process.resume_all().expect("resumed");
+    assert!(next(&mut process).ended().is_none(), "{}", output.text());
+    let mut threads = process.threads();
+    threads.retain(|tid| *tid != process.pid());
+    assert_eq!(threads.len(), 3);
+    let (_, warnings) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    let apart = warnings.iter().find_map(|w| match w {
+        Warning::ThreadsApart(list) => Some(list.clone()),
+        _ => None,
+    });
+    let mut apart = apart.expect("a warning");
+    apart.sort();
+    threads.sort();
+    assert_eq!(apart, threads);
+    process.kill().expect("killed");
+}
+
+#[test]
+fn a_set_waits_for_files_under_numbers_that_they_had_once() {
+    comes_back("renumbered");
+}
+
+#[test]
 fn descriptors_of_the_process_itself_name_it_again() {
     comes_back("pidfds");
 }
@@ -140,6 +203,26 @@ fn signals_of_files_reach_the_restored_process() {
 #[test]
 fn signals_of_files_are_missed() {
     is_missed("ready", Item::Owners);
+}
+
+#[test]
+fn whom_files_tell_comes_back_without_a_signal_asked_for() {
+    comes_back("owners");
+}
+
+#[test]
+fn whom_files_tell_is_missed() {
+    is_missed("owners", Item::Owners);
+}
+
+#[test]
+fn priorities_that_are_not_inherited_come_back() {
+    comes_back("priorities");
+}
+
+#[test]
+fn priorities_that_are_not_inherited_are_missed() {
+    is_missed("priorities", Item::Scheduling);
 }
 
 #[test]
@@ -238,6 +321,22 @@ fn segments_of_system_v_come_back() {
 #[test]
 fn segments_of_system_v_are_missed() {
     is_missed("segment", Item::Shared);
+}
+
+#[test]
+fn shared_memory_comes_back_though_it_is_read_only_for_now() {
+    comes_back("closed");
+}
+
+#[test]
+fn shared_memory_that_is_read_only_for_now_is_missed() {
+    is_missed("closed", Item::Shared);
+}
+
+/// So there is no warning that it stays as it is.
+#[test]
+fn a_file_comes_back_if_all_of_it_is_mapped() {
+    comes_back("mapped");
 }
 
 #[test]

@@ -174,14 +174,28 @@ pub fn emulate(
 }
 
 impl Process {
-    /// What the instruction before the pc did to `at`. The CPU reports an access after it was done and does
-    /// not say which kind it was; among the instructions that can end here,
-    /// one that addresses `at` decides.
-    pub(crate) fn last_access(&self, tid: Tid, at: Addr) -> Option<Touch> {
-        let regs = self.regs(tid).ok()?;
+    /// What the instruction before the pc did to these bytes. The CPU reports an access after it was
+    /// done and does not say which kind it was; among the instructions that can end here,
+    /// one that addresses some of them decides.
+    pub(crate) fn last_access(&self, tid: Tid, at: Addr, len: u8) -> Option<Touch> {
+        let end = at.0.saturating_add(len.into());
+        let overlaps = |t: &Touch| t.at.0 < end && at.0 < t.at.0.saturating_add(t.len);
+        let mut all = self.last_touches(tid).into_iter().flatten();
+        all.find(overlaps)
+    }
+
+    /// What the instruction before the pc touched: of every instruction that
+    /// can end here, the shortest first. One of them was the program's.
+    pub(crate) fn last_touches(&self, tid: Tid) -> SmallVec<[SmallVec<[Touch; 2]>; 4]> {
+        let mut out = SmallVec::new();
+        let Ok(regs) = self.regs(tid) else {
+            return out;
+        };
         let pc = regs.pc();
         let mut bytes = [0u8; 15];
-        self.read(pc - 15, &mut bytes).ok()?;
+        if self.read(pc - 15, &mut bytes).is_err() {
+            return out;
+        }
         for len in 1..=15u64 {
             let start = pc - len;
             let Some(instruction) = crate::relocate::decode(&bytes[15 - len as usize..], start)
@@ -193,12 +207,12 @@ impl Process {
             }
             let mut before = *regs;
             before.rip = start.0;
-            let covers = |t: &Touch| t.at <= at && at.0 < t.at.0.saturating_add(t.len);
-            if let Some(touch) = touches(&instruction, &before).iter().find(|t| covers(t)) {
-                return Some(*touch);
+            let touched = touches(&instruction, &before);
+            if !touched.is_empty() {
+                out.push(touched);
             }
         }
-        None
+        out
     }
 }
 

@@ -236,7 +236,7 @@ impl Process {
     /// Which of its many meanings a SIGTRAP has, by elimination.
     fn which_trap(&mut self, tid: Tid, info: SigInfo, stepped: bool) -> Result<Option<Happening>> {
         if let Some(data) = info.perf_data() {
-            return Ok(Some(Happening::Perf(data)));
+            return Ok(Some(Happening::Perf(data as usize, info.address())));
         }
         // A stepped system call ends with the reason of a breakpoint.
         if stepped && [TRAP_TRACE, TRAP_BRKPT].contains(&info.code()) {
@@ -259,7 +259,7 @@ impl Process {
                     None => return Ok(Some(Happening::Signal(info))),
                 }
             }
-            return Ok((hits != 0).then_some(Happening::Hardware(hits)));
+            return Ok((hits != 0).then(|| self.fired(tid, hits)));
         }
         if info.code() == SI_KERNEL {
             let Some(thread) = self.threads.get(&tid) else {

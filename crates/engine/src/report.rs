@@ -71,12 +71,23 @@ impl Process {
     ) -> Result<()> {
         match *what {
             Happening::Int3(_) => Ok(()),
-            Happening::Perf(slot) => {
-                let also = self.also_hit(tid, slot as usize)?;
-                self.slot_hit(tid, slot as usize, causes)?;
+            Happening::Perf(slot, at) => {
+                let Some(slot) = self.slot_now(tid, slot, at) else {
+                    return Ok(());
+                };
+                let also = self.also_hit(tid, slot)?;
+                self.slot_hit(tid, slot, causes)?;
                 self.slots_hit(tid, also, causes)
             }
-            Happening::Hardware(hits) | Happening::Step(hits) => self.slots_hit(tid, hits, causes),
+            Happening::Hardware(hits, watched) => {
+                for slot in (0..watched.len()).filter(|slot| hits & 1 << slot != 0) {
+                    if let Some(slot) = self.slot_now(tid, slot, watched[slot]) {
+                        self.slot_hit(tid, slot, causes)?;
+                    }
+                }
+                Ok(())
+            }
+            Happening::Step(hits) => self.slots_hit(tid, hits, causes),
             Happening::Start => {
                 for id in self.start_traps.clone() {
                     self.traps.hit(id);
@@ -125,9 +136,14 @@ impl Process {
                 if !self.thread_traps.is_empty() {
                     causes.push(Cause::Clone(new));
                 }
-                Ok(())
+                // Its end may pass unseen (`settle`).
+                self.close_for_syscall(tid, causes)
             }
-            Happening::Fork(child, kind) => self.forked(tid, child, kind, causes),
+            Happening::Fork(child, kind) => {
+                self.forked(tid, child, kind, causes)?;
+                // Here, too.
+                self.close_for_syscall(tid, causes)
+            }
             Happening::Exec => {
                 self.settle(tid)?;
                 self.new_program();

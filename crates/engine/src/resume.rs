@@ -253,12 +253,13 @@ impl Process {
             return self.arrived(tid, WaitStatus::Signal(number::SIGTRAP));
         }
         let slots = self.slots_stepped_on(tid)?;
+        let fired = (slots != 0).then(|| self.fired(tid, slots));
         if let Some(thread) = self.threads.get_mut(&tid) {
             thread.state = State::Stopped;
             thread.stepping = false;
             thread.regs = ptrace::regs(tid)?;
-            if slots != 0 {
-                thread.happening = Some(Happening::Hardware(slots));
+            if fired.is_some() {
+                thread.happening = fired;
                 self.queue.push_back(tid);
                 return Ok(());
             }

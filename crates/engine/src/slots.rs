@@ -165,6 +165,7 @@ mod tests {
             execute: true,
             shared: false,
             offset: 0,
+            inode: 0,
             name: String::new(),
         }
     }

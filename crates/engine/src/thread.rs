@@ -10,7 +10,7 @@ use crate::{Addr, Tid};
 use smallvec::SmallVec;
 use verde_sys::procfs::Stat;
 use verde_sys::wait::SyscallStop;
-use verde_sys::{Regs, SigInfo};
+use verde_sys::{Regs, SigInfo, debug_registers};
 
 /// Where the kernel has the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +30,12 @@ pub enum State {
 pub enum Happening {
     /// An int3 at this address; the pc is back on it.
     Int3(Addr),
-    /// A perf watchpoint with this number.
-    Perf(u64),
+    /// A perf watchpoint: its slot then, and what it watched.
+    Perf(usize, Addr),
     /// A single step is done, and set off these hardware slots.
     Step(u8),
-    /// Debug registers fired.
-    Hardware(u8),
+    /// Debug registers fired: what their slots, as bits, watched then.
+    Hardware(u8, [Addr; debug_registers::COUNT]),
     /// It has not run an instruction yet.
     Start,
     /// A signal is about to be delivered.

@@ -364,15 +364,20 @@ impl Process {
         if !self.watches.slots.contains_key(&id) {
             return self.unprotect(id);
         }
-        if self.leave_slots(id) && self.watches.by_registers && self.end.is_none() {
-            let stopped = self.stop_threads(None)?;
+        if !self.watches.by_registers || self.end.is_some() {
+            self.leave_slots(id);
+            return Ok(());
+        }
+        // What fires until then is one of what is in the slots now.
+        let stopped = self.stop_threads(None)?;
+        if self.leave_slots(id) {
             let tids: Vec<Tid> = self.threads.keys().copied().collect();
             for tid in tids {
                 self.set_registers(tid)?;
             }
-            for tid in stopped {
-                self.go(tid)?;
-            }
+        }
+        for tid in stopped {
+            self.go(tid)?;
         }
         Ok(())
     }

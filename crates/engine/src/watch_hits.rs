@@ -7,6 +7,7 @@
 use crate::access::Touch;
 use crate::calls::Causes;
 use crate::hardware::Place;
+use crate::thread::Happening;
 use crate::watch::wanted;
 use crate::{Addr, Cause, FrameRef, Owner, Process, Result, Tid, TrapId};
 use smallvec::SmallVec;
@@ -27,13 +28,34 @@ impl Process {
         Some(changed)
     }
 
+    /// Debug registers fired, given as bits.
+    pub(crate) fn fired(&self, tid: Tid, hits: u8) -> Happening {
+        let mut watched = [Addr(0); debug_registers::COUNT];
+        for (slot, h) in self.watches.hardware.of(tid) {
+            watched[slot] = h.at;
+        }
+        Happening::Hardware(hits, watched)
+    }
+
+    /// The slot that watches what one has watched when it fired: meanwhile
+    /// something else may be in it. `None`: none does any more.
+    pub(crate) fn slot_now(&self, tid: Tid, fired: usize, at: Addr) -> Option<usize> {
+        let same = self.watches.hardware.of(tid).filter(|(_, h)| h.at == at);
+        same.map(|(slot, _)| slot).min_by_key(|slot| *slot != fired)
+    }
+
     /// Other slots set off by the access that set off `slot`: of several
     /// signals at once the kernel keeps one.
     pub(crate) fn also_hit(&self, tid: Tid, slot: usize) -> Result<u8> {
         if self.watches.hardware.of(tid).count() < 2 {
             return Ok(0);
         }
-        let others = self.watched_by_last_access(tid).unwrap_or(0) & !(1 << slot);
+        let fired = 1 << slot;
+        // What did not set off the slot is not the instruction that ended here.
+        let all = self.last_touches(tid).into_iter();
+        let hits = all.map(|touched| self.slots_touched(tid, &touched));
+        let hits = hits.filter(|hits| hits & fired != 0);
+        let others = hits.fold(0, |all, hits| all | hits) & !fired;
         if others == 0 || ptrace::has_pending_fault(tid)? {
             return Ok(0);
         }
@@ -56,7 +78,7 @@ impl Process {
             // Removed while the hit was queued.
             return Ok(());
         };
-        let (at, access) = (h.at, h.access);
+        let (at, len, access) = (h.at, h.len, h.access);
         let users = h.users.clone();
         let changed = self.remember_value(place).unwrap_or(false);
         if access == Access::Write {
@@ -65,7 +87,7 @@ impl Process {
             }
             return Ok(());
         }
-        let touch = self.last_access(tid, at);
+        let touch = self.last_access(tid, at, len);
         let write = changed || touch.is_some_and(|t| t.write);
         let both = touch.is_some_and(|t| t.read && t.write);
         for id in users {
@@ -142,12 +164,12 @@ impl Process {
     pub(crate) fn watched_by_last_access(&self, tid: Tid) -> Option<u8> {
         let mut hits = 0;
         for (slot, h) in self.watches.hardware.of(tid) {
-            let seen = self.last_access(tid, h.at);
+            let seen = self.last_access(tid, h.at, h.len);
             if seen.is_some_and(|t| t.write || h.access == Access::ReadWrite) {
                 hits |= 1 << slot;
             }
         }
-        let was_watched = |at: &Addr| self.last_access(tid, *at).is_some();
+        let was_watched = |at: &Addr| self.last_access(tid, *at, 1).is_some();
         (hits != 0 || self.watches.retired.iter().any(was_watched)).then_some(hits)
     }
 
@@ -210,12 +232,14 @@ impl Process {
         }
     }
 
-    /// A thread ends, and with it its frames whose locals are watched in all threads.
+    /// A thread ends, and with it its frames whose locals are watched in all threads, or for
+    /// properties.
     pub(crate) fn frames_ended_with(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
         let ended: SmallVec<[(TrapId, FrameRef); 2]> = self
             .traps
             .iter()
-            .filter(|(_, e)| e.trap.thread == Some(tid) && e.trap.by_all)
+            .filter(|(_, e)| e.trap.thread == Some(tid) && wanted(e.trap.on).is_some())
+            .filter(|(_, e)| e.trap.by_all || e.trap.owner == Owner::Monitor)
             .filter_map(|(id, e)| Some((id, e.trap.frame?)))
             .collect();
         for (id, frame) in ended {

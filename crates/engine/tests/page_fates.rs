@@ -155,6 +155,18 @@ fn waits_with_a_limit_on_guarded_pages() {
     assert_eq!((writes, ends, end), (1000, 0, End::Exited(7)));
 }
 
+/// A call that makes a child may be left without its end being seen; the next
+/// one has its memory all the same.
+#[test]
+fn calls_on_a_guarded_page_after_a_fork() {
+    let program = compile("page_fates.c", &["-O0"]);
+    for reads in [false, true] {
+        let (process, _, id) = watched(&program, "fork", reads);
+        let seen = counted(process, id);
+        assert_eq!(seen, (6, 0, End::Exited(7)), "reads: {reads}");
+    }
+}
+
 /// Children that have the memory on loan get what their calls need, and the
 /// pages are guarded again when they are gone.
 #[test]

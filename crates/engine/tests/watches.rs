@@ -64,6 +64,41 @@ fn debug_registers_count_every_store() {
     }
 }
 
+/// Slots change hands while other threads' hits are on their way.
+#[test]
+fn a_hit_is_one_of_what_the_slot_watched_then() {
+    let program = compile("counts.c", &["-O1"]);
+    for registers in [false, true] {
+        let mut process = program.launch(&["8", "200", "w"]);
+        if registers {
+            process.avoid_perf_events();
+        }
+        let at = program.address(&process, "shared");
+        let mut shared = watch(&mut process, at, 8);
+        let mut others: Vec<TrapId> = Vec::new();
+        let mut hits = 0;
+        let end = run_out(&mut process, |process, stop| {
+            for cause in &stop.causes {
+                let Cause::Watch { id, .. } = *cause else {
+                    panic!("unexpected {cause:?}");
+                };
+                assert!(!others.contains(&id), "nobody stores there: {registers}");
+                hits += 1;
+            }
+            process.remove(shared).expect("removed");
+            for id in others.drain(..) {
+                process.remove(id).expect("removed");
+            }
+            if hits % 2 == 1 {
+                others = (1..4).map(|i| watch(process, at + 8 * i, 8)).collect();
+            }
+            shared = watch(process, at, 8);
+        });
+        assert_eq!(end, End::Exited(7));
+        assert!(hits > 0);
+    }
+}
+
 /// What each thread has for itself is at another address in each: every thread
 /// has slots of its own, set before it runs.
 #[test]

@@ -47,12 +47,34 @@ pub fn targets(pid: Tid) -> Result<Vec<String>> {
 pub fn one(pid: Tid, number: RawFd) -> Result<Descriptor> {
     let target = fs::read_link(format!("/proc/{pid}/fd/{number}"));
     let target = target.map_err(|e| SysError::from_io("read /proc/pid/fd", &e))?;
-    let info = procfs::text(format!("/proc/{pid}/fdinfo/{number}"));
     Ok(Descriptor {
         number,
         target: target.to_string_lossy().into_owned(),
-        info: info.map_err(|e| SysError::from_io("read /proc/pid/fdinfo", &e))?,
+        info: info(pid, number)?,
     })
+}
+
+fn info(pid: Tid, number: RawFd) -> Result<String> {
+    let info = procfs::text(format!("/proc/{pid}/fdinfo/{number}"));
+    info.map_err(|e| SysError::from_io("read /proc/pid/fdinfo", &e))
+}
+
+/// Whether a descriptor of a process is the file that an epoll instance of it waits for under the
+/// number `on`; `nth`: of several such ones, in the order of its fdinfo.
+pub fn is_waited_for(pid: Tid, number: RawFd, epoll: RawFd, on: RawFd, nth: u32) -> bool {
+    const KCMP_EPOLL_TFD: i32 = 7;
+    let slot = [epoll as u32, on as u32, nth];
+    // SAFETY: the kernel reads the three words.
+    unsafe {
+        libc::syscall(
+            libc::SYS_kcmp,
+            pid.0,
+            pid.0,
+            KCMP_EPOLL_TFD,
+            number,
+            slot.as_ptr(),
+        ) == 0
+    }
 }
 
 /// Whether a descriptor of a process is a message queue (`mq_open`), which looks like a file.
@@ -352,12 +374,37 @@ impl Lock {
     }
 }
 
+/// The locks that the open file of a descriptor holds.
+pub fn locks(pid: Tid, number: RawFd) -> Result<Vec<Lock>> {
+    let info = info(pid, number)?;
+    let lines = info.lines().filter_map(|l| l.strip_prefix("lock:"));
+    Ok(lines.filter_map(Lock::of).collect())
+}
+
+/// Frees every such lock of an open file.
+pub fn unlock(file: BorrowedFd<'_>) -> Result<()> {
+    let all = libc::flock {
+        l_type: libc::F_UNLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    // SAFETY: the structure is read during the call only.
+    unsafe {
+        let done = libc::flock(file.as_raw_fd(), libc::LOCK_UN);
+        check("unlock", done.into())?;
+        let done = libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const all);
+        check("unlock", done.into()).map(drop)
+    }
+}
+
 /// Whom an open file tells by a signal that it is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// Whether that is a thread, a process or a group.
     kind: i32,
-    /// Its id.
+    /// Its id; 0: it tells nobody.
     pub id: Tid,
     /// The signal; 0 for SIGIO.
     signal: i32,
@@ -370,7 +417,7 @@ const F_SETOWN_EX: libc::c_int = 15;
 const F_GETOWN_EX: libc::c_int = 16;
 
 impl Owner {
-    /// `None`: nobody.
+    /// `None`: it cannot tell anybody.
     pub fn of(file: BorrowedFd<'_>) -> Option<Owner> {
         let mut kind_and_id = [0; 2];
         // SAFETY: the first call writes the two words, the second none.
@@ -381,7 +428,7 @@ impl Owner {
             )
         };
         let [kind, id] = kind_and_id;
-        (done == 0 && signal >= 0 && id != 0).then_some(Owner {
+        (done == 0 && signal >= 0).then_some(Owner {
             kind,
             id: Tid(id),
             signal,

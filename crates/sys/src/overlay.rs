@@ -188,7 +188,13 @@ pub fn make_special(path: &Path, mode: u32, device: u64) -> Result<()> {
 
 /// Whether two descriptors of a process lead to one open file, with one offset.
 pub fn same_open_file(pid: Tid, a: RawFd, b: RawFd) -> bool {
+    is_same_open_file((pid, a), (pid, b))
+}
+
+/// The same for those of two processes.
+pub fn is_same_open_file(one: (Tid, RawFd), other: (Tid, RawFd)) -> bool {
     const KCMP_FILE: i32 = 0;
+    let ((a, first), (b, second)) = (one, other);
     // SAFETY: no memory is involved.
-    unsafe { libc::syscall(libc::SYS_kcmp, pid.0, pid.0, KCMP_FILE, a, b) == 0 }
+    unsafe { libc::syscall(libc::SYS_kcmp, a.0, b.0, KCMP_FILE, first, second) == 0 }
 }

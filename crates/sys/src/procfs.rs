@@ -113,6 +113,8 @@ pub struct Mapping {
     pub shared: bool,
     /// Where in the file it begins.
     pub offset: u64,
+    /// The file's inode; 0: there is no file.
+    pub inode: u64,
     /// File path, `[heap]` and the like, or empty.
     pub name: String,
 }
@@ -228,7 +230,7 @@ fn mapping(line: &str) -> Option<Mapping> {
     let flags = field().as_bytes();
     let offset = u64::from_str_radix(field(), 16).ok()?;
     let _device = field();
-    let _inode = field();
+    let inode = field().parse().unwrap_or(0);
     Some(Mapping {
         start: Addr(u64::from_str_radix(start, 16).ok()?),
         end: Addr(u64::from_str_radix(end, 16).ok()?),
@@ -237,6 +239,7 @@ fn mapping(line: &str) -> Option<Mapping> {
         execute: flags.get(2) == Some(&b'x'),
         shared: flags.get(3) == Some(&b's'),
         offset,
+        inode,
         name: rest.trim_start_matches(' ').to_string(),
     })
 }
@@ -301,13 +304,33 @@ pub fn proportional_size(pid: Tid) -> Result<u64> {
     Ok(number.unwrap_or(0) * 1024)
 }
 
-/// The seccomp mode of a thread and how many filters it has, as text; two
-/// threads with the same have the same filters.
-pub fn seccomp(pid: Tid, tid: Tid) -> Option<(String, String)> {
+/// What a thread may do, as text: two threads with the same may do the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// The mode of seccomp and how many filters it has.
+    pub seccomp: (String, String),
+    /// Users, groups and capabilities.
+    pub credentials: Vec<String>,
+}
+
+/// What a thread may do.
+pub fn rights(pid: Tid, tid: Tid) -> Option<Rights> {
+    const CREDENTIALS: [&str; 7] = [
+        "Uid:",
+        "Gid:",
+        "Groups:",
+        "CapInh:",
+        "CapPrm:",
+        "CapEff:",
+        "NoNewPrivs:",
+    ];
     let text = text(format!("/proc/{pid}/task/{tid}/status")).ok()?;
     let field = |name: &str| text.lines().find_map(|l| l.strip_prefix(name));
     let value = |name: &str| field(name).map_or_else(String::new, |v| v.trim().to_owned());
-    Some((value("Seccomp:"), value("Seccomp_filters:")))
+    Some(Rights {
+        seccomp: (value("Seccomp:"), value("Seccomp_filters:")),
+        credentials: CREDENTIALS.map(value).to_vec(),
+    })
 }
 
 /// The id of a thread in the innermost PID namespace it is in.

@@ -142,16 +142,18 @@ properties! {
     dir: "use" -> "used_after_close", "leak" -> "open";
     dl: "use" -> "used_after_close", "leak" -> "open";
     fd: "use" -> "used_after_close", "twice" -> "closed_twice";
-    file: "use" -> "used_after_close", "twice" -> "closed_twice", "leak" -> "open";
+    file: "use" -> "used_after_close", "twice" -> "closed_twice", "leak" -> "open", "all" -> "used_after_close",
+        "wide" -> "used_after_close", "unlocked" -> "used_after_close", "place" -> "used_after_close",
+        "buffer" -> "used_after_close";
     leak: "malloc" -> "allocated", "realloc" -> "allocated";
     lock_order: "order" -> "inverted";
     malloc: "twice" -> "freed_twice", "moved" -> "freed_twice", "resize" -> "resized_after_free";
-    mutex: "twice" -> "locked_twice", "another" -> "unlocked_by_another", "free" -> "unlocked_but_free", "destroy" -> "destroyed_while_held";
+    mutex: "twice" -> "locked_twice", "another" -> "unlocked_by_another", "free" -> "unlocked_but_free", "never" -> "unlocked_but_free", "destroy" -> "destroyed_while_held";
     regex: "early" -> "used_before_init", "twice" -> "freed_twice", "leak" -> "ready";
     rwlock: "upgrade" -> "waits_for_itself", "another" -> "unlocked_but_not_held", "destroy" -> "destroyed_while_held";
     semaphore: "early" -> "used_before_init", "late" -> "used_after_destroy";
     socket: "listen" -> "listen_before_bind", "accept" -> "accept_before_listen", "send" -> "not_connected", "closed" -> "used_after_close";
-    thread: "detached" -> "joined_after_detach", "leak" -> "joinable";
+    thread: "detached" -> "joined_after_detach", "loose" -> "joined_after_detach", "leak" -> "joinable", "attributes" -> "joinable";
     vector: "moved" -> "used_after_move";
 }
 
@@ -183,6 +185,61 @@ fn a_static_program_leaks_what_it_leaks() -> Fallible {
     let violations = rows.iter().filter(|r| r["type"] == "violation").count();
     assert_eq!(violations, 1, "{rows:?}");
     case.passes()
+}
+
+/// The streams of C++ keep their buffers.
+#[test]
+fn cpp_streams_leak_nothing() -> Fallible {
+    let dir = tempfile::tempdir()?;
+    let program = dir.path().join("streams");
+    let mut compiler = Command::new("g++");
+    compiler.args(["-g", "-pthread", "-o"]).arg(&program);
+    let status = compiler.arg(sources().join("leak_streams.cc")).status()?;
+    assert!(status.success());
+    let output = Command::new(env!("CARGO_BIN_EXE_verde"))
+        .args(["check", "-p", "std:leak"])
+        .arg(&program)
+        .output()?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    Ok(())
+}
+
+/// What Rust's library makes once is no leak, however its callers are compiled; what a program forgets is one.
+#[test]
+fn rust_leaks_what_it_forgets() -> Fallible {
+    let dir = tempfile::tempdir()?;
+    for level in ["0", "2"] {
+        let program = dir.path().join(level);
+        let status = Command::new("rustc")
+            .args([
+                "-g",
+                "--edition",
+                "2024",
+                "-C",
+                &format!("opt-level={level}"),
+            ])
+            .arg("-o")
+            .arg(&program)
+            .arg(sources().join("leak.rs"))
+            .status()?;
+        assert!(status.success());
+        for (word, violations, code) in [("none", 0, 0), ("box", 1, 100), ("vec", 1, 100)] {
+            let output = Command::new(env!("CARGO_BIN_EXE_verde"))
+                .args(["check", "--format", "jsonl", "-p", "std:leak", "--output"])
+                .arg(dir.path().join("report.jsonl"))
+                .arg(&program)
+                .arg(word)
+                .env("RUST_BACKTRACE", "0")
+                .stdin(Stdio::null())
+                .output()?;
+            let report = std::fs::read_to_string(dir.path().join("report.jsonl"))?;
+            let found = report.matches(r#""type":"violation""#).count();
+            assert_eq!(found, violations, "{word}, level {level}: {report}");
+            assert_eq!(output.status.code(), Some(code), "{word}, level {level}");
+        }
+    }
+    Ok(())
 }
 
 /// Where no name is left nothing is observed, which is said once, before the program runs.

@@ -34,6 +34,13 @@ static int others(void) {
     return n;
 }
 
+// A stream that cannot be opened again is closed.
+static int again(void) {
+    FILE *f = freopen("/dev/zero", "r", fopen("/dev/null", "r"));
+    int n = fgetc(f);
+    return freopen("/no/such/file", "r", f) ? -1 : n;
+}
+
 int main(void) {
     FILE *out = tmpfile();
     for (int i = 0; i < 20; i++)
@@ -50,6 +57,9 @@ int main(void) {
     printf("%d lines, %s", read, text);
     printf("%d %d\n", lines("/dev/null"), lines("/no/such/file"));
     printf("%d\n", others());
+    printf("%d\n", again());
     fprintf(stderr, "done\n");
+    fopen("/dev/null", "r");
+    fcloseall();
     return 7;
 }

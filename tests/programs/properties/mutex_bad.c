@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-static pthread_mutex_t m;
+static pthread_mutex_t m, other = PTHREAD_MUTEX_INITIALIZER;
 
 static void *unlock(void *arg) {
     pthread_mutex_unlock(&m); // BAD another
@@ -28,6 +28,8 @@ int main(int argc, char **argv) {
     } else if (!strcmp(what, "free")) {
         pthread_mutex_unlock(&m);
         pthread_mutex_unlock(&m); // BAD free
+    } else if (!strcmp(what, "never")) {
+        pthread_mutex_unlock(&other); // BAD never
     } else {
         pthread_mutex_destroy(&m); // BAD destroy
     }

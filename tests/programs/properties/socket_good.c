@@ -63,6 +63,17 @@ int main(void) {
     close_range(again, again, 0);
     close(pair[0]);
     close(pair[1]);
+    // Closed in another way: their numbers belong to others.
+    again = socket(AF_INET, SOCK_STREAM, 0);
+    fclose(fdopen(again, "w"));
+    socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+    send(pair[0], "x", 1, 0);
+    again = socket(AF_INET, SOCK_STREAM, 0);
+    dup2(pair[0], again);
+    send(again, "x", 1, 0);
+    close(again);
+    close(pair[0]);
+    close(pair[1]);
     int u = socket(AF_INET, SOCK_DGRAM, 0);
     connect(u, (struct sockaddr *)&address, sizeof address);
     send(u, "x", 1, 0);

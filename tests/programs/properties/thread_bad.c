@@ -19,6 +19,19 @@ int main(int argc, char **argv) {
     if (pipe(ends))
         return 1;
     pthread_t t;
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    if (!strcmp(what, "attributes")) {
+        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_JOINABLE);
+        pthread_create(&t, &attr, work, NULL); // BAD attributes
+        return 0;
+    } else if (!strcmp(what, "loose")) {
+        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+        pthread_create(&t, &attr, work, NULL);
+        pthread_join(t, NULL); // BAD loose
+        return 0;
+    }
     pthread_create(&t, NULL, work, NULL); // BAD leak
     if (!strcmp(what, "detached")) {
         pthread_detach(t);

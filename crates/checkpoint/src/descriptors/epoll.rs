@@ -6,8 +6,8 @@ use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use std::os::fd::RawFd;
 use verde_engine::Tid;
-use verde_sys::descriptors::{self, Descriptor};
-use verde_sys::number;
+use verde_sys::descriptors::{self, Descriptor, is_waited_for};
+use verde_sys::number as n;
 
 const ADD: u64 = 1;
 const DELETE: u64 = 2;
@@ -24,6 +24,17 @@ pub(super) struct Epolls {
 struct Epoll {
     number: RawFd,
     waits: Vec<Wait>,
+    /// Files that are open under other numbers only than those that it knows them by.
+    moved: Vec<Moved>,
+}
+
+struct Moved {
+    /// The number that it is known by.
+    on: RawFd,
+    /// One that it has.
+    number: RawFd,
+    /// Flags of another file that has the former.
+    taken: Option<i32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,12 +63,50 @@ fn waits(descriptor: &Descriptor) -> Vec<Wait> {
     descriptor.fields("tfd").filter_map(wait).collect()
 }
 
+/// The inode of what is waited for.
+fn inode(text: &str) -> Option<u64> {
+    let inode = text
+        .split_whitespace()
+        .find_map(|w| w.strip_prefix("ino:"))?;
+    u64::from_str_radix(inode, 16).ok()
+}
+
+/// Which files an instance knows by numbers that they do not have any more.
+fn moved(pid: Tid, epoll: &Descriptor, list: &[Descriptor]) -> Vec<Moved> {
+    let mut moved = Vec::new();
+    let mut seen: Vec<RawFd> = Vec::new();
+    for text in epoll.fields("tfd") {
+        let (Some(wait), Some(inode)) = (wait(text), inode(text)) else {
+            continue;
+        };
+        let nth = seen.iter().filter(|on| **on == wait.on).count() as u32;
+        seen.push(wait.on);
+        // Old kernels do not tell it.
+        let is_it = |d: &Descriptor| d.field("ino").and_then(|i| i.parse().ok()) == Some(inode);
+        let there = list.binary_search_by_key(&wait.on, |d| d.number).ok();
+        if there.is_some_and(|i| is_it(&list[i])) {
+            continue;
+        }
+        let mut found = list.iter().filter(|d| is_it(d)).map(|d| d.number);
+        let same = |n: &RawFd| is_waited_for(pid, *n, epoll.number, wait.on, nth);
+        if let Some(number) = found.find(same) {
+            moved.push(Moved {
+                on: wait.on,
+                number,
+                taken: there.map(|i| list[i].flags()),
+            });
+        }
+    }
+    moved
+}
+
 impl Epolls {
-    pub fn save(list: &[Descriptor]) -> Epolls {
+    pub fn save(pid: Tid, list: &[Descriptor]) -> Epolls {
         let epolls = list.iter().filter(|d| d.target == "anon_inode:[eventpoll]");
         let epolls = epolls.map(|d| Epoll {
             number: d.number,
             waits: waits(d),
+            moved: moved(pid, d, list),
         });
         let signals = list.iter().filter(|d| d.target == "anon_inode:[signalfd]");
         Epolls {
@@ -101,6 +150,10 @@ impl Epolls {
                 tell(control(leader, epoll.number, DELETE, &old));
             }
             for wait in epoll.waits.iter().filter(|w| !now.contains(w)) {
+                if let Some(moved) = epoll.moved.iter().find(|m| m.on == wait.on) {
+                    tell(moved.add(leader, epoll.number, wait));
+                    continue;
+                }
                 let known = now.iter().any(|n| n.on == wait.on);
                 let ways = if known { [MODIFY, ADD] } else { [ADD, MODIFY] };
                 // Another name of an instance has done it, or the file under
@@ -113,12 +166,34 @@ impl Epolls {
     }
 }
 
+impl Moved {
+    /// Adds the file under the number that it had.
+    fn add(&self, leader: &mut Leader, epoll: RawFd, wait: &Wait) -> Result<()> {
+        let (on, number) = (self.on as u64, self.number as u64);
+        let aside = match self.taken {
+            Some(_) => Some(leader.call("fcntl", n::SYS_fcntl, &[on, n::F_DUPFD as u64, 0])?),
+            None => None,
+        };
+        let there = leader.call("dup3", n::SYS_dup3, &[number, on, 0]);
+        let done = there.and_then(|_| control(leader, epoll, ADD, wait));
+        match aside {
+            Some(aside) => {
+                let flags = self.taken.unwrap_or_default() & n::O_CLOEXEC;
+                leader.call("dup3", n::SYS_dup3, &[aside, on, flags as u64])?;
+                leader.call("close", n::SYS_close, &[aside])?;
+            }
+            None => drop(leader.call("close", n::SYS_close, &[on])?),
+        }
+        done
+    }
+}
+
 fn control(leader: &mut Leader, epoll: RawFd, operation: u64, wait: &Wait) -> Result<()> {
     let mut event = wait.events.to_ne_bytes().to_vec();
     event.extend(wait.data.to_ne_bytes());
     let at = leader.place(0, &event)?;
     let args = [epoll as u64, operation, wait.on as u64, at];
-    leader.call("epoll_ctl", number::SYS_epoll_ctl, &args)?;
+    leader.call("epoll_ctl", n::SYS_epoll_ctl, &args)?;
     Ok(())
 }
 

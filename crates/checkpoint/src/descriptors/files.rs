@@ -1,6 +1,7 @@
 //! Offsets of files and directories, whether files have changed, and the contents of those
 //! without a name, which are nobody else's: memfd, temporary ones.
 
+use crate::memory::Shared;
 use crate::snapshot::{Item, Items};
 use crate::{Result, Warning};
 use std::fs;
@@ -32,6 +33,8 @@ struct File {
     written: Option<SystemTime>,
     /// What is in it, if it has no name.
     contents: Option<Vec<u8>>,
+    /// How long it was, if all of it comes back as memory.
+    mapped: Option<u64>,
 }
 
 /// Contents kept with a snapshot, at most.
@@ -77,7 +80,7 @@ fn keeps_what_is_written(d: &Descriptor) -> bool {
 }
 
 impl Files {
-    pub fn save(pid: Tid, list: &[Descriptor], keep_input: bool) -> Found {
+    pub fn save(pid: Tid, list: &[Descriptor], keep_input: bool, shared: &Shared) -> Found {
         let ours = our_own(keep_input);
         let paths = list.iter().filter(|d| d.target.starts_with('/'));
         let mut left = MOST_CONTENTS;
@@ -105,6 +108,7 @@ impl Files {
                 flags: d.flags(),
                 written: meta.modified().ok().filter(|_| keeps_what_is_written(d)),
                 contents,
+                mapped: shared.keeps(&d.target, meta.len()).then_some(meta.len()),
             })
         });
         let files = Files(files.collect());
@@ -132,7 +136,11 @@ impl Files {
             if !without.contains(Item::Nameless) && file.put_back(pid).is_some() {
                 continue;
             }
-            let now = stat(pid, file.number).and_then(|m| m.modified().ok());
+            let now = stat(pid, file.number);
+            if file.mapped.is_some() && now.as_ref().map(fs::Metadata::len) == file.mapped {
+                continue;
+            }
+            let now = now.and_then(|m| m.modified().ok());
             if file.written.is_some() && now != file.written && !changed.contains(&file.path) {
                 changed.push(file.path.clone());
             }

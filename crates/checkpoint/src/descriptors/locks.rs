@@ -1,24 +1,31 @@
 //! Files that hold locks (`flock`, locks of open files). A frozen copy must not
 //! hold them too: the program, and who waits for it, would find a file locked
 //! that the program has closed. So it gets open files of its own, and a restored
-//! one again, which takes the locks.
+//! one again, which takes the locks. Open files that hold none stay shared, and a
+//! lock that was taken since with them.
 
 use super::files::{our_own, stat};
 use super::numbers::Numbers;
+use crate::copies::{self, Copy};
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use crate::{Error, Result, Warning};
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use verde_engine::Tid;
-use verde_sys::descriptors::{Descriptor, Lock};
+use verde_sys::descriptors::{self, Descriptor, Lock};
 use verde_sys::number as n;
-use verde_sys::overlay::same_open_file;
+use verde_sys::overlay::{is_same_open_file, same_open_file};
 use verde_sys::pidfd::PidFd;
 use verde_sys::remote::RemoteError;
 
-/// The open files of a process that hold locks.
-pub(super) struct Locks(Vec<Locked>);
+/// The locks of a process's open files.
+pub(super) struct Locks {
+    /// Files that hold locks, and are opened anew.
+    held: Vec<Locked>,
+    /// The others that could hold locks.
+    shared: Vec<Shared>,
+}
 
 struct Locked {
     numbers: Numbers,
@@ -26,37 +33,58 @@ struct Locked {
     locks: Vec<Lock>,
 }
 
+struct Shared {
+    number: RawFd,
+    path: String,
+    locks: Vec<Lock>,
+}
+
 impl Locks {
     pub fn save(pid: Tid, list: &[Descriptor]) -> Locks {
-        let mut all: Vec<Locked> = Vec::new();
-        for d in list {
+        let mut held: Vec<Locked> = Vec::new();
+        let mut shared = Vec::new();
+        // Nobody locks those without a path.
+        for d in list.iter().filter(|d| d.target.starts_with('/')) {
             let locks = d.locks();
-            if locks.is_empty()
-                || all.iter().any(|l| l.numbers.contain(d.number))
-                || !can_be_opened_anew(pid, d.number)
-            {
+            if held.iter().any(|l| l.numbers.contain(d.number)) {
+                continue;
+            }
+            if locks.is_empty() || !can_be_opened_anew(pid, d.number) {
+                shared.push(Shared {
+                    number: d.number,
+                    path: d.target.clone(),
+                    locks,
+                });
                 continue;
             }
             let same = |o: &Descriptor| {
                 o.number == d.number
                     || (o.target == d.target && same_open_file(pid, o.number, d.number))
             };
-            all.push(Locked {
+            held.push(Locked {
                 numbers: Numbers::of(list, same),
                 path: d.target.clone(),
                 locks,
             });
         }
-        Locks(all)
+        Locks { held, shared }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// None was held by a file that can be opened anew.
+    pub fn are_none(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Numbers of shared files that may hold locks later.
+    pub fn lockable(&self) -> Vec<RawFd> {
+        let kernels = |s: &&Shared| s.path.starts_with("/dev/") || s.path.starts_with("/proc/");
+        let files = self.shared.iter().filter(|s| !kernels(s));
+        files.map(|s| s.number).collect()
     }
 
     /// Gives a copy open files that it shares with nobody.
     pub fn part(&self, copy: &mut Leader) -> Result<()> {
-        for locked in &self.0 {
+        for locked in &self.held {
             match open_anew(copy, &locked.numbers) {
                 // It may not open it any more, and keeps what it has.
                 Err(Error::Remote(RemoteError::Refused(error))) => {
@@ -68,10 +96,11 @@ impl Locks {
         Ok(())
     }
 
-    /// Takes the locks again in a restored copy.
+    /// Frees what a restored copy holds with the open files that it shares and did not hold
+    /// then, and takes what it held. Files that were opened anew hold nothing yet.
     pub fn restore(
         &self,
-        copy: &mut Leader,
+        pid: Tid,
         handle: &PidFd,
         without: &Items,
         warnings: &mut Vec<Warning>,
@@ -79,17 +108,29 @@ impl Locks {
         if without.contains(Item::Locks) {
             return Ok(());
         }
-        self.part(copy)?;
+        part_copies();
+        let is_other = |s: &&Shared| {
+            // To free what a device may hold takes less than to look.
+            let free = s.locks.is_empty() && s.path.starts_with("/dev/");
+            // What is not there has a warning of its own.
+            free || descriptors::locks(pid, s.number).is_ok_and(|now| now != s.locks)
+        };
+        let changed: Vec<&Shared> = self.shared.iter().filter(is_other).collect();
+        // All of them first: one may be in the way of another.
+        for file in &changed {
+            let fd = handle.descriptor(file.number);
+            if let Err(error) = fd.and_then(|fd| descriptors::unlock(fd.as_fd())) {
+                tracing::debug!(path = file.path, %error, "locks are not freed");
+            }
+        }
+        let changed = changed.iter().filter(|s| !s.locks.is_empty());
+        let changed = changed.map(|s| (s.number, &s.path, &s.locks));
+        let anew = self.held.iter().filter_map(|locked| {
+            let (number, _) = locked.numbers.first()?;
+            Some((number, &locked.path, &locked.locks))
+        });
         let mut lost = Vec::new();
-        for Locked {
-            numbers,
-            path,
-            locks,
-        } in &self.0
-        {
-            let Some((number, _)) = numbers.first() else {
-                continue;
-            };
+        for (number, path, locks) in changed.chain(anew) {
             let file = handle.descriptor(number)?;
             if locks.iter().any(|lock| lock.take(file.as_fd()).is_err()) {
                 lost.push(path.clone());
@@ -100,6 +141,30 @@ impl Locks {
         }
         Ok(())
     }
+}
+
+/// Frozen copies let go of files with which the program has taken locks since.
+fn part_copies() {
+    let all = copies::with_lockable();
+    for (i, copy) in all.iter().enumerate() {
+        // Most share their files with the one before, where we have looked.
+        let known = |number: RawFd| {
+            let before = i.checked_sub(1).map(|i| (all[i].pid, number));
+            before.is_some_and(|before| is_same_open_file(before, (copy.pid, number)))
+        };
+        let holds =
+            |number: RawFd| descriptors::one(copy.pid, number).is_ok_and(|d| !d.locks().is_empty());
+        if copy.lockable.iter().any(|n| !known(*n) && holds(*n))
+            && let Err(error) = part_copy(copy)
+        {
+            tracing::debug!(pid = %copy.pid, %error, "a frozen process may keep locks");
+        }
+    }
+}
+
+fn part_copy(copy: &Copy) -> Result<()> {
+    let list = descriptors::of_process(copy.pid)?;
+    Locks::save(copy.pid, &list).part(&mut copy.borrow()?)
 }
 
 /// Pipes and devices would wait for somebody, or do something. And the files that we write

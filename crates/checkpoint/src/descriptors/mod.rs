@@ -14,7 +14,8 @@ mod pidfds;
 mod pipes;
 
 use crate::leader::Leader;
-use crate::snapshot::Items;
+use crate::memory::Shared;
+use crate::snapshot::{Item, Items};
 use crate::{Error, Options, Result, Warning};
 use counters::{Counters, Terminals, Timers};
 use epoll::Epolls;
@@ -25,7 +26,7 @@ use owners::Owners;
 use pairs::Pairs;
 use pidfds::PidFds;
 use pipes::{Inputs, Pipes};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 use verde_engine::Tid;
 use verde_sys::descriptors::{self, Descriptor};
 use verde_sys::pidfd::PidFd;
@@ -73,11 +74,12 @@ pub(crate) trait Ids {
 
 impl Descriptors {
     /// Reads it from a stopped process. What will not come back is a warning.
-    /// `alone`: the process has no children.
+    /// `alone`: the process has no children. `shared`: what is kept of its shared memory.
     pub fn save(
         pid: Tid,
         alone: bool,
         options: &Options,
+        shared: &Shared,
         warnings: &mut Vec<Warning>,
     ) -> Result<Descriptors> {
         let list = descriptors::of_process(pid)?;
@@ -114,11 +116,11 @@ impl Descriptors {
         if list.iter().any(|d| d.target == "anon_inode:inotify") {
             warnings.push(Warning::Inotify);
         }
-        let Found { files, queues } = Files::save(pid, &list, options.keep_input);
+        let Found { files, queues } = Files::save(pid, &list, options.keep_input, shared);
         if !queues.is_empty() {
             warnings.push(Warning::Queues(queues));
         }
-        let epolls = Epolls::save(&list);
+        let epolls = Epolls::save(pid, &list);
         let inputs = Inputs {
             keep: options.keep_input,
             epolls: &epolls,
@@ -142,7 +144,7 @@ impl Descriptors {
             locks: Locks::save(pid, &list),
             pidfds: PidFds::save(pid, renewable),
             own_files: OwnFiles::save(pid, renewable),
-            owners: Owners::save(pid, &list, &handle),
+            owners: Owners::save(&list, &handle),
             above,
         })
     }
@@ -158,7 +160,7 @@ impl Descriptors {
             && !self.pairs.are_own()
             && self.pidfds.are_none()
             && self.own_files.are_none()
-            && self.locks.is_empty()
+            && self.locks.are_none()
         {
             return Ok(());
         }
@@ -168,6 +170,11 @@ impl Descriptors {
         self.pidfds.close(frozen)?;
         self.own_files.close(frozen)?;
         self.locks.part(frozen)
+    }
+
+    /// Numbers of the files that a frozen copy shares and with which locks may be taken.
+    pub fn lockable(&self) -> Vec<RawFd> {
+        self.locks.lockable()
     }
 
     /// Brings it back in a copy of the process.
@@ -199,10 +206,11 @@ impl Descriptors {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
             self.own_files.make(pid, leader, ids, without, warnings)?;
         }
-        if !self.locks.is_empty() {
+        if !self.locks.are_none() && !without.contains(Item::Locks) {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
-            self.locks.restore(leader, &handle, without, warnings)?;
+            self.locks.part(leader)?;
         }
+        self.locks.restore(pid, &handle, without, warnings)?;
         drop(room);
         self.files.restore(pid, &handle, without, warnings)?;
         self.pipes.restore(&handle, without)?;

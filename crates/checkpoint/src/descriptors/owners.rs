@@ -1,17 +1,17 @@
 //! Whom the kernel tells by a signal that a file is ready (`F_SETOWN`,
-//! `O_ASYNC`). It was told the process of then, which is gone.
+//! `O_ASYNC`), or that urgent data have come, and which signal that is
+//! (`F_SETSIG`). It was told the process of then, which is gone; and files that
+//! are made anew know nobody.
 
 use super::Ids;
 use crate::Result;
 use crate::snapshot::{Item, Items};
 use std::os::fd::{AsFd, RawFd};
-use verde_engine::Tid;
 use verde_sys::descriptors::{Descriptor, Owner};
 use verde_sys::number as n;
 use verde_sys::pidfd::PidFd;
-use verde_sys::procfs;
 
-/// The files of a process that send signals to it.
+/// Whom the files of a process tell.
 pub(super) struct Owners(Vec<Owned>);
 
 struct Owned {
@@ -21,15 +21,12 @@ struct Owned {
 }
 
 impl Owners {
-    pub fn save(pid: Tid, list: &[Descriptor], handle: &PidFd) -> Owners {
-        let asking = list.iter().filter(|d| d.flags() & n::O_ASYNC != 0);
-        let owned = asking.filter_map(|d| {
-            let owner = Owner::of(handle.descriptor(d.number).ok()?.as_fd())?;
-            let own = owner.id == pid || procfs::is_thread_of(pid, owner.id);
-            own.then(|| Owned {
+    pub fn save(list: &[Descriptor], handle: &PidFd) -> Owners {
+        let owned = list.iter().filter_map(|d| {
+            Some(Owned {
                 number: d.number,
                 flags: d.flags(),
-                owner,
+                owner: Owner::of(handle.descriptor(d.number).ok()?.as_fd())?,
             })
         });
         Owners(owned.collect())
@@ -40,11 +37,22 @@ impl Owners {
             return Ok(());
         }
         for owned in &self.0 {
-            let fd = handle.descriptor(owned.number)?;
+            // What was not made again has a warning of its own.
+            let Ok(fd) = handle.descriptor(owned.number) else {
+                continue;
+            };
             let mut owner = owned.owner;
+            // Those of others stay theirs.
             owner.id = ids.now(owner.id);
-            owner.set(fd.as_fd())?;
-            super::set_flags_of(&fd, owned.flags)?;
+            if Owner::of(fd.as_fd()) != Some(owner)
+                && let Err(error) = owner.set(fd.as_fd())
+            {
+                // Somebody else, who has ended since.
+                tracing::debug!(number = owned.number, %error, "nobody is told");
+            }
+            if owned.flags & n::O_ASYNC != 0 {
+                super::set_flags_of(&fd, owned.flags)?;
+            }
         }
         Ok(())
     }

@@ -113,7 +113,7 @@ impl Image {
                 open,
                 linked: HashMap::new(),
             };
-            reader.tree(Path::new(""), false)
+            reader.tree(Path::new(""), Above::default())
         };
         let trees: Result<Vec<Tree>> = layers.list.iter().map(tree).collect();
         Ok(Image { trees: trees? })
@@ -144,12 +144,22 @@ struct Reader<'a> {
     linked: HashMap<u64, Rc<Stored>>,
 }
 
+/// What holds below a directory, too.
+#[derive(Clone, Copy, Default)]
+struct Above {
+    /// All that the program sees there is saved, not only what it changed: it
+    /// renamed the directory.
+    whole: bool,
+    /// The directory hides the one below; those in it have no mark of their own.
+    opaque: bool,
+}
+
 impl Reader<'_> {
-    /// `whole`: all that the program sees there, not only what it changed. That
-    /// is so below a directory that it renamed.
-    fn tree(&mut self, path: &Path, whole: bool) -> Result<Tree> {
+    fn tree(&mut self, path: &Path, above: Above) -> Result<Tree> {
         let upper = self.layer.upper.join(path);
-        let whole = whole || copy::is_renamed(&upper);
+        let whole = above.whole || copy::is_renamed(&upper);
+        let opaque = above.opaque || whole || copy::is_opaque(&upper);
+        let here = Above { whole, opaque };
         let dir = match whole {
             true => self.layer.merged(path),
             false => upper,
@@ -158,24 +168,24 @@ impl Reader<'_> {
         let mut entries = BTreeMap::new();
         for name in copy::names(&dir).map_err(at(&shown))? {
             let below = path.join(&name);
-            let node = self.node(&dir.join(&name), &below, whole)?;
+            let node = self.node(&dir.join(&name), &below, here)?;
             entries.insert(name, node);
         }
         Ok(Tree {
             meta: Meta::of(&dir).map_err(at(&shown))?,
-            opaque: whole || copy::is_opaque(&dir),
+            opaque,
             entries,
         })
     }
 
-    fn node(&mut self, file: &Path, path: &Path, whole: bool) -> Result<Node> {
+    fn node(&mut self, file: &Path, path: &Path, above: Above) -> Result<Node> {
         let shown = self.layer.dir.join(path);
         let it = fs::symlink_metadata(file).map_err(at(&shown))?;
         if copy::is_whiteout(&it) {
             return Ok(Node::Gone);
         }
         if it.is_dir() {
-            return Ok(Node::Dir(self.tree(path, whole)?));
+            return Ok(Node::Dir(self.tree(path, above)?));
         }
         let meta = Meta::of(file).map_err(at(&shown))?;
         if it.is_symlink() {
@@ -191,7 +201,7 @@ impl Reader<'_> {
             return Ok(Node::File(stored.clone(), meta));
         }
         // Writes to mapped memory leave no trace in the times of a file.
-        let may_share = !whole && !self.open.has_mapped(&shown);
+        let may_share = !above.whole && !self.open.has_mapped(&shown);
         let stored = self
             .layers
             .store(file, inode, may_share)

@@ -60,11 +60,9 @@ impl OpenFiles {
         })
     }
 
-    /// Some memory is this file, and can be written.
+    /// Some memory is this file, and may have been written: whether it can be now tells nothing.
     pub fn has_mapped(&self, path: &Path) -> bool {
-        self.maps
-            .iter()
-            .any(|m| m.write && Path::new(&m.name) == path)
+        self.maps.iter().any(|m| Path::new(&m.name) == path)
     }
 
     /// Opens again what a copy of the process has open, where that is another

@@ -39,16 +39,18 @@ impl<'a> Put<'a> {
     }
 
     pub fn all(&mut self, tree: &'a Tree) -> Result<()> {
-        self.dir(Path::new(""), Some(tree))
+        self.dir(Path::new(""), Some(tree), false)
     }
 
     /// `tree`: what was in the layer; `None`: nothing, so it is as below.
-    fn dir(&mut self, path: &Path, tree: Option<&'a Tree>) -> Result<()> {
+    /// `hidden`: the layer does not show the directory below now, for it does
+    /// not show one that this is in.
+    fn dir(&mut self, path: &Path, tree: Option<&'a Tree>, hidden: bool) -> Result<()> {
         let (lower, upper) = (self.layer.dir.join(path), self.layer.upper.join(path));
         let merged = self.layer.merged(path);
         let fail = || at(&lower);
         let changed = copy::names(&upper).map_err(fail())?;
-        let hidden = copy::is_opaque(&upper) || copy::is_renamed(&upper);
+        let hidden = hidden || copy::is_opaque(&upper) || copy::is_renamed(&upper);
         let opaque = tree.is_some_and(|t| t.opaque);
         let mut names: BTreeSet<OsString> = changed.into_iter().collect();
         names.extend(tree.into_iter().flat_map(|t| t.entries.keys().cloned()));
@@ -64,7 +66,7 @@ impl<'a> Put<'a> {
         for name in names {
             let path = path.join(&name);
             match tree.and_then(|t| t.entries.get(&name)) {
-                Some(node) => self.node(&path, node)?,
+                Some(node) => self.node(&path, node, hidden)?,
                 None if opaque => self.remove(&path)?,
                 None => self.as_below(&path, hidden)?,
             }
@@ -80,13 +82,13 @@ impl<'a> Put<'a> {
         copy::remove(&self.layer.merged(path)).map_err(at(&self.layer.dir.join(path)))
     }
 
-    fn node(&mut self, path: &Path, node: &'a Node) -> Result<()> {
+    fn node(&mut self, path: &Path, node: &'a Node, hidden: bool) -> Result<()> {
         match node {
             Node::Gone => self.remove(path),
             Node::File(stored, meta) => self.file(path, Contents::Saved(stored), meta),
             Node::Dir(tree) => {
                 self.make_dir(path)?;
-                self.dir(path, Some(tree))
+                self.dir(path, Some(tree), hidden)
             }
             Node::Link(target, meta) => self.link(path, target, meta),
             Node::Special(meta) => self.special(path, meta),
@@ -106,7 +108,7 @@ impl<'a> Put<'a> {
         };
         if it.is_dir() {
             self.make_dir(path)?;
-            return self.dir(path, None);
+            return self.dir(path, None, hidden);
         }
         let meta = Meta::of(&lower).map_err(at(&lower))?;
         if it.is_symlink() {

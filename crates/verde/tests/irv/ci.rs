@@ -437,3 +437,29 @@ state bad non-accepting");
         assert!(!whole && note.contains(reason), "{event}: {note}");
     }
 }
+
+/// All that follows the program is its own, also what looks like an option of ours.
+#[test]
+fn options_behind_the_program_are_its_own() {
+    let source = "#include <stdio.h>\n\
+        int main(int n, char **a) { for (int i = 1; i < n; i++) printf(\"[%s]\", a[i]); return 0; }";
+    let bench = Bench::c(source, &[]);
+    let own = ["-v", "-p", "x", "--help", "--", "-o"];
+    let ways: [(&str, &[&str]); 3] = [
+        ("check", &["-p", "std:file"]),
+        ("record", &["-p", "std:file", "-o", "trace"]),
+        ("debug", &["--batch", "--ex", "run"]),
+    ];
+    for (command, options) in ways {
+        for separator in [&[][..], &["--"]] {
+            let mut verde = bench.command(command);
+            verde.args(options).args(separator).arg("./prog").args(own);
+            let done = verde.output().expect("verde runs");
+            let said = String::from_utf8_lossy(&done.stdout);
+            assert!(
+                said.contains("[-v][-p][x][--help][--][-o]"),
+                "{command}: {said}"
+            );
+        }
+    }
+}

@@ -70,6 +70,83 @@ fn a_datum_moves_with_the_pointer_that_leads_to_it() {
     );
 }
 
+/// A store is no load, wherever in the datum it is and whatever it stores.
+#[test]
+fn stores_of_equal_values_to_a_part_are_no_reads() {
+    let bench = Bench::c(
+        "char w[8]; union { long l; char c[8]; } u; long s;\n\
+         int main(void) { for (int i = 0; i < 3; i++) w[3] = 'a'; u.c[5] = 1; u.c[5] = 1; s = u.l; return 0; }",
+        &["-O0"],
+    );
+    assert_eq!(
+        bench.seen(&["event read w", "event read u.l"]),
+        ["read after u.l {}"]
+    );
+}
+
+/// Nothing is watched where a pointer leads nowhere, but the pointer is.
+#[test]
+fn a_datum_that_its_pointer_leads_to_later() {
+    let bench = Bench::c(
+        "struct { long v, pad[7]; } a, b, c, d; struct s { int v; struct s *next; } s, t;\n\
+         int x, y, *ip; struct s *head;\n\
+         int main(void) { ip = &x; *ip = 1; ip = 0; ip = &y; *ip = 2;\n\
+         \x20 head = &s; s.next = &t; t.v = 3; head = 0; t.v = 4; head = &s; t.v = 5; return t.v; }",
+        &["-O0"],
+    );
+    let fill = ["a.v", "b.v", "c.v", "d.v"].map(|v| format!("event write {v}"));
+    let fill: Vec<&str> = fill.iter().map(String::as_str).collect();
+    let events = ["event write *ip (ret)", "event write head->next->v (ret)"];
+    // With slots of the processor, and without.
+    for fill in [&fill[..0], &fill] {
+        assert_eq!(
+            bench.seen(&[fill, &events].concat()),
+            [
+                r#"write after *ip {"ret":1}"#,
+                r#"write after *ip {"ret":2}"#,
+                r#"write after head->next->v {"ret":3}"#,
+                r#"write after head->next->v {"ret":5}"#,
+            ]
+        );
+    }
+    let read = ["event read head->next->v (ret)"];
+    assert_eq!(
+        bench.seen(&[&fill[..], &read].concat()),
+        [r#"read after head->next->v {"ret":5}"#]
+    );
+}
+
+/// The address of a watched datum is in a register while the pointer to it is written.
+#[test]
+fn a_pointer_that_comes_to_lead_to_a_watched_datum() {
+    let bench = Bench::c(
+        "struct s { int v; } a, b; struct s *head; int x, y, *ip, *jp = &y;\n\
+         int main(void) { ip = &x; *ip = 1; *jp = 2; jp = &x; *jp = 3;\n\
+         \x20 head = &a; head->v = 4; head = &b; head = &a; head->v = 5; return head->v; }",
+        &["-O0"],
+    );
+    assert_eq!(
+        bench.seen(&["event write *ip (ret)", "event write *jp (ret)"]),
+        [
+            r#"write after *ip {"ret":1}"#,
+            r#"write after *jp {"ret":2}"#,
+            r#"write after *ip {"ret":3}"#,
+            r#"write after *jp {"ret":3}"#,
+        ]
+    );
+    let seen = bench.seen(&["event write head->v (ret)", "event read head"]);
+    assert_eq!(
+        seen,
+        [
+            "read after head {}",
+            r#"write after head->v {"ret":4}"#,
+            "read after head {}",
+            r#"write after head->v {"ret":5}"#,
+            "read after head {}",
+        ]
+    );
+}
+
 #[test]
 fn locals_are_bound_to_their_activation() {
     let bench = Bench::c(DATA, &["-O0"]);
@@ -196,6 +273,45 @@ fn a_local_that_another_thread_writes() {
         "the thread is the one that wrote"
     );
     assert_eq!(writers[0].1, writers[2].1);
+}
+
+/// Each has its own, and is there while all the others are.
+#[test]
+fn a_local_of_a_function_that_many_threads_run() {
+    let bench = Bench::c(
+        r#"
+#include <pthread.h>
+static pthread_barrier_t all;
+__attribute__((noinline)) static void set(volatile int *p, int v) { *p = v; }
+static void *work(void *arg) {
+    long k = (long)arg;
+    volatile int loc = 0;
+    pthread_barrier_wait(&all);
+    for (int i = 1; i < 4; i++) set(&loc, 10 * k + i);
+    pthread_barrier_wait(&all);
+    if (k % 2) pthread_exit(0);
+    return 0;
+}
+int main(void) {
+    pthread_barrier_init(&all, 0, 6);
+    for (int round = 0; round < 2; round++) {
+        pthread_t t[6];
+        for (long i = 0; i < 6; i++) pthread_create(t + i, 0, work, (void *)i);
+        for (int i = 0; i < 6; i++) pthread_join(t[i], 0);
+    }
+    return 0;
+}
+"#,
+        &["-O0", "-pthread"],
+    );
+    let events = bench.events(&["event write loc (ret, k)"]);
+    for k in 0..6 {
+        let own = events.iter().filter(|e| e["args"]["k"] == k);
+        let values: Vec<i64> = own.filter_map(|e| e["args"]["ret"].as_i64()).collect();
+        let round = [0, 10 * k + 1, 10 * k + 2, 10 * k + 3];
+        assert_eq!(values, [round, round].concat(), "{k}");
+    }
+    assert_eq!(events.len(), 48);
 }
 
 /// Locals of inner blocks, `static` ones, and expressions that begin with something else.

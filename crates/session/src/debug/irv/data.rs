@@ -1,9 +1,9 @@
 //! Watched data: what `write`, `read` and `update` events are about.
 //!
 //! A global is watched where it is. A local is watched in the innermost
-//! activation of the function that declares it; when that ends, the next entry
-//! binds it again. What each thread has for itself is watched in every thread
-//! (`own`). The pointers that lead to a datum are watched too, because with
+//! activation of the function that declares it, of each thread that enters it;
+//! when that ends, the next entry binds it again. What each thread has for
+//! itself is watched in every thread (`own`). The pointers that lead to a datum are watched too, because with
 //! them it moves.
 
 use super::super::Debugger;
@@ -21,7 +21,9 @@ use verde_engine::{Addr, Error, FrameRef, On, Owner, Tid, Trap, TrapId};
 use verde_expr::{EvalError, FrameScope, Loaded, Node, compile, eval};
 use verde_property::ast::Operand;
 use verde_property::{Kind, When};
-use verde_symbols::{DieId, FileAddr, Frame, Function, FunctionQuery, backtrace, source_frames};
+use verde_symbols::{
+    DieId, FileAddr, Frame, Function, FunctionQuery, Memory, backtrace, source_frames,
+};
 
 /// Frames looked through for a local.
 const FRAMES: usize = 256;
@@ -31,7 +33,7 @@ const FUNCTIONS: usize = 1000;
 #[derive(Default)]
 pub struct Datum {
     bound: Option<Bound>,
-    /// What each thread has for itself.
+    /// What each thread has for itself: its own data, and its activation beside another's.
     pub own: FxHashMap<Tid, Bound>,
     /// The traps that say when a thread may have it.
     pub births: Vec<TrapId>,
@@ -82,6 +84,9 @@ pub enum Home {
     Global,
     /// To a frame, and the thread that has it.
     Local(Box<FrameScope>, Option<(Tid, FrameRef)>),
+    /// The same while another thread's frame has what every thread's accesses count for: here
+    /// only those of its own thread do, for there are few slots that all threads share.
+    Beside(Box<FrameScope>, (Tid, FrameRef)),
     /// To a thread.
     Thread(Tid),
 }
@@ -92,21 +97,26 @@ impl Home {
         match self {
             Home::Global => None,
             Home::Local(_, home) => home.map(|h| h.0),
-            Home::Thread(tid) => Some(*tid),
+            Home::Beside(_, (tid, _)) | Home::Thread(tid) => Some(*tid),
         }
     }
 
     /// The thread that has it for itself.
     fn owner(&self) -> Option<Tid> {
         match self {
-            Home::Thread(tid) => Some(*tid),
+            Home::Thread(tid) | Home::Beside(_, (tid, _)) => Some(*tid),
             Home::Global | Home::Local(..) => None,
         }
     }
 
+    /// It belongs to a frame that is known.
+    fn is_local(&self) -> bool {
+        matches!(self, Home::Local(_, Some(_)) | Home::Beside(..))
+    }
+
     fn scope(&self) -> Option<&FrameScope> {
         match self {
-            Home::Local(scope, _) => Some(scope),
+            Home::Local(scope, _) | Home::Beside(scope, _) => Some(scope),
             Home::Global | Home::Thread(_) => None,
         }
     }
@@ -116,6 +126,7 @@ impl Home {
         let trap = Trap::new(on, Owner::Monitor);
         match self {
             Home::Local(_, Some((tid, frame))) => trap.in_frame_of(*tid, *frame),
+            Home::Beside(_, (tid, frame)) => trap.in_thread(*tid).in_frame(*frame),
             Home::Thread(tid) => trap.in_thread(*tid),
             Home::Global | Home::Local(_, None) => trap,
         }
@@ -128,17 +139,51 @@ pub struct Bound {
     home: Home,
     /// Ranges and their traps; the first is the datum itself, the others lead to it.
     parts: Vec<((u64, u64), TrapId)>,
-    /// The datum itself is not there yet: all parts lead to it.
-    is_awaited: bool,
+    presence: Presence,
     /// The value after the last event.
     last: Owned,
     form: Form,
 }
 
+/// Whether the datum itself is among what is watched.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    /// It is the first of the parts.
+    There,
+    /// A pointer leads nowhere now: all parts lead to it.
+    Nowhere,
+    /// Its thread does not have it yet: all parts lead to it.
+    Unborn,
+}
+
 /// Where a datum is: ranges of memory as [`verde_expr::reads`] gives them.
 struct Places {
     ranges: Vec<(u64, u64)>,
-    is_awaited: bool,
+    presence: Presence,
+}
+
+impl Places {
+    /// What is not mapped cannot be watched; what leads there can.
+    fn of(ranges: Vec<(u64, u64)>, here: &Here) -> Places {
+        let is_byte = |at: u64| here.read(at, &mut [0]).is_ok();
+        let is_mapped =
+            |(at, len): &(u64, u64)| is_byte(*at) && is_byte(at.saturating_add(len.max(&1) - 1));
+        let mapped: Vec<(u64, u64)> = ranges.iter().copied().filter(is_mapped).collect();
+        match mapped.first() {
+            None => Places {
+                ranges,
+                presence: Presence::There,
+            },
+            first if first == ranges.first() => Places {
+                ranges: mapped,
+                presence: Presence::There,
+            },
+            Some(_) => Places {
+                ranges: mapped,
+                presence: Presence::Nowhere,
+            },
+        }
+    }
 }
 
 /// What a hit on a datum means.
@@ -310,9 +355,10 @@ impl Debugger {
     pub(super) fn watch_datum(&mut self, irv: &mut Irv, index: usize, tid: Option<Tid>) {
         let text = irv.alphabet.sources[index].name.clone();
         // Before the loader has done its work, pointers of the program lead nowhere.
-        if self.live.is_none() || irv.loading || irv.is_watched(index) {
+        if self.live.is_none() || irv.loading || irv.is_watched(index, tid) {
             return;
         }
+        let has_another = irv.bound_datum(index).is_some();
         let here = Here {
             process: None,
             images: &self.images,
@@ -329,9 +375,16 @@ impl Debugger {
         if let Some(tid) = tid
             && let Some((node, home)) = self.local_datum(&locals, tid, frames)
         {
-            return self.bind_datum(irv, index, node, home);
+            return match home {
+                Home::Local(scope, Some(frame)) if has_another => {
+                    self.bind_datum(irv, index, node, Home::Beside(scope, frame));
+                }
+                _ if has_another => {}
+                home => self.bind_datum(irv, index, node, home),
+            };
         }
         match global {
+            _ if has_another => {}
             Some(node) if node.is_thread_local() => self.watch_in_threads(irv, index, &node),
             Some(node) => self.bind_datum(irv, index, node, Home::Global),
             None => {}
@@ -397,7 +450,7 @@ impl Debugger {
             node,
             home,
             parts: Vec::new(),
-            is_awaited: false,
+            presence: Presence::There,
             last: Owned::None,
             form: form.unwrap_or(Form::Plain),
         };
@@ -405,9 +458,9 @@ impl Debugger {
         if let Err(text) = self.arm_datum(irv, index, &mut bound) {
             let name = irv.alphabet.sources[index].title();
             irv.drop_parts(index, bound.parts, &mut self.live);
-            irv.warnings.push(match bound.home {
-                Home::Thread(_) => format!("event {name}: not observed in every thread: {text}"),
-                Home::Global | Home::Local(..) => format!("event {name}: {text}"),
+            irv.warnings.push(match bound.home.owner() {
+                Some(_) => format!("event {name}: not observed in every thread: {text}"),
+                None => format!("event {name}: {text}"),
             });
             return;
         }
@@ -422,8 +475,8 @@ impl Debugger {
         let Some(places) = self.datum_places(bound) else {
             return Ok(());
         };
-        let Places { ranges, is_awaited } = places;
-        bound.is_awaited = is_awaited;
+        let Places { ranges, presence } = places;
+        bound.presence = presence;
         let Some(live) = &mut self.live else {
             return Ok(());
         };
@@ -433,7 +486,7 @@ impl Debugger {
         for (i, (at, len)) in ranges.iter().enumerate() {
             let (at, len) = (Addr(*at), *len);
             let on = match kind {
-                Kind::Read if i == 0 && !is_awaited => On::Read { at, len },
+                Kind::Read if i == 0 && presence == Presence::There => On::Read { at, len },
                 _ => On::Write { at, len },
             };
             let id = match live.process.insert(bound.home.trap(on)) {
@@ -472,11 +525,14 @@ impl Debugger {
     /// Where a datum is now, and what leads there.
     fn datum_places(&mut self, bound: &Bound) -> Option<Places> {
         let mut here = self.datum_scope(bound)?;
-        let mut ranges = verde_expr::reads(&bound.node, &mut here);
+        let ranges = verde_expr::reads(&bound.node, &mut here);
+        let mut places = Places::of(ranges, &here);
         let awaited = here.awaited(&bound.node);
-        let is_awaited = !awaited.is_empty();
-        ranges.extend(awaited);
-        Some(Places { ranges, is_awaited })
+        if !awaited.is_empty() {
+            places.presence = Presence::Unborn;
+            places.ranges.extend(awaited);
+        }
+        Some(places)
     }
 
     fn datum_value(&mut self, bound: &Bound) -> Owned {
@@ -506,16 +562,19 @@ impl Debugger {
         };
         let new = self.datum_value(&bound);
         let old = std::mem::replace(&mut bound.last, new.clone());
-        let is_new = bound.is_awaited;
-        let is_itself = part == 0 && !is_new;
+        let is_new = bound.presence == Presence::Unborn;
+        let is_itself = part == 0 && bound.presence == Presence::There;
         if !is_itself || bound.parts.len() > 1 {
             // A pointer on the way may lead elsewhere now.
             let now = self.datum_places(&bound);
             let now = now.map_or_else(Vec::new, |places| places.ranges);
             if !now.iter().eq(bound.parts.iter().map(|(range, _)| range)) {
                 irv.drop_parts(index, std::mem::take(&mut bound.parts), &mut self.live);
-                // Where it leads to nothing, the pointers are still watched.
-                let _ = self.arm_datum(irv, index, &mut bound);
+                if let Err(text) = self.arm_datum(irv, index, &mut bound) {
+                    let title = irv.alphabet.sources[index].title();
+                    irv.warnings
+                        .push(format!("event {title} is no longer observed: {text}"));
+                }
             }
         }
         if let Some(datum) = &mut irv.alphabet.sources[index].datum {
@@ -541,10 +600,12 @@ impl Irv {
     pub(super) fn unbind_globals(&mut self) -> Vec<(usize, Datum)> {
         self.places.clear();
         self.plans.clear();
-        let is_local = |b: &Bound| matches!(b.home, Home::Local(_, Some(_)));
         let mut former = Vec::new();
         for (index, source) in self.alphabet.sources.iter_mut().enumerate() {
-            let global = |d: &&mut Datum| !d.of(None).is_some_and(is_local);
+            let global = |d: &&mut Datum| {
+                let mut all = d.bound.iter().chain(d.own.values());
+                !all.any(|b| b.home.is_local())
+            };
             if let Some(datum) = source.datum.as_mut().filter(global) {
                 former.push((index, std::mem::take(datum)));
             }
@@ -592,9 +653,15 @@ impl Irv {
         self.alphabet.sources[index].datum.as_ref()?.of(None)
     }
 
-    fn is_watched(&self, index: usize) -> bool {
-        let datum = self.alphabet.sources[index].datum.as_ref();
-        datum.is_some_and(|d| d.bound.is_some() || !d.births.is_empty())
+    /// It is watched, in a thread at least.
+    fn is_watched(&self, index: usize, tid: Option<Tid>) -> bool {
+        let Some(datum) = &self.alphabet.sources[index].datum else {
+            return false;
+        };
+        let is_elsewhere = |b: &Bound| b.home.is_local() && tid.is_some() && b.home.tid() != tid;
+        datum.bound.as_ref().is_some_and(|b| !is_elsewhere(b))
+            || tid.is_some_and(|tid| datum.own.contains_key(&tid))
+            || !datum.births.is_empty()
     }
 
     fn take_datum(&mut self, index: usize, owner: Option<Tid>) -> Option<Bound> {
@@ -602,8 +669,9 @@ impl Irv {
     }
 
     /// The frame of a local that is watched.
-    pub(super) fn datum_frame(&self, index: usize) -> Option<&FrameScope> {
-        self.bound_datum(index)?.home.scope()
+    pub(super) fn datum_frame(&self, index: usize, owner: Option<Tid>) -> Option<&FrameScope> {
+        let datum = self.alphabet.sources[index].datum.as_ref()?;
+        datum.of(owner)?.home.scope()
     }
 
     fn drop_parts(
@@ -644,12 +712,14 @@ impl Irv {
         }
     }
 
-    /// The trap of a local went with its frame: which sources lose their datum.
+    /// The trap of a local went with its frame: which sources lose their datum, or one of them.
     pub(super) fn frame_gone(&mut self, id: TrapId, live: &mut Option<super::super::live::Live>) {
         let targets = self.targets.get(&id).cloned().unwrap_or_default();
         for target in targets {
-            if let Target::Datum { source, .. } = target {
-                self.unwatch_datum(source, live);
+            if let Target::Datum { source, owner, .. } = target
+                && let Some(bound) = self.take_datum(source, owner)
+            {
+                self.drop_parts(source, bound.parts, live);
             }
         }
         self.targets.remove(&id);

@@ -73,6 +73,8 @@ struct Happening<'a> {
     source: usize,
     site: Option<usize>,
     tid: Tid,
+    /// The thread that has the datum for itself.
+    owner: Option<Tid>,
     brought: Owned,
     saved: Option<&'a Saved>,
 }
@@ -144,6 +146,7 @@ impl Debugger {
                             source,
                             site: Some(site),
                             tid,
+                            owner: None,
                             brought: Owned::None,
                             saved: None,
                         },
@@ -184,6 +187,7 @@ impl Debugger {
                                 source,
                                 site: None,
                                 tid,
+                                owner,
                                 brought,
                                 saved: None,
                             },
@@ -208,6 +212,7 @@ impl Debugger {
                                 source,
                                 site: Some(site),
                                 tid,
+                                owner: None,
                                 brought: value.map_or(Owned::None, Owned::Int),
                                 saved: None,
                             },
@@ -290,6 +295,7 @@ impl Debugger {
                         source,
                         site,
                         tid,
+                        owner: None,
                         brought,
                         saved: None,
                     },
@@ -339,6 +345,7 @@ impl Debugger {
                         source,
                         site: Some(site),
                         tid,
+                        owner: None,
                         brought: Owned::None,
                         saved: saved.as_ref(),
                     },
@@ -431,7 +438,7 @@ impl Debugger {
         let (reads, scope): (Arc<[Read]>, Option<Arc<FrameScope>>) = match (it.site, &thread) {
             (Some(i), _) => (source.sites[i].reads.clone(), source.sites[i].scope.clone()),
             (None, Some(thread)) if source.datum.is_some() => {
-                self.plan_here(irv, it.source, thread.regs.rip)
+                self.plan_here(irv, (it.source, it.owner), thread.regs.rip)
             }
             _ => (
                 source
@@ -478,7 +485,7 @@ impl Debugger {
     /// How the parameters of a data event are read where a thread is: its own variables, else
     /// those of the frame that the local belongs to. Worked out once for each place.
     #[inline(never)]
-    fn plan_here(&mut self, irv: &mut Irv, source: usize, pc: u64) -> Plan {
+    fn plan_here(&mut self, irv: &mut Irv, (source, owner): (usize, Option<Tid>), pc: u64) -> Plan {
         if let Some(known) = irv.plans.get(&(source, pc)) {
             return known.clone();
         }
@@ -486,7 +493,7 @@ impl Debugger {
             let at = FileAddr::of(pc, bias);
             super::bind::inner_scope(&module, bias, at)
         });
-        let home = irv.datum_frame(source).cloned();
+        let home = irv.datum_frame(source, owner).cloned();
         let (mut chosen, mut wrong) = (None, None);
         for scope in [here, home].into_iter().flatten() {
             let mut whole = true;
