@@ -109,6 +109,8 @@ pub enum Ast {
     Choose(Box<Ast>, Box<Ast>, Box<Ast>),
     /// `(type) x`, `x as type`.
     Cast(TypeName, Box<Ast>),
+    /// `dynamic_cast<type>(x)`.
+    DynamicCast(TypeName, Box<Ast>),
     /// `{type} address`.
     At(TypeName, Box<Ast>),
     /// `sizeof x`.

@@ -41,14 +41,19 @@ pub fn type_of(ast: &Ast, scope: &dyn Scope) -> Result<Type, EvalError> {
             let plain = node.ty.strip();
             // An array whose length is known only while the program runs has it now.
             if matches!(plain.kind(), Kind::Array(..))
-                && plain.size().is_none()
-                && let Ok(value) = eval(&node, &mut Still(scope))
+                && (plain.size().is_none() || is_counted(&node))
+                && let Ok(value) = eval(&node, &mut Still::of(scope))
             {
                 return Ok(value.ty);
             }
             Ok(node.ty)
         }
     }
+}
+
+/// An array whose length the expression says, as a value that is still to be computed.
+fn is_counted(node: &Node) -> bool {
+    matches!(node.op, Op::Slice(..) | Op::Repeat(..))
 }
 
 pub(crate) struct Binder<'a> {
@@ -81,6 +86,7 @@ impl Binder<'_> {
             Ast::Assign(operator, left, right) => self.assign(*operator, left, right),
             Ast::Choose(condition, yes, no) => self.choose(condition, yes, no),
             Ast::Cast(ty, operand) => self.cast(ty, operand),
+            Ast::DynamicCast(ty, operand) => self.dynamic_cast(ty, operand),
             Ast::At(ty, address) => self.at(ty, address),
             Ast::SizeOf(operand) => self.size_of_value(self.node(operand)?),
             Ast::SizeOfType(name) => self.size_of(&self.lookup.type_name(name)?),
@@ -503,7 +509,7 @@ impl Binder<'_> {
         self.convert(self.node(operand)?, ty)
     }
 
-    fn convert(&self, node: Node, ty: Type) -> Result<Node, EvalError> {
+    pub(crate) fn convert(&self, node: Node, ty: Type) -> Result<Node, EvalError> {
         let to = ty.strip();
         if let Kind::Reference(_) | Kind::RvalueReference(_) = to.kind() {
             let target = to.target().unwrap_or_else(Type::void);
@@ -581,7 +587,7 @@ impl Binder<'_> {
     /// An array whose length is known only while the program runs is asked then.
     fn size_of_value(&self, node: Node) -> Result<Node, EvalError> {
         match node.ty.strip().kind() {
-            Kind::Array(..) if node.ty.size().is_none() => Ok(Node::new(
+            Kind::Array(..) if node.ty.size().is_none() || is_counted(&node) => Ok(Node::new(
                 builtin::unsigned_long(),
                 Op::SizeOf(node.boxed()),
             )),

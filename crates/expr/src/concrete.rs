@@ -10,7 +10,7 @@ use crate::nodes::deref;
 use crate::scope::{Call, FrameScope, Loaded, Scope, env};
 use crate::value::Value;
 use verde_symbols::{
-    Kind, Language, LocationError, Memory, Module, NameFilter, Place, Registers, Type,
+    DieId, Kind, Language, LocationError, Memory, Module, NameFilter, Place, Registers, Type,
 };
 
 /// Virtual tables that are looked at.
@@ -36,7 +36,7 @@ impl Binder<'_> {
             Some(Node::new(builtin::unsigned_long(), op))
         };
         let (data, table) = (member("pointer")?, member("vtable")?);
-        let now = eval(&table, &mut Still(self.lookup.scope)).ok()?;
+        let now = eval(&table, &mut Still::of(self.lookup.scope)).ok()?;
         let at = now.to_address().ok()?;
         let ty = self.type_of_table(at)?;
         let parts = vec![data, table];
@@ -46,7 +46,7 @@ impl Binder<'_> {
 
     /// The type whose virtual table lies at an address.
     fn type_of_table(&self, at: u64) -> Option<Type> {
-        let scope = Still(self.lookup.scope);
+        let scope = Still::of(self.lookup.scope);
         let is_table = |name: &str| name.ends_with("::{vtable}");
         let wanted = NameFilter {
             fits: &is_table,
@@ -64,27 +64,47 @@ impl Binder<'_> {
 }
 
 /// A scope in which nothing can be changed: for what has to be known to give a name a meaning.
-pub(crate) struct Still<'a>(pub &'a dyn Scope);
+pub(crate) struct Still<'a> {
+    scope: &'a dyn Scope,
+    /// Another frame than the selected one.
+    frame: Option<FrameScope>,
+}
+
+impl<'a> Still<'a> {
+    pub fn of(scope: &'a dyn Scope) -> Still<'a> {
+        Still { scope, frame: None }
+    }
+
+    /// The scope of another frame.
+    pub fn in_frame(scope: &'a dyn Scope, frame: FrameScope) -> Still<'a> {
+        let frame = Some(frame);
+        Still { scope, frame }
+    }
+}
 
 const NOT_NOW: EvalError = EvalError::NoProcess("This needs the program to run.");
 
 impl Memory for Still<'_> {
     fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), LocationError> {
-        self.0.read(addr, buf)
+        self.scope.read(addr, buf)
     }
 }
 
 impl Scope for Still<'_> {
     fn modules(&self) -> &[Loaded] {
-        self.0.modules()
+        self.scope.modules()
     }
 
     fn frame(&self) -> Option<&FrameScope> {
-        self.0.frame()
+        self.frame.as_ref().or_else(|| self.scope.frame())
+    }
+
+    fn frame_of(&self, function: DieId) -> Option<FrameScope> {
+        self.scope.frame_of(function)
     }
 
     fn tls(&self, module: &Module) -> Option<u64> {
-        self.0.tls(module)
+        self.scope.tls(module)
     }
 
     fn write(&mut self, _: u64, _: &[u8]) -> Result<(), EvalError> {
@@ -104,16 +124,16 @@ impl Scope for Still<'_> {
     }
 
     fn convenience(&self, name: &str) -> Option<Value> {
-        self.0.convenience(name)
+        self.scope.convenience(name)
     }
 
     fn set_convenience(&mut self, _: &str, _: Value) {}
 
     fn history(&self, number: i64) -> Option<Value> {
-        self.0.history(number)
+        self.scope.history(number)
     }
 
     fn language(&self) -> Language {
-        self.0.language()
+        self.scope.language()
     }
 }

@@ -1,14 +1,16 @@
 //! Evaluation of bound expressions.
 
 use crate::arithmetic::{arithmetic, bit_field, compare, convert};
+use crate::concrete::Still;
+use crate::dynamic::part_of_object;
 use crate::error::EvalError;
-use crate::ir::{Node, Op};
+use crate::ir::{Home, Node, Op, OrElse};
 use crate::scope::{Call, Scope, env};
 use crate::value::{Data, Lvalue, Value, extend};
 use crate::variants::active_field;
 use verde_symbols::{
-    AbiPlace, INTEGER_ARGUMENTS, Kind, Language, LocationError, Memory, Module, Place, Type, XMM0,
-    argument_places, is_returned_in_memory, return_place,
+    AbiPlace, DieId, INTEGER_ARGUMENTS, Kind, Language, LocationError, Memory, Module, Place, Type,
+    XMM0, argument_places, is_returned_in_memory, return_place,
 };
 
 /// The value of a bound expression. A variable that is not there gives a value that says why; an
@@ -43,6 +45,21 @@ pub(crate) fn variable_value(
     match variable.place(&env, pc) {
         Ok(place) => Value::at_place(ty, &place, &env),
         Err(why) => Value::missing(ty, why),
+    }
+}
+
+/// Where a variable is in a scope, if that is in memory.
+fn memory_place(
+    scope: &dyn Scope,
+    module: &Module,
+    variable: &verde_symbols::Variable,
+) -> Option<u64> {
+    let memory = ScopeMemory(scope);
+    let env = env(scope, &memory, module);
+    let pc = scope.frame().and_then(|f| f.file_addr());
+    match variable.place(&env, pc) {
+        Ok(Place::Memory(addr)) => Some(addr),
+        _ => None,
     }
 }
 
@@ -93,6 +110,13 @@ impl Evaluator<'_> {
         match &node.op {
             Op::Constant(value) => Ok(value.clone()),
             Op::Variable(variable, home) => Ok(variable_value(&*self.scope, &home.0, variable)),
+            Op::Elsewhere(variable, home, function) => {
+                let there = self.elsewhere(home, *function)?;
+                let mut value = variable_value(&there, &home.0, variable);
+                // A register of that frame is not the one that a write would reach.
+                value.lvalue = value.lvalue.filter(|l| matches!(l, Lvalue::Memory(_)));
+                Ok(value)
+            }
             Op::Argument(argument, home, entry) => {
                 Ok(argument_value(&*self.scope, &home.0, argument, *entry))
             }
@@ -222,6 +246,16 @@ impl Evaluator<'_> {
                 let value = self.value(operand)?;
                 convert(&value, &node.ty)
             }
+            Op::Dynamic(pointer, otherwise) => {
+                let pointer = self.value(pointer)?;
+                let part = part_of_object(&pointer, &node.ty, &mut *self.scope)?;
+                match (part, otherwise) {
+                    (None, OrElse::Failure) => {
+                        Err(EvalError::BadType("dynamic_cast failed".to_owned()))
+                    }
+                    (part, _) => Ok(part.unwrap_or_else(|| Value::integer(node.ty.clone(), 0))),
+                }
+            }
             Op::Reinterpret(operand) => {
                 let value = self.value(operand)?;
                 Ok(value.part(node.ty.clone(), 0, &self.memory()))
@@ -250,14 +284,9 @@ impl Evaluator<'_> {
     /// and four bytes, however large the items are.
     pub fn locate(&mut self, node: &Node) -> Result<Option<u64>, EvalError> {
         Ok(match &node.op {
-            Op::Variable(variable, home) => {
-                let memory = self.memory();
-                let env = env(&*self.scope, &memory, &home.0);
-                let pc = self.scope.frame().and_then(|f| f.file_addr());
-                match variable.place(&env, pc) {
-                    Ok(Place::Memory(addr)) => Some(addr),
-                    _ => None,
-                }
+            Op::Variable(variable, home) => memory_place(&*self.scope, &home.0, variable),
+            Op::Elsewhere(variable, home, function) => {
+                memory_place(&self.elsewhere(home, *function)?, &home.0, variable)
             }
             Op::Symbol(at, _) => Some(at.addr.at(self.bias(&at.module))),
             Op::Deref(pointer) => Some(self.pointer(pointer)?),
@@ -279,6 +308,20 @@ impl Evaluator<'_> {
             }
             _ => None,
         })
+    }
+
+    /// The scope of a function's frame.
+    fn elsewhere(&self, home: &Home, function: DieId) -> Result<Still<'_>, EvalError> {
+        if let Some(frame) = self.scope.frame_of(function) {
+            return Ok(Still::in_frame(&*self.scope, frame));
+        }
+        if self.scope.frame().is_none() {
+            return Err(LocationError::NoFrame.into());
+        }
+        let name = home.0.path_of(function).unwrap_or_default();
+        Err(EvalError::BadType(format!(
+            "No frame is currently executing in block {name}."
+        )))
     }
 
     fn bias(&self, module: &Module) -> u64 {

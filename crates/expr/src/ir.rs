@@ -4,7 +4,7 @@ use crate::ast::Binary;
 use crate::known::Known;
 use crate::value::Value;
 use std::sync::Arc;
-use verde_symbols::{EntryArgument, FileAddr, Function, Language, Module, Type, Variable};
+use verde_symbols::{DieId, EntryArgument, FileAddr, Function, Language, Module, Type, Variable};
 
 /// A node of a bound expression.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ impl std::fmt::Debug for At {
 pub(crate) enum Op {
     Constant(Value),
     Variable(Variable, Home),
+    /// A variable of another function than the selected frame's: of its innermost frame.
+    Elsewhere(Variable, Home, DieId),
     /// A parameter at the function's first instruction.
     Argument(Box<EntryArgument>, Home, FileAddr),
     /// Code or data at a fixed place.
@@ -76,10 +78,20 @@ pub(crate) enum Op {
     Convert(Box<Node>),
     /// The same bytes seen as another type.
     Reinterpret(Box<Node>),
+    /// A pointer to the part of a class that the object behind a pointer has, as its virtual
+    /// table says: null where it has none, or a failure.
+    Dynamic(Box<Node>, OrElse),
     Assign(Box<Node>, Box<Node>),
     /// Writes left + right, gives the value before.
     PostAdd(Box<Node>, Box<Node>),
     Call(Box<Node>, Vec<Node>, Language),
+}
+
+/// What a `dynamic_cast` to a class that the object is not gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OrElse {
+    Null,
+    Failure,
 }
 
 /// The module of a variable.

@@ -53,7 +53,9 @@ pub use format::{Examine, Format, examine};
 pub use ir::Node;
 pub use locals::{Named, arguments, frame_arguments, locals};
 pub use parser::{TypeOracle, parse, parse_prefix, parse_type_or_expression};
-pub use print::{PrintOptions, flag_names, print_argument, print_inner, print_value, symbol_text};
+pub use print::{
+    FrameArguments, PrintOptions, flag_names, print_argument, print_inner, print_value, symbol_text,
+};
 pub use reads::reads;
 pub use scope::{Call, FrameScope, Loaded, Scope};
 pub use static_scope::StaticScope;

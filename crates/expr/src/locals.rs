@@ -1,7 +1,7 @@
 //! Variables of the selected frame, as `info locals`, `info args` and frame lines want them.
 
 use crate::eval::{argument_value, variable_value};
-use crate::print::{PrintOptions, print_argument};
+use crate::print::{FrameArguments, PrintOptions, print_argument, print_inner};
 use crate::scope::Scope;
 use crate::value::Value;
 
@@ -65,7 +65,16 @@ pub fn locals(scope: &dyn Scope) -> Vec<Named> {
 
 /// The arguments of the selected frame as its line shows them: `p=0x7ffe..., k=1`.
 pub fn frame_arguments(scope: &dyn Scope, options: &PrintOptions) -> String {
-    let text = |n: &Named| format!("{}={}", n.name, print_argument(&n.value, scope, options));
-    let all: Vec<String> = arguments(scope).iter().map(text).collect();
+    let all = arguments(scope);
+    if options.frame_arguments == FrameArguments::Presence {
+        return if all.is_empty() { "" } else { "..." }.to_owned();
+    }
+    let shown = |value: &Value| match options.frame_arguments {
+        FrameArguments::All => print_inner(value, scope, options),
+        FrameArguments::Scalars => print_argument(value, scope, options),
+        FrameArguments::None | FrameArguments::Presence => "...".to_owned(),
+    };
+    let text = |n: &Named| format!("{}={}", n.name, shown(&n.value));
+    let all: Vec<String> = all.iter().map(text).collect();
     all.join(", ")
 }

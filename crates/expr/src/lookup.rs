@@ -218,7 +218,7 @@ impl<'a> Lookup<'a> {
         if let Some(node) = self.seen(path, &[self.outlook(), self.used()]) {
             return node;
         }
-        if let Some(node) = self.static_of_function(path) {
+        if let Some(node) = self.of_function(path) {
             return Ok(node);
         }
         if let Some(node) = self.only_one(path) {
@@ -336,21 +336,30 @@ impl<'a> Lookup<'a> {
         Ok(Node::new(ty, Op::Symbol(at, Some(Box::new(function)))))
     }
 
-    /// `f::x`: a static variable of a function.
-    fn static_of_function(&self, name: &str) -> Option<Node> {
+    /// `f::x`: a variable of a function.
+    fn of_function(&self, name: &str) -> Option<Node> {
         let (function, variable) = name.rsplit_once("::")?;
         self.variable_of_function(function, variable)
     }
 
-    /// A variable of another function: a static one, or a local if that function is selected.
+    /// A variable of a function: a static one, or a local of the selected or innermost frame of
+    /// that function.
     pub fn variable_of_function(&self, function: &str, name: &str) -> Option<Node> {
         let (loaded, function) = self.function(function)?;
-        let blocks = loaded.module.blocks(function.die?, function.entry);
-        let variables = blocks.into_iter().flat_map(|b| b.variables);
-        let found = variables
-            .into_iter()
-            .find(|v| v.name == name && v.is_static())?;
-        Some(self.variable_node(loaded, found))
+        let die = function.die?;
+        let blocks = loaded.module.blocks(die, function.entry);
+        let mut variables = blocks.into_iter().flat_map(|b| b.variables);
+        let found = variables.find(|v| v.name == name)?;
+        if found.is_static() || found.is_thread_local() {
+            return Some(self.variable_node(loaded, found));
+        }
+        let selected = self.scope.frame().and_then(|f| f.die());
+        let own = self.local(name).filter(|_| selected == Some(die));
+        if let Some(own) = own.filter(|n| n.locals() == [found.die]) {
+            return Some(own);
+        }
+        let home = Home(loaded.module.clone());
+        Some(Node::new(found.ty.clone(), Op::Elsewhere(found, home, die)))
     }
 
     /// A symbol of the linker that is not code.

@@ -3,7 +3,7 @@
 use crate::builtin;
 use crate::error::EvalError;
 use crate::ir::{Node, Op};
-use crate::value::Value;
+use crate::value::{Lvalue, Value};
 use verde_symbols::{Encoding, Kind, Type};
 
 /// A refusal in words.
@@ -13,6 +13,28 @@ pub(crate) fn bad<T>(text: impl Into<String>) -> Result<T, EvalError> {
 
 pub(crate) fn constant(value: Value) -> Node {
     Node::new(value.ty.clone(), Op::Constant(value))
+}
+
+impl Node {
+    /// What is at the place of a value, whatever becomes of the way that led there; `None`: it is
+    /// not in memory.
+    pub fn at_place_of(value: &Value) -> Option<Node> {
+        let at = |ty: &Type, addr: u64| {
+            let pointer = constant(Value::integer(ty.pointer_to(), addr.into()));
+            Node::new(ty.clone(), Op::Deref(pointer.boxed()))
+        };
+        match (value.address(), &value.lvalue, value.bits) {
+            (Some(addr), ..) => Some(at(&value.ty, addr)),
+            (None, Some(Lvalue::Memory(holder)), Some(bits)) => {
+                let holder = at(&value.ty, *holder).boxed();
+                Some(Node::new(
+                    value.ty.clone(),
+                    Op::Member(holder, 0, Some(bits)),
+                ))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Reads through a C++ reference.

@@ -224,7 +224,7 @@ impl Parser<'_> {
             left = Ast::MemberPointer(left.into(), pointer.into());
         }
         while self.eat_word("as") {
-            let ty = self.type_name()?;
+            let ty = self.rust_type()?;
             left = Ast::Cast(ty, left.into());
         }
         Ok(left)
@@ -333,7 +333,13 @@ impl Parser<'_> {
     }
 
     fn type_name(&mut self) -> Result<TypeName, EvalError> {
-        // Rust writes what is made of a type before it.
+        let mut ty = self.rust_type()?;
+        self.declarator(&mut ty)?;
+        Ok(ty)
+    }
+
+    /// A type as Rust writes it, what is made of it before it: a `*` behind it is a product.
+    fn rust_type(&mut self) -> Result<TypeName, EvalError> {
         let mut before = Vec::new();
         loop {
             if self.eat("*") || self.eat("&") {
@@ -346,7 +352,6 @@ impl Parser<'_> {
         }
         let mut ty = self.base_type()?;
         ty.derived.extend(before.into_iter().rev());
-        self.declarator(&mut ty)?;
         Ok(ty)
     }
 
@@ -609,6 +614,7 @@ impl Parser<'_> {
 
     /// `static_cast<type>(x)`; what C++ would refuse is the compiler's affair.
     fn named_cast(&mut self) -> Result<Ast, EvalError> {
+        let is_dynamic = self.is_word("dynamic_cast");
         self.at += 1;
         self.expect("<")?;
         let ty = self.type_name()?;
@@ -616,7 +622,10 @@ impl Parser<'_> {
         self.expect("(")?;
         let operand = self.comma()?;
         self.expect(")")?;
-        Ok(Ast::Cast(ty, operand.into()))
+        Ok(match is_dynamic {
+            true => Ast::DynamicCast(ty, operand.into()),
+            false => Ast::Cast(ty, operand.into()),
+        })
     }
 
     fn primary(&mut self) -> Result<Ast, EvalError> {
@@ -788,6 +797,9 @@ mod tests {
             "(cast Some(\"struct\")item 2 p)"
         );
         assert_eq!(shape("x as u32 + 1"), "(Add (cast Noneu32 0 x) 1)");
+        assert_eq!(shape("x as u32 * 3"), "(Mul (cast Noneu32 0 x) 3)");
+        assert_eq!(shape("x as u32 & y"), "(And (cast Noneu32 0 x) y)");
+        assert_eq!(shape("x as *const u32"), "(cast Noneu32 1 x)");
         assert_eq!(shape("(int (*)(int))p"), "(cast Noneint 2 p)");
     }
 

@@ -13,7 +13,8 @@ use crate::value::{Data, Value, extend};
 use crate::{any, dynamic};
 use std::cell::{Cell, RefCell};
 use verde_symbols::{
-    DieId, Encoding, FileAddr, Kind, Language, LocationError, Member, Memory, Type, demangle,
+    DieId, Encoding, FileAddr, Kind, Language, LocationError, Member, Memory, RecordKind, Type,
+    demangle,
 };
 
 /// How much is printed, and how.
@@ -31,8 +32,58 @@ pub struct PrintOptions {
     pub lines: bool,
     /// C++ objects as what they are, not only as what the program takes them for.
     pub object: bool,
+    /// Elements of arrays on lines of their own.
+    pub array_lines: bool,
+    /// Elements of arrays with their indices.
+    pub indexes: bool,
+    /// Pointers and frames with their addresses.
+    pub addresses: bool,
+    /// Pointers to data with what they point into.
+    pub symbols: bool,
+    /// Unions that are parts of something.
+    pub unions: bool,
+    /// Static members of C++ classes.
+    pub statics: bool,
+    /// What frame lines show of arguments.
+    pub frame_arguments: FrameArguments,
     /// `/x` and its like.
     pub format: Option<Format>,
+}
+
+/// How much of the arguments the line of a frame shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameArguments {
+    /// Whether there are some.
+    Presence,
+    /// Their names.
+    None,
+    /// The values of those without parts.
+    Scalars,
+    /// All values.
+    All,
+}
+
+impl FrameArguments {
+    /// As `set print frame-arguments` calls it.
+    pub fn word(self) -> &'static str {
+        match self {
+            FrameArguments::Presence => "presence",
+            FrameArguments::None => "none",
+            FrameArguments::Scalars => "scalars",
+            FrameArguments::All => "all",
+        }
+    }
+}
+
+impl PrintOptions {
+    /// The same for the line of a frame, which is one.
+    pub fn in_frame_lines(&self) -> PrintOptions {
+        PrintOptions {
+            lines: false,
+            array_lines: false,
+            ..self.clone()
+        }
+    }
 }
 
 impl Default for PrintOptions {
@@ -44,6 +95,13 @@ impl Default for PrintOptions {
             pretty: true,
             lines: false,
             object: false,
+            array_lines: false,
+            indexes: false,
+            addresses: true,
+            symbols: true,
+            unions: true,
+            statics: true,
+            frame_arguments: FrameArguments::Scalars,
             format: None,
         }
     }
@@ -181,6 +239,12 @@ impl<'a> Printer<'a> {
     }
 }
 
+fn on_lines(open: &str, parts: &[String], close: &str, depth: usize) -> String {
+    let indent = "  ".repeat(depth);
+    let lines: Vec<String> = parts.iter().map(|p| format!("{indent}  {p}")).collect();
+    format!("{open}\n{}\n{indent}{close}", lines.join(",\n"))
+}
+
 /// The program's memory as a scope shows it.
 pub(crate) struct View<'a>(pub &'a dyn Scope);
 
@@ -269,12 +333,13 @@ impl Printer<'_> {
         match plain.kind() {
             Kind::Reference(_) | Kind::RvalueReference(_) => self.reference(value, depth, follow),
             Kind::Array(..) | Kind::Vector(..) => self.array(value, depth),
+            Kind::Record(RecordKind::Union) if depth > 0 && !self.options.unions => {
+                "{...}".to_owned()
+            }
             Kind::Record(_) => self.nested(&plain, || self.record(value, depth)),
             Kind::Function(..) => {
                 let addr = value.address().unwrap_or(0);
-                let symbol = symbol_text(self.scope, addr, true);
-                let symbol = symbol.map_or(String::new(), |s| format!(" {s}"));
-                format!("{{{}}} {addr:#x}{symbol}", name_of(&value.ty))
+                format!("{{{}}} {}", name_of(&value.ty), self.address(addr, true))
             }
             Kind::Void => "void".to_owned(),
             _ => self.scalar(value),
@@ -290,11 +355,16 @@ impl Printer<'_> {
         if self.pretty_target(value).is_some() && (follow || depth > 0) {
             return self.value(&Value::at(target, addr, &self.memory()), depth, true);
         }
+        let at = match self.options.addresses {
+            true => format!("@{addr:#x}"),
+            false => String::new(),
+        };
         if !follow {
-            return format!("@{addr:#x}");
+            return at;
         }
         let inner = Value::at(target, addr, &self.memory());
-        format!("@{addr:#x}: {}", self.value(&inner, depth, false))
+        let colon = if at.is_empty() { "" } else { ": " };
+        format!("{at}{colon}{}", self.value(&inner, depth, false))
     }
 
     /// What a reference refers to, when it is shown by its meaning.
@@ -379,14 +449,12 @@ impl Printer<'_> {
 
     pub fn pointer(&self, addr: u64, ty: &Type) -> String {
         let target = ty.target().unwrap_or_else(Type::void);
-        let symbol = symbol_text(self.scope, addr, true);
-        let mut out = format!("{addr:#x}");
-        if let Some(symbol) = symbol {
-            out.push(' ');
-            out.push_str(&symbol);
-        }
+        let is_code = matches!(target.strip().kind(), Kind::Function(..));
+        let mut out = self.address(addr, is_code);
         if let Some(width) = text_width(&target).filter(|_| addr != 0) {
-            out.push(' ');
+            if !out.is_empty() {
+                out.push(' ');
+            }
             let text = self.string_at(addr, width, None);
             // What cannot be read has no mark.
             if text.starts_with(['"', '\'']) {
@@ -395,6 +463,19 @@ impl Printer<'_> {
             out.push_str(&text);
         }
         out
+    }
+
+    /// An address with what it points into, as far as they are to be shown.
+    pub fn address(&self, addr: u64, is_code: bool) -> String {
+        let symbol = match self.options.symbols || is_code {
+            true => symbol_text(self.scope, addr, true),
+            false => None,
+        };
+        match (self.options.addresses, symbol) {
+            (true, Some(symbol)) => format!("{addr:#x} {symbol}"),
+            (true, None) => format!("{addr:#x}"),
+            (false, symbol) => symbol.unwrap_or_default(),
+        }
     }
 
     /// The string at an address, as far as it goes.
@@ -422,9 +503,7 @@ impl Printer<'_> {
             {
                 return text;
             }
-            let symbol = symbol_text(self.scope, code, true);
-            let symbol = symbol.map_or(String::new(), |s| format!(" {s}"));
-            return format!("({}) {code:#x}{symbol}", name_of(ty));
+            return format!("({}) {}", name_of(ty), self.address(code, true));
         }
         match extend(bytes, true) {
             -1 => "NULL".to_owned(),
@@ -518,7 +597,10 @@ impl Printer<'_> {
                     break;
                 }
             }
-            let text = self.value(&value, depth + 1, false);
+            let mut text = self.value(&value, depth + 1, false);
+            if self.options.indexes {
+                text = format!("[{at}] = {text}");
+            }
             if run as usize > self.options.repeats {
                 out.push(format!("{text} <repeats {run} times>"));
                 printed += self.options.repeats;
@@ -529,8 +611,15 @@ impl Printer<'_> {
                 at += 1;
             }
         }
-        let dots = if at < items.count { "..." } else { "" };
-        format!("{{{}{dots}}}", out.join(", "))
+        if at < items.count
+            && let Some(last) = out.last_mut()
+        {
+            last.push_str("...");
+        }
+        match self.options.array_lines {
+            true => on_lines("{", &out, "}", depth),
+            false => format!("{{{}}}", out.join(", ")),
+        }
     }
 
     fn record(&self, value: &Value, depth: usize) -> String {
@@ -577,13 +666,14 @@ impl Printer<'_> {
         if !self.options.lines || parts.is_empty() {
             return format!("{open}{}{close}", parts.join(", "));
         }
-        let indent = "  ".repeat(depth);
-        let lines: Vec<String> = parts.iter().map(|p| format!("{indent}  {p}")).collect();
-        format!("{open}\n{}\n{indent}{close}", lines.join(",\n"))
+        on_lines(open, parts, close, depth)
     }
 
     fn field(&self, value: &Value, member: &Member, depth: usize) -> Option<String> {
         if member.is_static {
+            if !self.options.statics {
+                return None;
+            }
             let text = self.static_field(member, depth);
             return Some(format!("static {} = {text}", member.name.as_deref()?));
         }

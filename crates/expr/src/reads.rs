@@ -12,6 +12,7 @@ impl Node {
         match &self.op {
             Op::Constant(_)
             | Op::Variable(..)
+            | Op::Elsewhere(..)
             | Op::Argument(..)
             | Op::Symbol(..)
             | Op::Register(..)
@@ -27,6 +28,7 @@ impl Node {
             | Op::Not(a)
             | Op::Complement(a)
             | Op::Convert(a)
+            | Op::Dynamic(a, _)
             | Op::Reinterpret(a) => vec![a],
             Op::Element(a, b)
             | Op::Within(a, b)
@@ -58,6 +60,12 @@ impl Node {
             Op::Argument(..) | Op::Register(..) => true,
             _ => self.children().iter().any(|n| n.needs_frame()),
         }
+    }
+
+    /// Whether it names variables of functions that are not those of the selected frame.
+    pub fn names_other_frames(&self) -> bool {
+        matches!(self.op, Op::Elsewhere(..))
+            || self.children().iter().any(|n| n.names_other_frames())
     }
 
     /// Whether it names something that each thread has for itself.

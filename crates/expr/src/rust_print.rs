@@ -4,7 +4,7 @@ use crate::arithmetic::bit_field;
 use crate::containers;
 use crate::float::format_float;
 use crate::format::Format;
-use crate::print::{Printer, missing, symbol_text};
+use crate::print::{Printer, missing};
 use crate::text::{Width, character};
 use crate::type_text::name_of;
 use crate::value::{Data, Value, extend};
@@ -23,16 +23,10 @@ impl Printer<'_> {
                 Kind::Function(..) => name_of(&value.ty),
                 _ => format!("*mut {}", name_of(&target)),
             };
-            return format!("({name}) {}", self.rust_address(addr));
+            let is_code = matches!(target.strip().kind(), Kind::Function(..));
+            return format!("({name}) {}", self.address(addr, is_code));
         }
         self.value(value, 0, true)
-    }
-
-    fn rust_address(&self, addr: u64) -> String {
-        match symbol_text(self.scope, addr, true) {
-            Some(symbol) => format!("{addr:#x} {symbol}"),
-            None => format!("{addr:#x}"),
-        }
     }
 
     pub(crate) fn rust_value(&self, value: &Value, depth: usize) -> String {
@@ -50,7 +44,7 @@ impl Printer<'_> {
             Kind::Void => "()".to_owned(),
             Kind::Function(..) => {
                 let addr = value.address().unwrap_or(0);
-                format!("{{{}}} {}", name_of(&value.ty), self.rust_address(addr))
+                format!("{{{}}} {}", name_of(&value.ty), self.address(addr, true))
             }
             _ => self.rust_scalar(value, &plain),
         }
@@ -100,7 +94,11 @@ impl Printer<'_> {
             Kind::Base(Encoding::Float) => format_float(bytes),
             Kind::Base(Encoding::Signed | Encoding::SignedChar) => extend(bytes, true).to_string(),
             Kind::Base(_) => (extend(bytes, false) as u128).to_string(),
-            _ => self.rust_address(extend(bytes, false) as u64),
+            _ => {
+                let target = plain.target().unwrap_or_else(Type::void);
+                let is_code = matches!(target.strip().kind(), Kind::Function(..));
+                self.address(extend(bytes, false) as u64, is_code)
+            }
         }
     }
 

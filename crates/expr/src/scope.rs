@@ -95,6 +95,12 @@ pub trait Scope: Memory {
     /// The selected frame.
     fn frame(&self) -> Option<&FrameScope>;
 
+    /// The frame of a function: the selected one if it is, else the innermost.
+    fn frame_of(&self, function: DieId) -> Option<FrameScope> {
+        let selected = self.frame().filter(|f| f.die() == Some(function));
+        selected.cloned()
+    }
+
     /// Start of a module's thread-local block in the selected thread.
     fn tls(&self, module: &Module) -> Option<u64>;
 

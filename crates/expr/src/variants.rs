@@ -38,7 +38,7 @@ pub(crate) fn field(object: &Node, class: &Type, name: &str, scope: &dyn Scope) 
 
 /// The type of a field in the variant that an enum holds now.
 fn held_field(object: &Node, class: &Type, name: &str, scope: &dyn Scope) -> Option<Type> {
-    let mut still = Still(scope);
+    let mut still = Still::of(scope);
     let value = eval(object, &mut still).ok()?;
     let variant = active_variant(&value, class, &still)?;
     let member = variant.member.ty.strip().find_member(name)?;

@@ -159,11 +159,16 @@ impl Module {
 
 /// Of the names that `all` offers, those that are like the wanted one.
 fn nearest(wanted: &str, count: usize, all: impl FnOnce(&mut dyn FnMut(&str))) -> Vec<String> {
-    let limit = (wanted.chars().count() / 3).clamp(1, 4);
+    let length = wanted.chars().count();
+    let limit = (length / 3).clamp(1, 4);
     let mut best: Vec<(usize, String)> = Vec::new();
     all(&mut |candidate| {
         let candidate = base_name(candidate);
         if candidate.is_empty() || candidate == wanted {
+            return;
+        }
+        // Every name of a letter or two is near every other.
+        if length < 3 && !candidate.eq_ignore_ascii_case(wanted) {
             return;
         }
         if let Some(d) = distance(wanted, candidate, limit) {

@@ -126,12 +126,22 @@ fn main() {
 }
 ";
     lab.build("rustc", "prog.rs", source, "prog", &[])?;
-    let text = lab.text(&["break 6", "run", "ptype r", "ptype op", "ptype slice"])?;
+    let text = lab.text(&[
+        "break 6",
+        "run",
+        "ptype r",
+        "ptype op",
+        "ptype slice",
+        "whatis slice[0..2]",
+        "print sizeof(slice[0..2])",
+        "print slice[0] as u64 * 3",
+    ])?;
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for wanted in [
         "type = union prog::Raw { i: u32, f: f32, }",
         "type = enum prog::Op { Add, Sub, }",
         "type = struct &[u16] { data_ptr: *mut u16, length: usize, }",
+        "type = [u16; 2] $1 = 4 $2 = 6",
     ] {
         assert!(flat.contains(wanted), "{wanted} in {text}");
     }

@@ -237,3 +237,28 @@ fn an_async_function_stops_in_its_body() -> Fallible {
     );
     Ok(())
 }
+
+#[test]
+fn what_is_caught_once_is_called_so() -> Fallible {
+    let source = "#include <sys/wait.h>\n#include <unistd.h>\n\
+                  int main(void) { if (fork() == 0) _exit(0); wait(0); return 0; }\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let text = lab.text(&[
+        "tcatch fork",
+        "tcatch syscall wait4",
+        "catch syscall exit_group",
+        "run",
+        "continue",
+        "continue",
+    ])?;
+    in_order(
+        &text,
+        &[
+            "Catchpoint 1 (fork)\n",
+            "\nTemporary catchpoint 1 (forked process ",
+            "\nTemporary catchpoint 2 (call to syscall wait4), ",
+            "\nCatchpoint 3 (call to syscall exit_group), ",
+        ],
+    );
+    Ok(())
+}

@@ -230,7 +230,9 @@ fn members_go_on_lines_of_their_own() -> Fallible {
     let text = lab()?.text(&["set print pretty on", "show print"])?;
     assert_eq!(
         text,
-        "pretty on, object off, elements 200, repeats 10, max-depth 20\n"
+        "pretty on, object off, elements 200, repeats 10, max-depth 20, array off, \
+         array-indexes off, address on, symbol on, union on, static-members on, \
+         frame-arguments scalars\n"
     );
     Ok(())
 }
@@ -533,5 +535,72 @@ fn a_variable_named_like_a_setting_is_set() -> Fallible {
         "print verbose",
     ])?;
     assert!(said.ends_with("$1 = 7\n"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn only_near_names_are_suggested() -> Fallible {
+    let source = "struct U { int v; } u;\nint A;\nint fact(int n) { return n + u.v + A; }\n\
+                  int main(void) { return fact(1); }\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    for (command, error) in [
+        (
+            "print fact::z",
+            "No symbol \"fact::z\" in current context.\n",
+        ),
+        (
+            "print T<200>::k",
+            "No symbol \"T<200>::k\" in current context.\n",
+        ),
+        (
+            "print x::a",
+            "No symbol \"x::a\" in current context.  Did you mean \"A\"?\n",
+        ),
+        ("break q", "Function \"q\" not defined.\n"),
+        (
+            "break fcat",
+            "Function \"fcat\" not defined; near it: fact.\n",
+        ),
+        ("tbreak 3 if", "A condition is missing after \"if\".\n"),
+        ("watch A if", "A condition is missing after \"if\".\n"),
+    ] {
+        let output = lab.verde(&[command], &[])?;
+        assert_eq!(String::from_utf8_lossy(&output.stderr), error, "{command}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_file_that_cannot_be_run_is_named() -> Fallible {
+    use std::os::unix::fs::PermissionsExt;
+    let lab = Lab::c("int main(void) { return 0; }\n", &["-O0"])?;
+    let path = lab.path("prog");
+    let output = lab.verde(&["set cwd /nowhere", "run"], &[])?;
+    let error = format!(
+        "Cannot run {} in /nowhere: No such file or directory.\n",
+        path.display()
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stderr), error);
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644))?;
+    let output = lab.verde(&["run"], &[])?;
+    let error = format!("Cannot run {}: Permission denied.\n", path.display());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), error);
+    Ok(())
+}
+
+#[test]
+fn libraries_are_listed_by_their_names() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &["-O0"])?;
+    let text = lab.text(&[
+        "start",
+        "info sharedlibrary libc\\.so",
+        "info sharedlibrary zzz",
+    ])?;
+    let libraries: Vec<&str> = text.lines().filter(|l| l.starts_with("0x")).collect();
+    assert!(
+        matches!(libraries.as_slice(), [one] if one.ends_with("libc.so.6")),
+        "{text}"
+    );
+    assert!(text.ends_with("No shared libraries matched.\n"), "{text}");
     Ok(())
 }

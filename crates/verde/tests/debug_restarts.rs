@@ -38,10 +38,13 @@ fn said_by(
     args: &[&str],
     commands: &[&str],
 ) -> std::io::Result<String> {
-    verde.args(args).current_dir(lab.path("."));
+    // What stands behind the program is the program's own.
+    let (subcommand, rest) = args.split_at(1);
+    verde.args(subcommand).current_dir(lab.path("."));
     for command in commands {
         verde.args(["--ex", command]);
     }
+    verde.args(rest);
     let output = verde.stdin(Stdio::null()).output()?;
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.push_str(&String::from_utf8_lossy(&output.stderr));

@@ -85,7 +85,7 @@ fn a_location_is_watched_alone() -> Fallible {
     in_order(
         &text,
         &[
-            "Hardware watchpoint 2: -l p->x\n",
+            "Hardware watchpoint 2: -location p->x\n",
             "Old value = 1\nNew value = 6\n",
             "Old value = 6\nNew value = 11\n",
         ],
@@ -252,4 +252,49 @@ fn what_each_thread_has_for_itself_is_that_of_the_selected_thread() -> Fallible 
     );
     assert!(!text.contains("New value = 40\n"), "{text}");
     Ok(())
+}
+
+const BITS: &str = r#"struct value { int kind; unsigned refs : 12; unsigned frozen : 1; };
+struct value one = {1, 2, 0}, two = {1, 7, 0};
+static int half(int k) {
+    k += 1;
+    return k / 2;
+}
+int main(void) {
+    struct value *v = &one;
+    v->refs++;
+    v->frozen = 1;
+    v = &two;
+    v->refs++;
+    one.refs = 9;
+    return half(4) + half(6);
+}
+"#;
+
+#[test]
+fn the_place_of_a_bit_field_is_watched() -> Fallible {
+    let lab = Lab::c(BITS, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break 9",
+        "run",
+        "watch -l v->refs",
+        "continue",
+        "continue",
+        "info watchpoints",
+    ])
+}
+
+#[test]
+fn a_result_is_told_with_the_end_of_a_watchpoint() -> Fallible {
+    let lab = Lab::c(BITS, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "tbreak half",
+        "run",
+        "watch k",
+        "continue",
+        "finish",
+        "break half",
+        "continue",
+        "finish",
+    ])
 }

@@ -3,7 +3,7 @@
 use super::Debugger;
 use super::failure::{Failure, Result, failure};
 use super::here::Here;
-use super::location::{Spec, of_parts, split_condition};
+use super::location::{Spec, offset, take_condition};
 use super::numbers::of_displays;
 use super::points::{Condition, Kind, Point, Site};
 use verde_engine::{Addr, On, Owner, Tid, Trap};
@@ -30,16 +30,11 @@ impl Debugger {
 
     /// A new breakpoint, and where it is in words.
     pub(super) fn place_break(&mut self, args: &str, temporary: bool) -> Result<(u32, String)> {
-        let (place, condition) = split_condition(args);
+        let (place, condition) = take_condition(args)?;
         let (place, thread) = self.split_thread(place)?;
         let spec = match place {
             "" => self.here_as_location()?,
-            place => of_parts(place)?.unwrap_or_else(|| place.to_owned()),
-        };
-        // A line alone means that of this file, whatever is shown when it is looked up again.
-        let spec = match Spec::parse(&spec) {
-            Spec::Line(None, line) => format!("{}:{line}", self.default_file()?.name),
-            _ => spec,
+            place => self.settled(place)?,
         };
         let sites = match self.sites(&spec) {
             Err(e) if self.settings.pending && !spec.starts_with('*') => {
@@ -174,14 +169,18 @@ impl Debugger {
         let Some(addr) = sites.first().and_then(|s| self.address(s)) else {
             return format!(" ({spec}) pending until its library is loaded.");
         };
+        let at = match self.settings.print.addresses {
+            true => format!(" at {addr:#x}"),
+            false => String::new(),
+        };
         if sites.len() > 1 {
-            return format!(" at {addr:#x}: {spec}. ({} locations)", sites.len());
+            return format!("{at}: {spec}. ({} locations)", sites.len());
         }
         let line = self.line_in_function(spec, addr);
         let line = line.or_else(|| self.line_at(addr).map(|s| (s.file, s.line)));
         match line {
-            Some((file, line)) => format!(" at {addr:#x}: file {}, line {line}.", file.name),
-            None => format!(" at {addr:#x}"),
+            Some((file, line)) => format!("{at}: file {}, line {line}.", file.name),
+            None => at,
         }
     }
 
@@ -293,10 +292,15 @@ impl Debugger {
                 };
                 self.sites(&format!("{}:{line}", file.name))?
             }
-            text => self.sites(text)?,
+            text => {
+                let place = self.settled(text)?;
+                self.sites(&place)?
+            }
         };
         let of_line = |at: u64| self.line_at(at).map(|s| (s.file.path.clone(), s.line));
-        let by_line = args.is_empty() || matches!(Spec::parse(args), Spec::Line(..));
+        let by_line = args.is_empty()
+            || offset(args).is_some()
+            || matches!(Spec::parse(args), Spec::Line(..));
         let at: Vec<u64> = places.iter().filter_map(|s| self.address(s)).collect();
         let there = |point: &Point| match &point.kind {
             Kind::Code { sites, .. } => sites.iter().filter_map(|s| self.address(s)).any(|a| {

@@ -3,7 +3,7 @@
 
 use super::Debugger;
 use super::failure::{NOT_RUN, Result, failure};
-use super::points::Kind;
+use super::points::{After, Kind, Point};
 use verde_engine::{Cause, ForkKind, On, Owner, Tid, Trap, TrapId};
 use verde_sys::{number, signals, syscalls};
 
@@ -64,6 +64,14 @@ impl Exception {
             Exception::Catch => "__cxa_begin_catch",
             Exception::Rethrow => "__cxa_rethrow",
         }
+    }
+}
+
+/// What a catchpoint is called when it is hit.
+pub(super) fn catch_title(point: &Point) -> &'static str {
+    match point.after {
+        After::Delete => "Temporary catchpoint",
+        After::Keep | After::Disable => "Catchpoint",
     }
 }
 
@@ -249,7 +257,8 @@ impl Debugger {
     }
 
     /// What to say of a catchpoint's stop, before the frame.
-    pub(super) fn catch_text(&self, number: u32, cause: &Cause) -> String {
+    pub(super) fn catch_text(&self, point: &Point, cause: &Cause) -> String {
+        let (title, number) = (catch_title(point), point.number);
         let what = match *cause {
             Cause::Syscall { number, value, .. } => match value {
                 None => format!("call to syscall {}", call_name(number)),
@@ -264,9 +273,9 @@ impl Debugger {
                 Some(signal) => format!("signal {}", signals::name(signal)),
                 None => return String::new(),
             },
-            _ => return format!("\nCatchpoint {number}\n"),
+            _ => return format!("\n{title} {number}\n"),
         };
-        format!("\nCatchpoint {number} ({what}), ")
+        format!("\n{title} {number} ({what}), ")
     }
 
     /// The signal that a trap waits for.

@@ -3,11 +3,11 @@
 use super::Debugger;
 use super::failure::{Result, failure};
 use super::live::Live;
-use super::settings::take_print_options;
+use super::print_settings::take_print_options;
 use verde_expr::{
     Examine, Format, PrintOptions, Value, examine, print_value, ptype, type_named, whatis,
 };
-use verde_symbols::{Kind, Type};
+use verde_symbols::{Encoding, Kind, Type};
 
 /// Splits `/FORMAT rest`.
 pub(super) fn split_format(args: &str) -> (&str, &str) {
@@ -195,6 +195,7 @@ impl Debugger {
         self.examine = what;
         let (lines, next) = self.examined(what, start)?;
         self.examine_next = next;
+        self.keep_examined(what, start, next)?;
         for line in lines {
             // A value that cannot be read ends the command.
             if let Some(at) = line.find("Cannot access memory") {
@@ -203,6 +204,45 @@ impl Debugger {
             self.say(&line)?;
         }
         Ok(())
+    }
+
+    /// `$_` is the last address that was examined, `$__` what is there.
+    fn keep_examined(&mut self, what: Examine, start: u64, next: u64) -> Result<()> {
+        let size = match what.format {
+            Format::Str | Format::Instruction => 1,
+            _ => what.size,
+        };
+        let last = match what.format {
+            Format::Str | Format::Instruction if what.count > 1 => {
+                let others = Examine {
+                    count: what.count - 1,
+                    ..what
+                };
+                self.examined(others, start)?.1
+            }
+            Format::Str | Format::Instruction => start,
+            _ => next.wrapping_sub(size),
+        };
+        let ty = match (what.format, size) {
+            (Format::Float, 4) => Type::base("float", Encoding::Float, 4),
+            (Format::Float, 8) => Type::base("double", Encoding::Float, 8),
+            _ => Type::base(&format!("int{}_t", size * 8), Encoding::Signed, size),
+        };
+        let pointer = Value::integer(ty.pointer_to(), last.into());
+        self.memo.set("_", pointer);
+        let there = match what.format {
+            Format::Str | Format::Instruction => Value::of(Type::void(), Vec::new()),
+            _ => Value::at(ty, last, &self.here()),
+        };
+        self.memo.set("__", there);
+        Ok(())
+    }
+
+    /// The place that `$_` is and where `x` goes on.
+    pub(super) fn keep_address(&mut self, at: u64) {
+        self.examine_next = at;
+        let pointer = Type::void().pointer_to();
+        self.memo.set("_", Value::integer(pointer, at.into()));
     }
 
     /// Where `x` begins for an expression.

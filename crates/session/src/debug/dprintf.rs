@@ -1,10 +1,10 @@
 //! Breakpoints that print and go on, and breakpoints by a pattern of names.
 
 use super::Debugger;
-use super::failure::{Failure, Result, failure};
+use super::failure::{Result, failure};
+use super::names::pattern;
 use super::printf;
 use super::skips::is_file;
-use regex_lite::Regex;
 use std::collections::BTreeSet;
 use std::io::Write;
 use verde_engine::Tid;
@@ -58,8 +58,7 @@ impl Debugger {
     /// `rbreak [FILE:]REGEX`: at every function of the program, or of a file, whose name fits.
     pub(super) fn rbreak(&mut self, args: &str) -> Result<()> {
         let (file, text) = of_file(args);
-        let regex = Regex::new(text)
-            .map_err(|e| Failure(format!("\"{text}\" is not a regular expression: {e}")))?;
+        let regex = pattern(text)?;
         let fits = |name: &str| regex.is_match(name);
         let filter = NameFilter {
             fits: &fits,

@@ -11,6 +11,7 @@ pub struct Failure(pub String);
 pub type Result<T> = std::result::Result<T, Failure>;
 
 pub(super) const NOT_RUN: &str = "The program is not being run.";
+pub(super) const NO_LINES: &str = "No symbol table is loaded.  Compile the program with -g.";
 pub(super) const NO_STACK: &str = "No stack.";
 
 /// A failure with this text.

@@ -5,7 +5,7 @@ use super::failure::{NO_STACK, Result, failure};
 use super::here::Here;
 use std::sync::Arc;
 use verde_engine::Tid;
-use verde_expr::{PrintOptions, frame_arguments};
+use verde_expr::frame_arguments;
 use verde_symbols::{FileAddr, SourceFile, demangle};
 
 impl Debugger {
@@ -66,7 +66,7 @@ impl Debugger {
     pub(super) fn frame_parts(&mut self, level: usize, numbered: bool) -> (String, String) {
         let style = self.style;
         let number = match numbered {
-            true => format!("{:<4}", format!("#{level}")),
+            true => format!("#{level:<2} "),
             false => String::new(),
         };
         let inside = self.is_inside_line(level);
@@ -85,7 +85,8 @@ impl Debugger {
         }
         // A person reads the line; the address is of use where there is none.
         let has_line = it.source.as_ref().is_some_and(|s| s.line.is_some());
-        let address = match inside && !(style.is_on() && has_line) {
+        let is_wanted = inside && self.settings.print.addresses;
+        let address = match is_wanted && !(style.is_on() && has_line) {
             true => format!("{} in ", style.address(&format!("{:#018x}", frame.pc))),
             false => String::new(),
         };
@@ -97,7 +98,8 @@ impl Debugger {
             innermost: it.code == 0,
             memo: &mut self.memo,
         };
-        let arguments = frame_arguments(&here, &PrintOptions::default());
+        let options = self.settings.print.in_frame_lines();
+        let arguments = frame_arguments(&here, &options);
         let name = name.unwrap_or_else(|| "??".to_owned());
         let place = match it.source.as_ref().and_then(|s| s.line.as_ref()) {
             Some((file, line)) => format!(" at {}", style.file(&format!("{}:{line}", file.name))),
@@ -127,7 +129,8 @@ impl Debugger {
             return failure("No line number information here.");
         };
         let text = self.stop_lines(&file, line);
-        Ok(match inside && !self.style.is_on() {
+        let is_wanted = inside && self.settings.print.addresses;
+        Ok(match is_wanted && !self.style.is_on() {
             true => format!("{pc:#018x}\t{text}"),
             false => text,
         })
@@ -188,30 +191,38 @@ impl Debugger {
     }
 
     pub(super) fn up(&mut self, args: &str) -> Result<()> {
-        let count = self.all_frames()?;
         let by = self.how_many(args)?;
-        let now = self.live.as_ref().map_or(0, |l| l.selected);
-        if now + 1 >= count {
-            return failure("Initial frame selected; you can't go up.");
-        }
-        self.select(now.saturating_add(by).min(count - 1))
+        self.select_from_here(by)
     }
 
     pub(super) fn down(&mut self, args: &str) -> Result<()> {
-        self.all_frames()?;
         let by = self.how_many(args)?;
-        let now = self.live.as_ref().map_or(0, |l| l.selected);
-        if now == 0 {
-            return failure("Bottom (innermost) frame selected; you can't go down.");
-        }
-        self.select(now.saturating_sub(by))
+        self.select_from_here(by.saturating_neg())
     }
 
-    fn how_many(&mut self, args: &str) -> Result<usize> {
+    /// So many frames; against the direction if it is below zero.
+    fn how_many(&mut self, args: &str) -> Result<isize> {
         match args {
             "" => Ok(1),
-            text => Ok(usize::try_from(self.number(text)?).unwrap_or(usize::MAX)),
+            text => {
+                let number = self.evaluate(text)?.to_integer()?;
+                let most = number.clamp(isize::MIN as i128, isize::MAX as i128);
+                Ok(most as isize)
+            }
         }
+    }
+
+    /// Selects a frame so many further out.
+    fn select_from_here(&mut self, by: isize) -> Result<()> {
+        let count = self.all_frames()?;
+        let now = self.live.as_ref().map_or(0, |l| l.selected);
+        if by > 0 && now + 1 >= count {
+            return failure("Initial frame selected; you can't go up.");
+        }
+        if by < 0 && now == 0 {
+            return failure("Bottom (innermost) frame selected; you can't go down.");
+        }
+        self.select(now.saturating_add_signed(by).min(count.saturating_sub(1)))
     }
 
     /// Registers or variables were changed: the frames may be others.

@@ -4,12 +4,13 @@
 use super::images::Images;
 use super::registers::{place, with_vectors};
 use super::siginfo::siginfo;
+use super::watch_scope::{Wanted, scope_of};
 use std::collections::HashMap;
 use verde_engine::{Addr, Process, Tid, TrapId};
 use verde_expr::{Call, EvalError, FrameScope, Loaded, Scope, Value};
 use verde_symbols::{
-    Encoding, FileAddr, FunctionQuery, Language, LocationError, Memory, Module, RIP, Registers,
-    Type, dynamic_tls,
+    DieId, Encoding, FileAddr, FunctionQuery, Language, LocationError, Memory, Module, RIP,
+    Registers, Type, dynamic_tls,
 };
 
 /// Values that were printed and variables of the session (`$1`, `$x`).
@@ -107,6 +108,18 @@ impl Scope for Here<'_> {
 
     fn frame(&self) -> Option<&FrameScope> {
         self.frame.as_ref()
+    }
+
+    fn frame_of(&self, function: DieId) -> Option<FrameScope> {
+        if let Some(selected) = self.frame().filter(|f| f.die() == Some(function)) {
+            return Some(selected.clone());
+        }
+        let (process, tid) = self.process.as_ref()?;
+        let wanted = Wanted {
+            frame: None,
+            function: Some(function),
+        };
+        scope_of(process, *tid, wanted, self.images)
     }
 
     fn tls(&self, module: &Module) -> Option<u64> {

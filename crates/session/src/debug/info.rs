@@ -4,14 +4,12 @@ use super::Debugger;
 use super::apply::range;
 use super::catches::Exception;
 use super::commands::nearest;
-use super::failure::{Failure, NO_STACK, NOT_RUN, Result, failure};
+use super::failure::{NO_STACK, NOT_RUN, Result, failure};
 use super::location::Spec;
+use super::names::pattern;
 use super::points::{Kind, Point};
 use super::registers::to_dwarf;
-use regex_lite::Regex;
-use verde_expr::{
-    PrintOptions, arguments, flag_names, frame_arguments, name_of, print_value, symbol_text,
-};
+use verde_expr::{arguments, flag_names, frame_arguments, name_of, print_value, symbol_text};
 use verde_symbols::{FileAddr, Language, Module, Modules, REGISTER_NAMES, demangle};
 
 type Topic = (
@@ -112,7 +110,7 @@ const TOPICS: &[Topic] = &[
     (
         "sharedlibrary",
         Debugger::info_libraries,
-        "libraries that are loaded",
+        "libraries that are loaded; a regular expression may follow",
     ),
     (
         "signals",
@@ -271,37 +269,40 @@ impl Debugger {
             lines.extend(self.point_lines(point));
         }
         if !lines.is_empty() {
-            let head = "Num     Type           Disp Enb Address            What";
-            lines.insert(0, head.to_owned());
+            let column = self.address_column("Address");
+            lines.insert(0, format!("Num     Type           Disp Enb {column}What"));
         }
         self.say_all(lines, otherwise)
+    }
+
+    /// Where a breakpoint is, unless addresses are not to be shown.
+    fn address_column(&self, text: &str) -> String {
+        match self.settings.print.addresses {
+            true => format!("{text:<18} "),
+            false => String::new(),
+        }
     }
 
     fn point_lines(&self, point: &Point) -> Vec<String> {
         let keep = point.after.word();
         let enabled = if point.enabled { 'y' } else { 'n' };
+        let column = |text: &str| self.address_column(text);
         let head = |kind: &str| format!("{:<7} {kind:<14} {keep:<4} {enabled} ", point.number);
         let mut lines = Vec::new();
         let mut places = Vec::new();
         match &point.kind {
-            Kind::Watch(watch) => lines.push(format!(
-                "{}  {:<18} {}",
-                head(watch.on.kind()),
-                "",
-                watch.text
-            )),
+            Kind::Watch(watch) => {
+                let kind = head(watch.on.kind());
+                lines.push(format!("{kind}  {}{}", column(""), watch.text));
+            }
             Kind::Catch(catch) => {
-                lines.push(format!(
-                    "{}  {:<18} {}",
-                    head("catchpoint"),
-                    "",
-                    catch.on.what()
-                ));
+                let (kind, what) = (head("catchpoint"), catch.on.what());
+                lines.push(format!("{kind}  {}{what}", column("")));
             }
             Kind::Code { .. } if point.exception.is_some() => {
                 let word = point.exception.map_or("", Exception::word);
                 let what = format!("exception {word}");
-                lines.push(format!("{}  {:<18} {what}", head("catchpoint"), ""));
+                lines.push(format!("{}  {}{what}", head("catchpoint"), column("")));
             }
             Kind::Code { spec, sites } => {
                 let kind = if point.prints.is_some() {
@@ -318,11 +319,12 @@ impl Debugger {
                     [(_, false, at, text)] => {
                         let thread = point.thread.map(|(n, _)| format!(" thread {n}"));
                         let thread = thread.unwrap_or_default();
-                        lines.push(format!("{}  {at:#018x} {text}{thread}", head(kind)));
+                        let at = column(&format!("{at:#018x}"));
+                        lines.push(format!("{}  {at}{text}{thread}", head(kind)));
                         places.clear();
                     }
-                    [] => lines.push(format!("{}  <PENDING>          {spec}", head(kind))),
-                    _ => lines.push(format!("{}  <MULTIPLE>         ", head(kind))),
+                    [] => lines.push(format!("{}  {}{spec}", head(kind), column("<PENDING>"))),
+                    _ => lines.push(format!("{}  {}", head(kind), column("<MULTIPLE>"))),
                 }
             }
         }
@@ -351,7 +353,8 @@ impl Debugger {
         for (i, off, at, text) in places {
             let number = format!("{}.{}", point.number, i + 1);
             let enabled = if off { 'n' } else { enabled };
-            lines.push(format!("{number:<27} {enabled}   {at:#018x} {text}"));
+            let at = column(&format!("{at:#018x}"));
+            lines.push(format!("{number:<27} {enabled}   {at}{text}"));
         }
         lines
     }
@@ -409,11 +412,17 @@ impl Debugger {
         if let Some(outer) = outer {
             self.say(&format!(" called by frame at {outer:#x}"))?;
         }
-        let arguments = frame_arguments(&self.here(), &PrintOptions::default());
+        let options = self.settings.print.in_frame_lines();
+        let arguments = frame_arguments(&self.here(), &options);
         self.say(&format!(" args: {arguments}"))
     }
 
     fn info_line(&mut self, text: &str) -> Result<()> {
+        let settled = match text {
+            "" => String::new(),
+            text => self.settled(text)?,
+        };
+        let text = settled.as_str();
         let at = match text {
             "" => match &self.live {
                 Some(live) => live.frame(live.selected)?.lookup(),
@@ -425,6 +434,7 @@ impl Debugger {
             return self.say(&format!("No line number information for address {at:#x}"));
         };
         let bias = at.wrapping_sub(self.file_address(at));
+        self.keep_address(span.begin.wrapping_add(bias));
         let mut place = |file: u64| {
             let at = file.wrapping_add(bias);
             match symbol_text(&self.here(), at, true) {
@@ -552,8 +562,7 @@ impl Debugger {
 
     /// The source files of everything that is loaded.
     fn info_sources(&mut self, text: &str) -> Result<()> {
-        let regex = Regex::new(text)
-            .map_err(|e| Failure(format!("\"{text}\" is not a regular expression: {e}")))?;
+        let regex = pattern(text)?;
         let mut lines = Vec::new();
         for loaded in self.images.loaded() {
             let files = loaded.module.source_files().into_iter().map(|f| f.path);
@@ -582,26 +591,28 @@ impl Debugger {
         format!("{name:<15}{:<20}{natural}", format!("{value:#x}"))
     }
 
-    fn info_libraries(&mut self, _: &str) -> Result<()> {
+    fn info_libraries(&mut self, text: &str) -> Result<()> {
+        let regex = pattern(text)?;
+        let none = match text {
+            "" => "No shared libraries loaded at this time.",
+            _ => "No shared libraries matched.",
+        };
         let Some(live) = &self.live else {
-            return self.say("No shared libraries loaded at this time.");
+            return self.say(none);
         };
         let mut lines = Vec::new();
         for image in live.process.modules() {
-            if image.kind == verde_engine::ModuleKind::Library {
-                lines.push(format!(
-                    "{:#018x}  {:#018x}  {}",
-                    image.start.0,
-                    image.end.0,
-                    image.path.display()
-                ));
+            let path = image.path.display().to_string();
+            if image.kind == verde_engine::ModuleKind::Library && regex.is_match(&path) {
+                let (from, to) = (image.start.0, image.end.0);
+                lines.push(format!("{from:#018x}  {to:#018x}  {path}"));
             }
         }
         if !lines.is_empty() {
             let head = format!("{:<18}  {:<18}  Shared Object Library", "From", "To");
             lines.insert(0, head);
         }
-        self.say_all(lines, "No shared libraries loaded at this time.")
+        self.say_all(lines, none)
     }
 
     fn info_source(&mut self, _: &str) -> Result<()> {

@@ -19,7 +19,8 @@ impl Debugger {
         if args.is_empty() {
             return failure("Where to?  jump LINE, FILE:LINE, FUNCTION or *ADDRESS");
         }
-        let sites = self.sites(args)?;
+        let place = self.settled(args)?;
+        let sites = self.sites(&place)?;
         let [site] = sites.as_slice() else {
             return failure(format!(
                 "Unreasonable jump request: \"{args}\" is not one place."

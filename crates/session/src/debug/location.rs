@@ -1,7 +1,7 @@
 //! What people write after `break` and `list`: a function, a line, an address.
 
 use super::Debugger;
-use super::failure::{Result, failure};
+use super::failure::{NO_LINES, Result, failure};
 use super::points::Site;
 use std::sync::Arc;
 use verde_symbols::{FileAddr, Function, FunctionQuery, Language, Module, Modules, SourceFile};
@@ -19,17 +19,41 @@ impl<'a> Spec<'a> {
         if let Some(expression) = text.strip_prefix('*') {
             return Spec::Address(expression);
         }
-        if let Ok(line) = text.parse() {
+        if let Some(line) = line_number(text) {
             return Spec::Line(None, line);
         }
         match text.rsplit_once(':') {
-            Some((file, line)) if !file.is_empty() && !file.ends_with(':') => match line.parse() {
-                Ok(line) => Spec::Line(Some(file), line),
-                Err(_) => Spec::Function(text),
-            },
+            Some((file, line)) if !file.is_empty() && !file.ends_with(':') => {
+                match line_number(line) {
+                    Some(line) => Spec::Line(Some(file), line),
+                    None => Spec::Function(text),
+                }
+            }
             _ => Spec::Function(text),
         }
     }
+}
+
+/// A line by its number; one with a sign is an [`offset`].
+fn line_number(text: &str) -> Option<u32> {
+    match text.starts_with('+') {
+        true => None,
+        false => text.parse().ok(),
+    }
+}
+
+/// `+2`, `-1`: so many lines from one that is known.
+pub(super) fn offset(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let digits = text.strip_prefix(['+', '-'])?;
+    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    if plain { text.parse().ok() } else { None }
+}
+
+/// The line so many from another; a file has none before its first.
+pub(super) fn moved(line: u32, by: i64) -> u32 {
+    let to = i64::from(line).saturating_add(by);
+    u32::try_from(to.max(1)).unwrap_or(u32::MAX)
 }
 
 /// `-function f`, `-source a.c -line 12`: a location by its parts, as the one text it means.
@@ -75,9 +99,20 @@ fn is_option(word: &str, name: &str) -> bool {
     word.len() > 1 && name.starts_with(word)
 }
 
+/// Splits `LOCATION if CONDITION`, which has to be there.
+pub(super) fn take_condition(text: &str) -> Result<(&str, Option<&str>)> {
+    match split_condition(text) {
+        (_, Some("")) => failure("A condition is missing after \"if\"."),
+        parts => Ok(parts),
+    }
+}
+
 /// Splits `LOCATION if CONDITION`.
 pub(super) fn split_condition(text: &str) -> (&str, Option<&str>) {
     let text = text.trim();
+    if let Some(place) = text.strip_suffix(" if") {
+        return (place.trim(), Some(""));
+    }
     if let Some(rest) = text.strip_prefix("if ") {
         return ("", Some(rest.trim()));
     }
@@ -89,6 +124,22 @@ pub(super) fn split_condition(text: &str) -> (&str, Option<&str>) {
 }
 
 impl Debugger {
+    /// A location that means the same wherever the program stands: its parts as one text, lines
+    /// by their numbers.
+    pub(super) fn settled(&self, text: &str) -> Result<String> {
+        let text = text.trim();
+        if let Some(by) = offset(text) {
+            let (file, line) = self.line_here()?;
+            return Ok(format!("{}:{}", file.name, moved(line, by)));
+        }
+        let text = of_parts(text)?.unwrap_or_else(|| text.to_owned());
+        // A line alone means that of this file, whatever is shown when it is looked up again.
+        Ok(match Spec::parse(&text) {
+            Spec::Line(None, line) => format!("{}:{line}", self.default_file()?.name),
+            _ => text,
+        })
+    }
+
     /// The places of code a location means; none while they are not loaded.
     pub(super) fn sites(&mut self, text: &str) -> Result<Vec<Site>> {
         let site = |module: &Arc<Module>, addr| Site {
@@ -236,7 +287,16 @@ impl Debugger {
         }
         match self.main_line() {
             Some((file, _)) => Ok(file),
-            None => failure("No symbol table is loaded.  Compile the program with -g."),
+            None => failure(NO_LINES),
+        }
+    }
+
+    /// The line that offsets count from: that of the frame, else where `list` goes on.
+    fn line_here(&self) -> Result<(Arc<SourceFile>, u32)> {
+        let shown = self.current_line().or_else(|| self.listing.goes_on());
+        match shown.or_else(|| self.main_line()) {
+            Some(place) => Ok(place),
+            None => failure(NO_LINES),
         }
     }
 

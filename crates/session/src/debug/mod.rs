@@ -47,6 +47,7 @@ mod names;
 mod numbers;
 mod places;
 mod points;
+mod print_settings;
 mod printf;
 mod questions;
 mod rebuilt;
@@ -248,7 +249,8 @@ impl Debugger {
         let near = near.or_else(|| self.elsewhere(name)).or_else(|| {
             // A program has a name near every short one.
             let names = self.images.program().nearest_names(name, 8).into_iter();
-            let likely = |n: &String| name.len() > 4 || n.eq_ignore_ascii_case(name);
+            let last = name.rsplit("::").next().unwrap_or(name);
+            let likely = |n: &String| last.len() > 4 || n.eq_ignore_ascii_case(last);
             names.into_iter().find(likely)
         });
         match near {

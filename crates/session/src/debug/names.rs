@@ -28,14 +28,16 @@ struct Pattern {
     regex: Option<Regex>,
 }
 
+/// A regular expression of the user's.
+pub(super) fn pattern(text: &str) -> Result<Regex> {
+    Regex::new(text).map_err(|e| Failure(format!("\"{text}\" is not a regular expression: {e}")))
+}
+
 impl Pattern {
     fn new(text: &str) -> Result<Pattern> {
         let regex = match text {
             "" => None,
-            text => Some(
-                Regex::new(text)
-                    .map_err(|e| Failure(format!("\"{text}\" is not a regular expression: {e}")))?,
-            ),
+            text => Some(pattern(text)?),
         };
         Ok(Pattern {
             text: text.to_owned(),

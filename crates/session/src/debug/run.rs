@@ -1,11 +1,12 @@
 //! Starting and ending the program.
 
-use super::Debugger;
 use super::arguments::Arguments;
-use super::failure::{NOT_RUN, Result, failure};
+use super::failure::{Failure, NOT_RUN, Result, failure};
 use super::live::Live;
 use super::points::Kind;
-use verde_engine::{Launch, Options, Process};
+use super::{Debugger, reason};
+use verde_engine::{Error, Launch, Options, Process};
+use verde_sys::SysError;
 
 impl Debugger {
     pub(super) fn run(&mut self, args: &str) -> Result<()> {
@@ -63,7 +64,10 @@ impl Debugger {
         };
         let process = match Process::launch(&launch, options) {
             Ok(process) => process,
-            Err(e) => return Err(self.without_layers(layers, e.into())),
+            Err(e) => {
+                let reason = self.not_started(e);
+                return Err(self.without_layers(layers, reason));
+            }
         };
         let entered = layers.as_ref().map(|l| l.entered_by(process.pid()));
         if let Some(Err(e)) = entered {
@@ -87,6 +91,23 @@ impl Debugger {
         self.await_start();
         self.rebind_monitors();
         Ok(())
+    }
+
+    /// Why the program could not be started, with its name.
+    fn not_started(&self, error: Error) -> Failure {
+        let Error::Sys(SysError {
+            call: "start program",
+            errno,
+        }) = error
+        else {
+            return error.into();
+        };
+        let why = reason(&std::io::Error::from_raw_os_error(errno));
+        let program = self.program.display();
+        Failure(match &self.settings.cwd {
+            Some(dir) => format!("Cannot run {program} in {}: {why}.", dir.display()),
+            None => format!("Cannot run {program}: {why}."),
+        })
     }
 
     /// Lets everything go and waits for the next stop.

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use verde_engine::Follow;
-use verde_expr::PrintOptions;
+use verde_expr::{PrintOptions, Scope};
+use verde_symbols::Language;
 
 /// Which threads go on with the selected one.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -133,7 +134,7 @@ fn add_tunable(environment: &mut Vec<(OsString, OsString)>) {
     environment.push((OsString::from(NAME), value));
 }
 
-fn on_or_off(name: &str, text: &str) -> Result<bool> {
+pub(super) fn on_or_off(name: &str, text: &str) -> Result<bool> {
     match text {
         "" | "on" | "1" | "yes" | "enable" => Ok(true),
         "off" | "0" | "no" | "disable" => Ok(false),
@@ -142,7 +143,7 @@ fn on_or_off(name: &str, text: &str) -> Result<bool> {
 }
 
 /// How much is shown; 0 and `unlimited` for all that can be.
-fn limit(text: &str) -> Result<usize> {
+pub(super) fn limit(text: &str) -> Result<usize> {
     /// A value is put together in memory before it is shown.
     const MOST: usize = 1 << 20;
     match text.trim() {
@@ -154,43 +155,35 @@ fn limit(text: &str) -> Result<usize> {
     }
 }
 
-/// Changes how values are shown; `false`: by nothing that has this name.
-fn change_print(print: &mut PrintOptions, what: &str, value: &str) -> Result<bool> {
-    match what {
-        "pretty" => print.lines = on_or_off("print pretty", value.trim())?,
-        "elements" => print.elements = limit(value)?,
-        "repeats" => print.repeats = limit(value)?,
-        "max-depth" => print.depth = limit(value)?,
-        "object" => print.object = on_or_off("print object", value.trim())?,
-        _ => return Ok(false),
+/// Accepts what is so anyway.
+pub(super) fn is_as(name: &str, value: &str, fixed: &[&str]) -> Result<()> {
+    let truth = |text: &str| on_or_off(name, text).ok();
+    let is_same = |f: &&str| value == *f || (truth(f).is_some() && truth(value) == truth(f));
+    match fixed.iter().any(is_same) {
+        true => Ok(()),
+        false => failure(format!(
+            "\"set {name} {value}\" is not there: it is always {}.",
+            fixed.join(" or ")
+        )),
     }
-    Ok(true)
 }
 
-/// Takes `-pretty`, `-elements 3`, ... and `--` off the beginning of what is to be printed.
-pub(super) fn take_print_options<'a>(print: &mut PrintOptions, text: &'a str) -> Result<&'a str> {
-    let mut rest = text;
-    while let Some(option) = rest.strip_prefix('-') {
-        let (word, after) = option
-            .split_once(char::is_whitespace)
-            .unwrap_or((option, ""));
-        let after = after.trim_start();
-        if word == "-" {
-            return Ok(after);
-        }
-        let names = ["pretty", "object", "elements", "repeats", "max-depth"];
-        let Some(name) = names.into_iter().find(|n| is_prefix(word, n, 3)) else {
-            break;
-        };
-        let (value, behind) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
-        let is_switch = matches!(name, "pretty" | "object");
-        // A switch alone is on.
-        let given = !is_switch || matches!(value, "on" | "off");
-        change_print(print, name, if given { value } else { "" })?;
-        rest = if given { behind.trim_start() } else { after };
-    }
-    Ok(rest)
-}
+/// What is so, whatever is said: scripts may say the same.
+const FIXED: [(&str, &[&str]); 13] = [
+    ("architecture", &["auto", "i386:x86-64"]),
+    ("auto-solib-add", &["on"]),
+    ("can-use-hw-watchpoints", &["1"]),
+    ("detach-on-fork", &["on"]),
+    ("disassemble-next-line", &["off"]),
+    ("follow-exec-mode", &["same"]),
+    ("max-value-size", &["unlimited"]),
+    ("non-stop", &["off"]),
+    ("schedule-multiple", &["off"]),
+    ("step-mode", &["off"]),
+    ("stop-on-solib-events", &["0"]),
+    ("unwind-on-terminating-exception", &["on"]),
+    ("unwindonsignal", &["on"]),
+];
 
 /// Splits `NAME=VALUE` or `NAME VALUE`.
 fn assignment(text: &str) -> (&str, &str) {
@@ -202,7 +195,7 @@ fn assignment(text: &str) -> (&str, &str) {
     (name, rest.strip_prefix('=').unwrap_or(rest).trim_start())
 }
 
-fn is_prefix(word: &str, name: &str, least: usize) -> bool {
+pub(super) fn is_prefix(word: &str, name: &str, least: usize) -> bool {
     word.len() >= least && name.starts_with(word)
 }
 
@@ -292,29 +285,33 @@ impl Debugger {
                 }
                 Ok(())
             }
+            "language" => self.set_language(rest),
             "" => failure("Set what?  set var LEFT = VALUE, set args, set env, set cwd"),
             _ if whole.starts_with('$') || whole.contains('=') => {
                 self.evaluate(whole)?;
                 self.look_again()
             }
-            _ => failure(format!(
-                "\"set {what}\" is not a command.  Try \"set var\", \"set args\", \"set env\", \
+            _ => match FIXED.iter().find(|(name, _)| *name == what) {
+                Some((name, fixed)) => is_as(name, rest, fixed),
+                None => failure(format!(
+                    "\"set {what}\" is not a command.  Try \"set var\", \"set args\", \"set env\", \
                  \"set cwd\", \"set print\", \"set listsize\", \"set disassembly-flavor\", \
                  \"set scheduler-locking\", \"set follow-fork-mode\", \"set namespace\", \
                  \"set huge-pages\" or \"set fs-snapshot\"."
-            )),
+                )),
+            },
         }
     }
 
-    fn set_print(&mut self, text: &str) -> Result<()> {
-        let (what, value) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        match change_print(&mut self.settings.print, what, value)? {
-            true => Ok(()),
-            false => failure(
-                "set print pretty or object on, or off; set print elements, repeats or \
-                 max-depth NUMBER",
-            ),
-        }
+    /// Expressions are of the language around: another cannot be chosen.
+    fn set_language(&mut self, text: &str) -> Result<()> {
+        let around = match self.here().language() {
+            Language::C => "c",
+            Language::Cpp => "c++",
+            Language::Rust => "rust",
+            Language::Asm => "asm",
+        };
+        is_as("language", text, &["auto", "local", around])
     }
 
     /// `set breakpoint pending on`
@@ -396,19 +393,7 @@ impl Debugger {
                     "Debugger response to a program call of fork or vfork is \"{side}\"."
                 ))
             }
-            "print" => {
-                let print = &self.settings.print;
-                let word = |on: bool| if on { "on" } else { "off" };
-                let text = format!(
-                    "pretty {}, object {}, elements {}, repeats {}, max-depth {}",
-                    word(print.lines),
-                    word(print.object),
-                    print.elements,
-                    print.repeats,
-                    print.depth
-                );
-                self.say(&text)
-            }
+            "print" => self.show_print(),
             "listsize" => {
                 let size = self.settings.list_size();
                 self.say(&format!(

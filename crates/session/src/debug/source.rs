@@ -1,8 +1,8 @@
 //! Lines of source files.
 
 use super::Debugger;
-use super::failure::{Result, failure};
-use super::location::Spec;
+use super::failure::{NO_LINES, Result, failure};
+use super::location::{Spec, moved, offset};
 use super::source_paths::SourcePaths;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -84,6 +84,11 @@ impl Listing {
     pub fn reset(&mut self) {
         *self = Listing::default();
     }
+
+    /// The line after the last that was listed.
+    pub fn goes_on(&self) -> Option<(Arc<SourceFile>, u32)> {
+        Some((self.file.clone()?, self.next))
+    }
 }
 
 impl Debugger {
@@ -124,7 +129,7 @@ impl Debugger {
             let first = line.saturating_sub(size / 2).max(1);
             (first, first.saturating_add(size - 1))
         };
-        if args == "-" {
+        if args == "-" && self.listing.file.is_some() {
             let file = self.default_file()?;
             if self.listing.first <= 1 {
                 return failure(format!("Already at the start of {}.", file.name));
@@ -132,14 +137,13 @@ impl Debugger {
             let last = self.listing.first - 1;
             return Ok((file, last.saturating_sub(size - 1).max(1), last));
         }
-        if args.is_empty() {
-            if let Some(file) = self.listing.file.clone() {
-                let first = self.listing.next;
+        if matches!(args, "" | "+" | "-") {
+            if let Some((file, first)) = self.listing.goes_on() {
                 return Ok((file, first, first.saturating_add(size - 1)));
             }
             let here = self.current_line().or_else(|| self.main_line());
             let Some((file, line)) = here else {
-                return failure("No symbol table is loaded.  Compile the program with -g.");
+                return failure(NO_LINES);
             };
             let (first, last) = around(line);
             return Ok((file, first, last));
@@ -152,7 +156,10 @@ impl Debugger {
             let (file, first) = self.line_of(from)?;
             let last = match to.trim() {
                 "" => first.saturating_add(size - 1),
-                to => self.line_of(to)?.1,
+                to => match offset(to) {
+                    Some(by) => moved(first, by),
+                    None => self.line_of(to)?.1,
+                },
             };
             return Ok((file, first, last));
         }
@@ -162,6 +169,13 @@ impl Debugger {
     }
 
     fn line_of(&mut self, text: &str) -> Result<(Arc<SourceFile>, u32)> {
+        if let Some(by) = offset(text) {
+            let listed = self.listing.goes_on().or_else(|| self.current_line());
+            return match listed.or_else(|| self.main_line()) {
+                Some((file, line)) => Ok((file, moved(line, by))),
+                None => failure(NO_LINES),
+            };
+        }
         match Spec::parse(text) {
             Spec::Line(None, line) => Ok((self.default_file()?, line)),
             Spec::Line(Some(name), line) => {

@@ -6,7 +6,7 @@ use super::guide::SymbolGuide;
 use super::settings::Locking;
 use super::stops::Reason;
 use std::rc::Rc;
-use verde_engine::{Addr, Guide, StepKind};
+use verde_engine::{Addr, FrameRef, Guide, StepKind};
 use verde_expr::{Data, Value, print_value, returned_value};
 use verde_symbols::{FileAddr, Language, Modules, Type, is_returned_in_memory};
 
@@ -195,7 +195,8 @@ impl Debugger {
         if args.is_empty() {
             return failure("Where to?  Name a function, FILE:LINE or *ADDRESS.");
         }
-        let sites = self.sites(args)?;
+        let place = self.settled(args)?;
+        let sites = self.sites(&place)?;
         let Some(at) = sites.first().and_then(|s| self.address(s)) else {
             return failure(format!("\"{args}\" is not loaded."));
         };
@@ -232,8 +233,13 @@ impl Debugger {
         let reason = self.one_step(StepKind::OutOf(frame))?;
         // Not so where an exception or a longjmp has ended it.
         let pc = self.live.as_ref().and_then(|l| Some(l.frame(0).ok()?.pc));
-        let returned = matches!(reason, Reason::Step) && pc == Some(frame.return_to.0);
-        if returned {
+        let returned = match &reason {
+            Reason::Step => pc == Some(frame.return_to.0),
+            // What ended with the function was also to be told: a watchpoint of its variables.
+            Reason::Point(_) => self.has_just_left(frame),
+            _ => false,
+        };
+        if returned && matches!(reason, Reason::Step) {
             self.stand_before_calls();
         }
         self.announce(reason, None)?;
@@ -246,6 +252,13 @@ impl Debugger {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether the selected thread has done nothing since a frame returned.
+    fn has_just_left(&self, frame: FrameRef) -> bool {
+        let live = self.live.as_ref();
+        let regs = live.and_then(|l| l.process.regs(l.tid).ok());
+        regs.is_some_and(|r| (Addr(r.rip), Addr(r.rsp)) == (frame.return_to, frame.cfa))
     }
 
     /// What a function has just returned.

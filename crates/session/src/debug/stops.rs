@@ -1,7 +1,7 @@
 //! Waiting for the program, and what is said when it stops.
 
 use super::Debugger;
-use super::catches::Exception;
+use super::catches::{Exception, catch_title};
 use super::failure::{NOT_RUN, Result, failure};
 use super::hooks::Hooked;
 use super::irv::{Asked, Outside};
@@ -258,14 +258,14 @@ impl Debugger {
         }
         // Words come last: most hits of a condition end before.
         let changed = change.map_or_else(String::new, |c| self.change_text(index, &c));
-        let caught = self.catch_text(number, cause);
+        let caught = self.catch_text(&self.points.list[index], cause);
         let point = &mut self.points.list[index];
         let text = match &point.kind {
             Kind::Watch(_) => changed,
             Kind::Catch(_) => caught,
             Kind::Code { .. } if point.exception.is_some() => {
                 let done = point.exception.map_or("", Exception::done);
-                format!("\nCatchpoint {number} (exception {done}), ")
+                format!("\n{} {number} (exception {done}), ", catch_title(point))
             }
             Kind::Code { sites, .. } => {
                 let title = match point.after {

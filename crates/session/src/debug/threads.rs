@@ -1,8 +1,8 @@
 //! Threads by name, and which of them stopped.
 
 use super::Debugger;
-use super::failure::{Failure, Result, failure};
-use regex_lite::Regex;
+use super::failure::{Result, failure};
+use super::names::pattern;
 use verde_engine::Tid;
 
 impl Debugger {
@@ -31,8 +31,7 @@ impl Debugger {
 
     /// `thread find REGEX`: threads by name or number of the kernel's.
     pub(super) fn find_threads(&mut self, text: &str) -> Result<()> {
-        let regex = Regex::new(text)
-            .map_err(|e| Failure(format!("\"{text}\" is not a regular expression: {e}")))?;
+        let regex = pattern(text)?;
         let numbers = self.live.as_ref().map_or(&[][..], |l| &l.numbers);
         let mut lines = Vec::new();
         for (i, tid) in numbers.iter().enumerate() {

@@ -5,10 +5,10 @@ use super::Debugger;
 use super::failure::{Result, failure};
 use super::here::Here;
 use super::images::Images;
-use super::live::{Live, ProcessMemory};
+use super::live::ProcessMemory;
 use super::points::{Condition, Kind};
 use super::registers::to_dwarf;
-use verde_engine::{FrameRef, Tid};
+use verde_engine::{FrameRef, Process, Tid};
 use verde_expr::{FrameScope, Node, compile};
 use verde_symbols::{DieId, End, Frame, Memory, SourceFrame, backtrace, source_frames};
 
@@ -49,13 +49,13 @@ impl Wanted {
 
 /// The scope of a frame that is somewhere on a thread's stack.
 pub(super) fn scope_of(
-    live: &Live,
+    process: &Process,
     tid: Tid,
     wanted: Wanted,
     images: &Images,
 ) -> Option<FrameScope> {
-    let registers = to_dwarf(live.process.regs(tid).ok()?);
-    let memory = ProcessMemory(&live.process);
+    let registers = to_dwarf(process.regs(tid).ok()?);
+    let memory = ProcessMemory(process);
     for depth in DEPTHS {
         let (frames, end) = backtrace(images, &memory as &dyn Memory, registers.clone(), depth);
         let has_more = matches!(end, End::Limit);
@@ -90,7 +90,7 @@ impl Debugger {
         let (function, node) = match (bound, &mut self.live) {
             (Some((tid, frame, function)), Some(live)) => {
                 let frame = Some(frame);
-                let scope = scope_of(live, tid, Wanted { frame, function }, &self.images);
+                let scope = scope_of(&live.process, tid, Wanted { frame, function }, &self.images);
                 let here = Here {
                     process: Some((&mut live.process, tid)),
                     images: &self.images,
@@ -130,10 +130,9 @@ impl Debugger {
         }
         let current = current?;
         let (tid, frame) = bound.map_or((tid, None), |(owner, frame)| (owner, Some(frame)));
-        let scope = self
-            .live
-            .as_ref()
-            .and_then(|live| scope_of(live, tid, Wanted { frame, function }, &self.images));
+        let scope = self.live.as_ref().and_then(|live| {
+            scope_of(&live.process, tid, Wanted { frame, function }, &self.images)
+        });
         if scope.is_none() && node.reads_locals() {
             return failure("Watchpoint condition cannot be tested in the current scope.");
         }

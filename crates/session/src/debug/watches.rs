@@ -7,11 +7,11 @@ use super::Debugger;
 use super::failure::{Result, failure};
 use super::here::Here;
 use super::live::ProcessMemory;
-use super::location::split_condition;
+use super::location::take_condition;
 use super::points::{Access, Condition, Kind, Watch};
 use super::watch_scope::{Wanted, scope_of};
 use verde_engine::{Addr, Error, On, Owner, Tid, Trap};
-use verde_expr::{EvalError, Value, compile, eval, reads};
+use verde_expr::{EvalError, Node, Value, compile, eval, reads};
 use verde_symbols::LocationError;
 
 impl Debugger {
@@ -28,26 +28,34 @@ impl Debugger {
     }
 
     fn add_watch(&mut self, args: &str, on: Access) -> Result<()> {
-        let (text, condition) = split_condition(args);
+        let (text, condition) = take_condition(args)?;
         let place = ["-location ", "-l "]
             .iter()
             .find_map(|o| text.strip_prefix(o));
-        let expression = match place {
-            Some(place) => self.fixed_place(place.trim())?,
-            None => text.to_owned(),
-        };
-        if expression.is_empty() {
+        if place.unwrap_or(text).trim().is_empty() {
             return failure("Watch what?  Name a variable or another place in memory.");
         }
+        let (fixed, text) = match place.map(str::trim) {
+            Some(place) => (Some(self.fixed_place(place)?), format!("-location {place}")),
+            None => (None, text.to_owned()),
+        };
         let states = match condition {
             Some(c) => self.with_states(c, true)?,
             None => None,
         };
         let function = self.selected_function();
         let mut here = self.here();
-        let node = compile(&expression, &here)?;
+        let node = match fixed {
+            Some(node) => node,
+            None => compile(&text, &here)?,
+        };
         if node.has_effects() {
             return failure(format!("Cannot watch \"{text}\": it changes the program."));
+        }
+        if node.names_other_frames() {
+            return failure(format!(
+                "Cannot watch \"{text}\" from here: select the frame of its function first."
+            ));
         }
         if reads(&node, &mut here).is_empty() {
             eval(&node, &mut here)?;
@@ -70,7 +78,7 @@ impl Debugger {
         };
         let is_own = node.is_thread_local();
         let watch = Watch {
-            text: text.to_owned(),
+            text: text.clone(),
             node,
             on,
             old: None,
@@ -99,10 +107,10 @@ impl Debugger {
     }
 
     /// The place that an expression means now, whatever becomes of its parts.
-    fn fixed_place(&mut self, text: &str) -> Result<String> {
+    fn fixed_place(&mut self, text: &str) -> Result<Node> {
         let value = self.evaluate(text)?;
-        match value.address() {
-            Some(at) => Ok(format!("*({} *) {at:#x}", verde_expr::name_of(&value.ty))),
+        match Node::at_place_of(&value) {
+            Some(node) => Ok(node),
             None => failure(format!("Cannot watch \"{text}\": it is not in memory.")),
         }
     }
@@ -125,7 +133,7 @@ impl Debugger {
             Some((_, frame)) => {
                 let frame = Some(frame);
                 let wanted = Wanted { frame, function };
-                Some(scope_of(live, tid, wanted, &self.images)?)
+                Some(scope_of(&live.process, tid, wanted, &self.images)?)
             }
             None => None,
         };

@@ -1,0 +1,101 @@
+//! Variables of functions by their path, frames by counts, and what `x` leaves behind.
+
+mod lab;
+
+use lab::{Fallible, Lab};
+
+const SOURCE: &str = r#"int words[4] = {1, -2, 3, 4};
+char text[] = "one\0two";
+static int fact(int n) {
+    int half = n / 2;
+    if (n <= 1)
+        return 1;
+    return n * fact(n - 1) + half - half;
+}
+static int idle(int unused) {
+    return unused;
+}
+int main(void) {
+    int matrix[2][3] = {{1, 2, 3}, {4, 5, 6}};
+    int sum = fact(5);
+    return sum + matrix[0][0] + idle(0);
+}
+"#;
+
+#[test]
+fn variables_of_functions_are_named_by_their_path() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break 5 if n == 3",
+        "run",
+        "print fact::n",
+        "print main::matrix",
+        "print &main::matrix[1][2] == &main::matrix[1][1] + 1",
+        "set var main::matrix[0][0] = 42",
+        "up",
+        "print fact::n",
+        "print fact::half",
+        "frame function main",
+        "print matrix[0]",
+        "delete",
+        "tbreak idle if main::matrix[0][0] == 42",
+        "continue",
+        "print unused",
+    ])?;
+    // Where none is further out, the innermost frame is meant.
+    let text = lab.text(&["break 5 if n == 3", "run", "up 3", "print fact::n"])?;
+    assert!(text.ends_with("$1 = 3\n"), "{text}");
+    let output = lab.verde(&["break main", "run", "print fact::n"], &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("No frame is currently executing in block fact."));
+    let output = lab.verde(&["break 5", "run", "watch main::sum"], &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("select the frame of its function first"));
+    Ok(())
+}
+
+#[test]
+fn what_was_examined_last_has_a_name() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break fact",
+        "run",
+        "x/2dw words",
+        "print $_",
+        "print $__",
+        "print $__ + 1",
+        "x/2s text",
+        "print $_",
+        "print $__",
+        "x/2i main",
+        "print $_",
+        "x/gx words",
+        "print $_",
+        "info line main",
+        "print $_",
+        "x/i",
+    ])
+}
+
+#[test]
+fn frames_are_counted_in_both_directions() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break 5 if n == 2",
+        "run",
+        "up 3",
+        "up -1",
+        "down -1",
+        "down 2",
+        "up -9",
+    ])
+}
+
+#[test]
+fn numbers_of_frames_stand_apart() -> Fallible {
+    let source = "int leaf(void) { return 0; }\n\
+                  int down(int n) { return n ? down(n - 1) + 1 : leaf(); }\n\
+                  int main(void) { return down(10001) == 0; }\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    lab.same_as_gdb(&["break leaf", "run", "frame 100", "frame 1000", "bt -3"])
+}
