@@ -353,7 +353,8 @@ impl<'a> Lookup<'a> {
         if found.is_static() || found.is_thread_local() {
             return Some(self.variable_node(loaded, found));
         }
-        let selected = self.scope.frame().and_then(|f| f.die());
+        // Where there is no frame at all, nobody asks for one of several.
+        let selected = self.scope.frame()?.die();
         let own = self.local(name).filter(|_| selected == Some(die));
         if let Some(own) = own.filter(|n| n.locals() == [found.die]) {
             return Some(own);

@@ -22,9 +22,7 @@ int main() {
 "#;
 
 fn lab() -> Result<Lab, Box<dyn std::error::Error>> {
-    let lab = Lab::c("int main(void) { return 0; }", &[])?;
-    lab.build("g++", "prog.cpp", SOURCE, "prog", &["-O0"])?;
-    Ok(lab)
+    Lab::made("g++", "prog.cpp", SOURCE, &["-O0"])
 }
 
 #[test]

@@ -61,9 +61,7 @@ int main() {
 "#;
 
 fn program(source: &str) -> Result<Lab, Box<dyn std::error::Error>> {
-    let lab = Lab::c("int main(void) { return 0; }", &[])?;
-    lab.build("g++", "prog.cpp", source, "prog", &["-O0", "-std=c++17"])?;
-    Ok(lab)
+    Lab::made("g++", "prog.cpp", source, &["-O0", "-std=c++17"])
 }
 
 /// Prints each expression one frame above `stop`: what is said of it, a value or an error.

@@ -128,8 +128,7 @@ int main() {
 
 #[test]
 fn wrappers_of_cpp_and_objects_are_shown_as_gdb_does() -> Fallible {
-    let lab = Lab::c("int main(void) { return 0; }", &[])?;
-    lab.build("g++", "prog.cc", CPP, "prog", &["-O0", "-std=c++20"])?;
+    let lab = Lab::made("g++", "prog.cc", CPP, &["-O0", "-std=c++20"])?;
     let show = [
         "break stop",
         "run",

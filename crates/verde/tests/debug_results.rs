@@ -50,8 +50,7 @@ const FUNCTIONS: [(&str, &str); 8] = [
 
 /// `arguments`: of a function at its very entry; optimised code has its own convention.
 fn check(options: &[&str], arguments: bool) -> Fallible {
-    let lab = Lab::c("int main(void) { return 0; }", &[])?;
-    lab.build("rustc", "prog.rs", SOURCE, "prog", options)?;
+    let lab = Lab::made("rustc", "prog.rs", SOURCE, options)?;
     let mut commands = vec!["tbreak prog::main".to_owned()];
     commands.extend(FUNCTIONS.map(|(name, _)| format!("tbreak prog::{name}")));
     commands.push("run".to_owned());

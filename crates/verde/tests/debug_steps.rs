@@ -177,8 +177,7 @@ int main() {
 
 #[test]
 fn an_exception_ends_the_steps_it_leaves() -> Fallible {
-    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
-    lab.build("g++", "prog.cc", THROWS, "prog", &["-O0"])?;
+    let lab = Lab::made("g++", "prog.cc", THROWS, &["-O0"])?;
     let text = lab.script("break 13\nrun\nnext\nnext\nnext\nprint got\n", &[])?;
     in_order(&text, &["14\t", "$1 = 102\n"]);
     assert!(!text.contains("exited"), "{text}");
@@ -503,8 +502,7 @@ int main() {
 /// Behind a call in optimised code an inlined destructor may begin: the program stands before it.
 #[test]
 fn finish_ends_in_the_caller_before_what_is_inlined_there() -> Fallible {
-    let lab = Lab::c("int main(void) { return 0; }", &[])?;
-    lab.build("g++", "prog.cc", TIDY, "prog", &["-O2"])?;
+    let lab = Lab::made("g++", "prog.cc", TIDY, &["-O2"])?;
     let commands = ["tbreak sum", "run", "finish", "next", "print s"];
     // What is left of the arguments is shown before.
     let end = |text: &str| {

@@ -344,8 +344,7 @@ fn the_tab_key_knows_scopes_and_arrows() -> Fallible {
                   int Item::sold = 6;\nint beginning(std::unique_ptr<Item> &one) {\n  return one->total(2);\n}\n}\n\
                   int main() {\n  auto one = std::make_unique<shop::Item>(shop::Item{21});\n\
                   \x20 return shop::beginning(one);\n}\n";
-    let lab = Lab::c("int main(void) { return 0; }", &[])?;
-    lab.build("g++", "prog.cpp", source, "prog", &["-O0"])?;
+    let lab = Lab::made("g++", "prog.cpp", source, &["-O0"])?;
     let mut shell = Shell::with_terminal(&lab, "xterm")?;
     shell.send("NO_COLOR=1 $VERDE debug ./prog\n")?;
     shell.expect("(verde) ")?;

@@ -75,8 +75,7 @@ fn check(lab: &Lab, stop: &str, expected: &[(&str, &str)]) -> Fallible {
 
 #[test]
 fn containers_of_cpp() -> Fallible {
-    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
-    lab.build("g++", "prog.cc", CPP, "prog", &["-O0", "-std=c++17"])?;
+    let lab = Lab::made("g++", "prog.cc", CPP, &["-O0", "-std=c++17"])?;
     let expected = [
         (
             "m",
@@ -174,8 +173,7 @@ int main() {
 /// Methods are those of the object, whoever declares them.
 #[test]
 fn methods_are_called() -> Fallible {
-    let lab = Lab::c("int main(void) { return 0; }", &[])?;
-    lab.build("g++", "prog.cpp", METHODS, "prog", &["-O0"])?;
+    let lab = Lab::made("g++", "prog.cpp", METHODS, &["-O0"])?;
     let commands = [
         "break stop",
         "run",
@@ -265,9 +263,7 @@ int main() {
 "#;
 
 fn overloads() -> Result<Lab, Box<dyn std::error::Error>> {
-    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
-    lab.build("g++", "prog.cc", OVERLOADS, "prog", &["-O0", "-std=c++17"])?;
-    Ok(lab)
+    Lab::made("g++", "prog.cc", OVERLOADS, &["-O0", "-std=c++17"])
 }
 
 #[test]
@@ -331,8 +327,7 @@ int main() {
 
 #[test]
 fn a_virtual_base_is_where_its_object_says() -> Fallible {
-    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
-    lab.build("g++", "prog.cc", DIAMOND, "prog", &["-O0"])?;
+    let lab = Lab::made("g++", "prog.cc", DIAMOND, &["-O0"])?;
     lab.same_as_gdb(&[
         "break 11",
         "run",
@@ -380,8 +375,7 @@ int main() {
 
 #[test]
 fn a_value_in_pieces_needs_no_padding() -> Fallible {
-    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
-    lab.build("g++", "prog.cc", PIECES, "prog", &["-O2", "-std=c++17"])?;
+    let lab = Lab::made("g++", "prog.cc", PIECES, &["-O2", "-std=c++17"])?;
     let text = lab.text(&["break stop", "run", "up", "print o", "print t"])?;
     let wanted = "$1 = std::optional<int> = {[contained value] = 5}\n\
                   $2 = std::tuple containing = {[1] = 1, [2] = 99 'c'}\n";
@@ -525,8 +519,7 @@ fn variants_told_by_negative_numbers() -> Fallible {
         #[derive(Debug)] enum Big { A(u64), C([u8; 200]) }\n\
         fn main() {\n    let a = [A::M(1), A::N(2), A::P(3), A::R];\n\
         \x20   let b = [Big::A(1), Big::C([1; 200])];\n    println!(\"{a:?} {b:?}\");\n}\n";
-    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
-    lab.build("rustc", "prog.rs", source, "prog", &["-g"])?;
+    let lab = Lab::made("rustc", "prog.rs", source, &["-g"])?;
     let text = lab.text(&["break prog.rs:6", "run", "print a", "print b"])?;
     let wanted = "$1 = [prog::A::M(1), prog::A::N(2), prog::A::P(3), prog::A::R]\n\
                   $2 = [prog::Big::A(1), prog::Big::C([1 <repeats 200 times>])]\n";

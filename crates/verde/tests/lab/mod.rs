@@ -13,9 +13,19 @@ pub struct Lab {
 impl Lab {
     /// A program in C, `prog` of `prog.c`.
     pub fn c(source: &str, options: &[&str]) -> Result<Lab, Box<dyn std::error::Error>> {
+        Lab::made("gcc", "prog.c", source, options)
+    }
+
+    /// `prog` by any compiler.
+    pub fn made(
+        compiler: &str,
+        file: &str,
+        source: &str,
+        options: &[&str],
+    ) -> Result<Lab, Box<dyn std::error::Error>> {
         let dir = tempfile::tempdir()?;
         let lab = Lab { dir };
-        lab.build("gcc", "prog.c", source, "prog", options)?;
+        lab.build(compiler, file, source, "prog", options)?;
         Ok(lab)
     }
 
