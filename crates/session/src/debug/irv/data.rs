@@ -22,8 +22,7 @@ use verde_expr::{EvalError, FrameScope, Loaded, Node, compile, eval};
 use verde_property::ast::Operand;
 use verde_property::{Kind, When};
 use verde_symbols::{
-    DieId, FileAddr, Frame, Function, FunctionQuery, Kind as TypeKind, Memory, backtrace,
-    source_frames,
+    DieId, FileAddr, Frame, Function, FunctionQuery, Memory, backtrace, source_frames,
 };
 
 /// Frames looked through for a local.
@@ -509,12 +508,6 @@ impl Debugger {
             irv.add_target(id, target);
             bound.parts.push(((at.0, len), id));
         }
-        let by_cpu = |(_, id): &(_, TrapId)| live.process.watch_in_hardware(*id) == Some(true);
-        // Pointers are nothing that the kernel would store.
-        let is_pointer = matches!(bound.node.ty.strip().kind(), TypeKind::Pointer(_));
-        if kind != Kind::Read && !is_pointer && bound.parts.first().is_some_and(by_cpu) {
-            irv.say_kernel_is_unseen(index);
-        }
         Ok(())
     }
 
@@ -670,16 +663,6 @@ impl Irv {
         datum.bound.as_ref().is_some_and(|b| !is_elsewhere(b))
             || tid.is_some_and(|tid| datum.own.contains_key(&tid))
             || !datum.births.is_empty()
-    }
-
-    /// The CPU's watchpoints are for instructions of the program. Once is enough.
-    fn say_kernel_is_unseen(&mut self, index: usize) {
-        if !std::mem::replace(&mut self.kernel_told, true) {
-            let title = self.alphabet.sources[index].title();
-            self.warnings.push(format!(
-                "event {title}: what the kernel stores there (as `read` does) is not seen: the CPU watches it"
-            ));
-        }
     }
 
     fn take_datum(&mut self, index: usize, owner: Option<Tid>) -> Option<Bound> {

@@ -280,8 +280,6 @@ pub struct Irv {
     refused: bool,
     /// Warnings that wait to be said.
     warnings: Vec<String>,
-    /// That stores of the kernel are not seen by the CPU's watchpoints.
-    kernel_told: bool,
     /// Complaints that wait to be said.
     complaints: Vec<String>,
     /// Commands that wait for the end of their group.
@@ -334,7 +332,6 @@ impl Irv {
             unfit: false,
             refused: false,
             warnings: Vec::new(),
-            kernel_told: false,
             complaints: Vec::new(),
             group: None,
             said: Vec::new(),
