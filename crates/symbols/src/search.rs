@@ -167,8 +167,9 @@ fn nearest(wanted: &str, count: usize, all: impl FnOnce(&mut dyn FnMut(&str))) -
         if candidate.is_empty() || candidate == wanted {
             return;
         }
-        // Every name of a letter or two is near every other.
-        if length < 3 && !candidate.eq_ignore_ascii_case(wanted) {
+        // Every name of a letter or two is near every other: one has to begin as the other.
+        let begins = candidate.starts_with(wanted) || wanted.starts_with(candidate);
+        if length < 3 && !begins && !candidate.eq_ignore_ascii_case(wanted) {
             return;
         }
         if let Some(d) = distance(wanted, candidate, limit) {
