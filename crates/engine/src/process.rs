@@ -72,6 +72,8 @@ pub struct Process {
     pub(crate) calls: u64,
     /// longjmp and throw are observed (see `observe_exits`).
     pub(crate) exits_seen: bool,
+    /// A thread has ended since the last look at who is left.
+    pub(crate) thread_is_gone: bool,
     /// Functions that jump back to their first instructions (see `note_loop`).
     pub(crate) loops: FxHashSet<Addr>,
     /// The CPU checks return addresses in this program.
@@ -223,6 +225,7 @@ impl Process {
             calls: 0,
             exits_seen: false,
             loops: FxHashSet::default(),
+            thread_is_gone: false,
             shadow_stack: false,
             syscall_traps: Vec::new(),
             signal_traps: Vec::new(),
@@ -312,6 +315,11 @@ impl Process {
                 self.see_children_off();
                 return Ok(Some(Stop::new(self.pid, Cause::Ended(end))));
             }
+            if std::mem::take(&mut self.thread_is_gone)
+                && let Some(tid) = self.nobody_runs()
+            {
+                return Ok(Some(Stop::new(tid, Cause::Left)));
+            }
             self.follow_cpu();
             match self.doorbell.guard(|| wait::any(true)) {
                 None => {}
@@ -322,6 +330,15 @@ impl Process {
                 Some(Err(e)) => return Err(e.into()),
             }
         }
+    }
+
+    /// All threads are kept stopped: the one that was to run has ended, and
+    /// nobody will say anything any more. One of them.
+    #[cold]
+    fn nobody_runs(&self) -> Option<Tid> {
+        let mut threads = self.threads.values();
+        let is_kept = threads.all(|t| t.state == State::Stopped) && self.strangers.is_empty();
+        self.threads.keys().next().copied().filter(|_| is_kept)
     }
 
     /// Somebody rang for these reasons: what there is to tell of it, if anything.

@@ -75,17 +75,13 @@ impl Process {
                 let Some(slot) = self.slot_now(tid, slot, at) else {
                     return Ok(());
                 };
-                let also = self.also_hit(tid, slot)?;
-                self.slot_hit(tid, slot, causes)?;
-                self.slots_hit(tid, also, causes)
+                self.signal_of(tid, slot, causes)
             }
             Happening::Hardware(hits, watched) => {
-                for slot in (0..watched.len()).filter(|slot| hits & 1 << slot != 0) {
-                    if let Some(slot) = self.slot_now(tid, slot, watched[slot]) {
-                        self.slot_hit(tid, slot, causes)?;
-                    }
-                }
-                Ok(())
+                let fired = (0..watched.len()).filter(|slot| hits & 1 << slot != 0);
+                let now = fired.filter_map(|slot| self.slot_now(tid, slot, watched[slot]));
+                let slots = now.fold(0, |all, slot| all | 1 << slot);
+                self.slots_hit(tid, slots, causes)
             }
             Happening::Step(hits) => self.slots_hit(tid, hits, causes),
             Happening::Start => {

@@ -116,6 +116,8 @@ pub enum Cause {
     StepDone,
     /// Somebody asked the process to stop.
     Interrupted,
+    /// The threads that were to run have ended, all others are kept stopped.
+    Left,
     /// A system call begins or ends.
     Syscall {
         /// Which trap.

@@ -6,7 +6,7 @@ use crate::pin::Held;
 use crate::restart::Limited;
 use crate::shadow::ShadowStack;
 use crate::step::StepPlan;
-use crate::{Addr, Tid};
+use crate::{Addr, Tid, TrapId};
 use smallvec::SmallVec;
 use verde_sys::procfs::Stat;
 use verde_sys::wait::SyscallStop;
@@ -142,6 +142,10 @@ pub struct Thread {
     pub held: Option<Held>,
     /// Had a hit while several are held, since that was last asked.
     pub hit_lately: bool,
+    /// The watches that were told of its last access to memory, and where it
+    /// is if slots have still to say that they were set off by that.
+    pub told: SmallVec<[TrapId; 2]>,
+    pub more_at: Option<u64>,
     /// Its present stop is a hit of a trap or watchpoint, in its own code.
     pub trapped: bool,
 }
@@ -190,6 +194,8 @@ impl Thread {
             stat: None,
             held: None,
             hit_lately: false,
+            told: SmallVec::new(),
+            more_at: None,
             trapped: false,
         }
     }

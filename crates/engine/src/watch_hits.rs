@@ -46,9 +46,11 @@ impl Process {
 
     /// Other slots set off by the access that set off `slot`: of several
     /// signals at once the kernel keeps one.
-    pub(crate) fn also_hit(&self, tid: Tid, slot: usize) -> Result<u8> {
+    /// The others that have signals of their own make it an access of which
+    /// there is more to come.
+    fn also_hit(&self, tid: Tid, slot: usize) -> Result<(u8, bool)> {
         if self.watches.hardware.of(tid).count() < 2 {
-            return Ok(0);
+            return Ok((0, false));
         }
         let fired = 1 << slot;
         // What did not set off the slot is not the instruction that ended here.
@@ -56,14 +58,54 @@ impl Process {
         let hits = all.map(|touched| self.slots_touched(tid, &touched));
         let hits = hits.filter(|hits| hits & fired != 0);
         let others = hits.fold(0, |all, hits| all | hits) & !fired;
-        if others == 0 || ptrace::has_pending_fault(tid)? {
-            return Ok(0);
-        }
-        Ok(others)
+        Ok(match others != 0 && ptrace::has_pending_fault(tid)? {
+            true => (0, true),
+            false => (others, false),
+        })
     }
 
-    /// Hardware slots, given as bits, fired in a thread.
+    /// A slot sent its signal: for another
+    /// access than the last, unless more of that was to come.
+    pub(crate) fn signal_of(&mut self, tid: Tid, slot: usize, causes: &mut Causes) -> Result<()> {
+        let thread = self.threads.get(&tid);
+        if thread.is_some_and(|t| t.more_at != Some(t.regs.rip)) {
+            self.forget_access(tid);
+        }
+        let (also, more) = self.also_hit(tid, slot)?;
+        self.slot_hit(tid, slot, causes)?;
+        self.each_hit(tid, also, causes)?;
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.more_at = more.then_some(thread.regs.rip);
+        }
+        Ok(())
+    }
+
+    fn forget_access(&mut self, tid: Tid) {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.told.clear();
+            thread.more_at = None;
+        }
+    }
+
+    /// A watch that needs several slots is told of an access once.
+    fn is_told_first(&mut self, tid: Tid, id: TrapId) -> bool {
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return false;
+        };
+        let is_first = !thread.told.contains(&id);
+        if is_first {
+            thread.told.push(id);
+        }
+        is_first
+    }
+
+    /// Hardware slots, given as bits, were set off by one access of a thread.
     pub(crate) fn slots_hit(&mut self, tid: Tid, slots: u8, causes: &mut Causes) -> Result<()> {
+        self.forget_access(tid);
+        self.each_hit(tid, slots, causes)
+    }
+
+    fn each_hit(&mut self, tid: Tid, slots: u8, causes: &mut Causes) -> Result<()> {
         for slot in (0..debug_registers::COUNT).filter(|slot| slots & 1 << slot != 0) {
             self.slot_hit(tid, slot, causes)?;
         }
@@ -71,7 +113,7 @@ impl Process {
     }
 
     /// A hardware slot fired in a thread.
-    pub(crate) fn slot_hit(&mut self, tid: Tid, slot: usize, causes: &mut Causes) -> Result<()> {
+    fn slot_hit(&mut self, tid: Tid, slot: usize, causes: &mut Causes) -> Result<()> {
         let table = &self.watches.hardware;
         let place = table.place(tid, slot);
         let Some((place, h)) = place.and_then(|p| Some((p, table.get(p)?))) else {
@@ -79,7 +121,8 @@ impl Process {
             return Ok(());
         };
         let (at, len, access) = (h.at, h.len, h.access);
-        let users = h.users.clone();
+        let mut users = h.users.clone();
+        users.retain(|id| self.is_told_first(tid, *id));
         let changed = self.remember_value(place).unwrap_or(false);
         if access == Access::Write {
             for id in users {

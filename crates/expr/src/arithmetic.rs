@@ -6,6 +6,16 @@ use crate::value::{Data, Value, extend};
 use verde_symbols::{Encoding, Kind, LocationError, Memory, Type};
 
 /// A bit-field of a value.
+/// What so many bits, at most 126, keep of a number.
+pub(crate) fn in_bits(number: i128, width: u64, ty: &Type) -> i128 {
+    let kept = number & ((1 << width) - 1);
+    let is_negative = width > 0 && kept >> (width - 1) & 1 == 1;
+    match is_negative && !ty.is_unsigned() {
+        true => kept - (1 << width),
+        false => kept,
+    }
+}
+
 pub(crate) fn bit_field(
     base: &Value,
     ty: Type,
@@ -21,16 +31,7 @@ pub(crate) fn bit_field(
     let data = match &holder.data {
         Data::Bytes(bytes) => {
             let raw = extend(bytes, false) >> (bit % 8);
-            let mask = if width >= 127 {
-                !0
-            } else {
-                (1i128 << width) - 1
-            };
-            let mut number = raw & mask;
-            let negative = width > 0 && number >> (width - 1) & 1 == 1;
-            if negative && !ty.is_unsigned() {
-                number -= 1 << width;
-            }
+            let number = in_bits(raw, width, &ty);
             let size = ty.size().unwrap_or(4).min(16) as usize;
             Data::Bytes(number.to_le_bytes()[..size].to_vec())
         }

@@ -258,6 +258,10 @@ impl Binder<'_> {
     pub(crate) fn address(&self, node: Node) -> Result<Node, EvalError> {
         // The address of a reference is that of what it refers to.
         let node = follow_reference(node);
+        // A borrowed slice of Rust's: how long it is is part of it.
+        if let Op::Slice(..) = node.op {
+            return Ok(node);
+        }
         if let Op::Deref(inner) = node.op {
             return Ok(Node::new(node.ty.pointer_to(), Op::Reinterpret(inner)));
         }
@@ -930,6 +934,9 @@ impl Binder<'_> {
         let plain = ty.strip();
         if let Kind::Reference(_) | Kind::RvalueReference(_) = plain.kind() {
             let target = plain.target().unwrap_or_else(Type::void).strip();
+            if matches!(plain.kind(), Kind::RvalueReference(_)) && node.is_object() {
+                return bad("The function takes a temporary object: it may empty this one.");
+            }
             let node = match target.kind() {
                 Kind::Record(_) => base_part(&node, &target).unwrap_or(node),
                 _ if is_number(&target) && target.size() != node.ty.size() => {

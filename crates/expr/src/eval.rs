@@ -1,6 +1,6 @@
 //! Evaluation of bound expressions.
 
-use crate::arithmetic::{arithmetic, bit_field, compare, convert};
+use crate::arithmetic::{arithmetic, bit_field, compare, convert, in_bits};
 use crate::concrete::Still;
 use crate::dynamic::part_of_object;
 use crate::error::EvalError;
@@ -608,7 +608,8 @@ impl Evaluator<'_> {
             }
         }
         self.scope.write(start, &bytes)?;
-        Ok(Value::integer(target.ty.clone(), number))
+        let kept = in_bits(number, width, &target.ty);
+        Ok(Value::integer(target.ty.clone(), kept))
     }
 
     fn call(

@@ -108,6 +108,10 @@ fn ranks(ty: &Type, skip: usize, arguments: &[Node]) -> Option<Vec<Rank>> {
 fn rank(argument: &Node, parameter: &Type) -> Option<Rank> {
     let mut to = parameter.strip();
     let by_reference = matches!(to.kind(), Kind::Reference(_) | Kind::RvalueReference(_));
+    if matches!(to.kind(), Kind::RvalueReference(_)) && argument.is_object() {
+        // The function may take what is in it, and nobody said that it may.
+        return None;
+    }
     if by_reference {
         to = to.target()?.strip();
     }

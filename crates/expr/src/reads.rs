@@ -4,7 +4,7 @@ use crate::eval::Evaluator;
 use crate::ir::{Node, Op};
 use crate::scope::Scope;
 use std::sync::Arc;
-use verde_symbols::{DieId, Module};
+use verde_symbols::{DieId, Kind, Module};
 
 impl Node {
     /// The nodes that this one is made of.
@@ -60,6 +60,17 @@ impl Node {
             Op::Argument(..) | Op::Register(..) => true,
             _ => self.children().iter().any(|n| n.needs_frame()),
         }
+    }
+
+    /// Whether it stands for an object of the program, not for a value made here.
+    pub(crate) fn is_object(&self) -> bool {
+        let is_named = match &self.op {
+            Op::Variable(..) | Op::Elsewhere(..) | Op::Argument(..) | Op::Symbol(..) => true,
+            Op::Deref(_) | Op::Active(..) | Op::Element(..) => true,
+            Op::Member(base, ..) => base.is_object(),
+            _ => false,
+        };
+        is_named && matches!(self.ty.strip().kind(), Kind::Record(_))
     }
 
     /// Whether it names variables of functions that are not those of the selected frame.

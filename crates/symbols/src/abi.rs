@@ -160,7 +160,8 @@ impl Module {
         let Some(die) = function.die else {
             return Vec::new();
         };
-        let parameters = self.parameters(die);
+        let mut parameters = self.parameters(die);
+        parameters.retain(|v| is_passed(&v.name, function));
         let mut state = Assign::default();
         if let Some(result) = self.return_type(function) {
             match return_place(&result, function.language) {
@@ -449,6 +450,20 @@ impl Assign {
         AbiPlace::Stack(at + 8)
     }
 }
+
+/// Whether a parameter is more than a word of GCC's about the forms of constructors and
+/// destructors: where to find virtual bases is told to the forms for a part of an object alone.
+fn is_passed(name: &str, function: &Function) -> bool {
+    let linkage = function.linkage_name.as_deref().unwrap_or_default();
+    match name {
+        "__in_chrg" => false,
+        "__vtt_parm" => ["C2E", "C2I", "D2E"]
+            .iter()
+            .any(|form| linkage.contains(form)),
+        _ => true,
+    }
+}
+
 /// What a compiler has put behind the name of a function for a copy of it: `.part.0`. Paths in
 /// rustc's names have dots of their own before the hash.
 fn clone_suffix(name: &str) -> &str {

@@ -88,7 +88,7 @@ fn a_fault_has_an_address() -> Fallible {
         "print $_siginfo._sifields._sigfault.si_addr",
         "bt full",
     ];
-    let fault = "Cannot access memory at address 0x8 (a null pointer)";
+    let fault = "Cannot access memory at address 0x8 (close to a null pointer)";
     same_but_for(&lab()?, &commands, &[fault])?;
     let text = lab()?.text(&["run"])?;
     in_order(

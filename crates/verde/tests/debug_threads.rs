@@ -151,3 +151,28 @@ fn nothing_was_examined_yet() -> Fallible {
     assert!(errors.contains("Argument required (starting display address)."));
     Ok(())
 }
+
+/// The one thread that may run ends: the prompt comes back, and the others can be let go.
+#[test]
+fn the_locked_thread_ends() -> Fallible {
+    let source = "#include <pthread.h>\nint n;\nstatic void *work(void *p) { n++; return p; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); pthread_join(t, 0);\n\
+        \x20 return n - 1; }\n";
+    let lab = Lab::c(source, &["-O0", "-pthread"])?;
+    let text = lab.text(&[
+        "break work",
+        "run",
+        "set scheduler-locking on",
+        "continue",
+        "print n",
+        "set scheduler-locking off",
+        "continue",
+    ])?;
+    let wanted = [
+        "The thread has ended, and the others are not to run",
+        "$1 = 1",
+        "exited normally",
+    ];
+    in_order(&text, &wanted);
+    Ok(())
+}

@@ -526,3 +526,29 @@ fn variants_told_by_negative_numbers() -> Fallible {
     assert!(text.ends_with(wanted), "{text}");
     Ok(())
 }
+
+/// A bit field keeps as many bits as it has; an object is not given to who takes temporary ones.
+#[test]
+fn what_is_stored_is_what_is_shown() -> Fallible {
+    let source = "#include <string>\n#include <cstdio>\nstruct { int low : 5; unsigned high : 2; } f;\n\
+        std::string owner = \"bob\";\nvoid stop() {}\n\
+        int main(int n, char **) { std::string t = std::string(n, 'x') + \"y\"; stop();\n\
+        \x20 return f.low + t.size() == 0; }\n";
+    let lab = Lab::made("g++", "prog.cc", source, &["-O0"])?;
+    let commands = [
+        "break stop",
+        "run",
+        "print f.low = -20",
+        "print f.low",
+        "print f.high = 99",
+    ];
+    let text = lab.text(&commands)?;
+    assert!(text.ends_with("$1 = 12\n$2 = 12\n$3 = 3\n"), "{text}");
+    let output = lab.verde(
+        &["break stop", "run", "print owner + \"x\"", "print owner"],
+        &[],
+    )?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.ends_with("= \"bob\"\n"), "{text}");
+    Ok(())
+}

@@ -126,7 +126,12 @@ fn fault(info: &SigInfo) -> Option<String> {
     let at = info.address().0;
     match (info.signal(), info.code()) {
         (number::SIGSEGV, NOT_MAPPED) if at < NEAR_NULL => Some(format!(
-            "Cannot access memory at address {at:#x} (a null pointer)"
+            "Cannot access memory at address {at:#x} ({})",
+            if at == 0 {
+                "a null pointer"
+            } else {
+                "close to a null pointer"
+            }
         )),
         (number::SIGSEGV, NOT_MAPPED) => Some(format!("Cannot access memory at address {at:#x}")),
         (number::SIGSEGV, verde_sys::siginfo::SEGV_ACCERR) => Some(format!(

@@ -188,6 +188,10 @@ impl Debugger {
             }
             Cause::StepDone => Ok(Some(Reason::Step)),
             Cause::Interrupted => Ok(Some(Reason::Interrupted)),
+            Cause::Left => Ok(Some(Reason::Point(vec![
+                "The thread has ended, and the others are not to run (set scheduler-locking off)."
+                    .to_owned(),
+            ]))),
             Cause::Signal { signal, .. } => {
                 self.react_outside(Some(tid), &Outside::Signal(signal));
                 let stop = self.signals.get(signal).stop;

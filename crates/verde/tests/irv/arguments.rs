@@ -596,3 +596,24 @@ fn declared_types_that_are_never_defined() {
     let event = "event use(h : struct hidden *, g : hid *, k : handle)";
     assert_eq!(args(&bench, event), json!({"h": 0, "g": 0, "k": 0}));
 }
+
+/// GCC describes more parameters of constructors than the one form or the other is passed.
+#[test]
+fn constructors_with_virtual_bases() {
+    let source = "struct Base { int id; Base(int i) : id(i) {} virtual ~Base() {} };\n\
+        struct Mid : virtual Base { int m; Mid(int i) : Base(i), m(i) {} };\n\
+        struct Low : Mid { Low(int i, int j) : Base(i), Mid(j) {} };\n\
+        int main() { Low low(1, 10); Mid mid(100); return low.id + mid.m == 0; }\n";
+    for level in ["-O0", "-O2"] {
+        let bench = cpp(source, level);
+        bench.compile("g++", "prog.cc", source, "prog", &[level, "-fno-inline"]);
+        let seen = bench.events(&["event Mid::Mid(i)", "event Low::Low(i, j)"]);
+        let seen: Vec<Value> = seen.iter().map(|e| e["args"].clone()).collect();
+        let wanted = [
+            json!({"i": 1, "j": 10}),
+            json!({"i": 10}),
+            json!({"i": 100}),
+        ];
+        assert_eq!(seen, wanted, "{level}");
+    }
+}

@@ -416,3 +416,37 @@ fn a_bit_field_is_the_bytes_it_has_bits_in() {
     let high = [r#"update after st.hi {"ret":900}"#];
     assert_eq!(bench.seen(&["event update st.hi (ret)"]), high);
 }
+
+/// What needs several of the CPU's slots is written once by one store.
+#[test]
+fn a_store_to_several_slots_is_one_write() {
+    let source = "struct { char c; int i; } __attribute__((packed, aligned(8))) pk;\n\
+        struct { unsigned a : 3, d : 20; } bf; long double ld;\n\
+        int main(void) { for (int i = 1; i < 6; i++) { pk.i = i; bf.d = i; ld = i; }\n\
+        \x20 return 0; }\n";
+    let bench = Bench::c(source, &["-O0"]);
+    for (event, values) in [
+        ("event write pk.i(ret)", 5),
+        ("event write bf.d(ret)", 5),
+        ("event write ld(ret)", 5),
+    ] {
+        let seen = bench.events(&[event]);
+        let told = seen.iter().map(|e| e["args"]["ret"].as_f64());
+        let told: Vec<i64> = told.map(|v| v.unwrap_or(-1.0) as i64).collect();
+        assert_eq!(told, (1..=values).collect::<Vec<i64>>(), "{event}");
+    }
+}
+
+/// A variable that is in a register cannot be watched: that no event came says nothing.
+#[test]
+fn what_cannot_be_watched_is_inconclusive() {
+    let source = "#include <stdlib.h>\n\
+        __attribute__((noinline)) int work(int n) { int loc = 0; for (int i = 0; i < n; i++) loc += rand(); return loc; }\n\
+        int main(void) { return work(3) == 1; }\n";
+    let bench = Bench::c(source, &["-O2"]);
+    let property = "state init { transition { event write work::loc success bad } }\n\
+        state bad non-accepting";
+    let ran = bench.check_property(property, &[]);
+    assert_eq!(ran.code, 101, "{}", ran.err);
+    assert!(ran.err.contains("cannot be watched"), "{}", ran.err);
+}

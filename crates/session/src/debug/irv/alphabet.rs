@@ -53,6 +53,8 @@ pub struct Source {
     pub locals: Option<Arc<Locals>>,
     /// It had a place in the program at least once.
     pub found: bool,
+    /// Its datum is where nothing can watch it.
+    pub is_blind: bool,
     /// What the user was told about it.
     pub told: bool,
 }
@@ -86,6 +88,7 @@ impl Alphabet {
                         fixed: None,
                         locals: None,
                         found: false,
+                        is_blind: false,
                         told: false,
                     });
                     self.sources.len() - 1

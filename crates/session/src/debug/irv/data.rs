@@ -459,6 +459,7 @@ impl Debugger {
         if let Err(text) = self.arm_datum(irv, index, &mut bound) {
             let name = irv.alphabet.sources[index].title();
             irv.drop_parts(index, bound.parts, &mut self.live);
+            irv.alphabet.sources[index].is_blind = true;
             irv.warnings.push(match bound.home.owner() {
                 Some(_) => format!("event {name}: not observed in every thread: {text}"),
                 None => format!("event {name}: {text}"),

@@ -354,7 +354,7 @@ impl Irv {
         if one.is_shipped && sources.clone().any(|s| s.found) {
             return Vec::new();
         }
-        sources.filter(|s| !s.found).collect()
+        sources.filter(|s| !s.found || s.is_blind).collect()
     }
 
     fn sources_of(&self, one: &One) -> impl Iterator<Item = &alphabet::Source> + Clone {
