@@ -459,13 +459,15 @@ impl Debugger {
         if let Err(text) = self.arm_datum(irv, index, &mut bound) {
             let name = irv.alphabet.sources[index].title();
             irv.drop_parts(index, bound.parts, &mut self.live);
-            irv.alphabet.sources[index].is_blind = true;
+            // Of what each thread has for itself the others may be watched.
+            irv.alphabet.sources[index].is_blind = bound.home.owner().is_none();
             irv.warnings.push(match bound.home.owner() {
                 Some(_) => format!("event {name}: not observed in every thread: {text}"),
                 None => format!("event {name}: {text}"),
             });
             return;
         }
+        irv.alphabet.sources[index].is_blind = false;
         if let Some(datum) = &mut irv.alphabet.sources[index].datum {
             datum.put(bound);
         }
