@@ -58,7 +58,7 @@ impl Process {
     #[cold]
     fn thread_ended(&mut self, tid: Tid, end: End) {
         self.threads.remove(&tid);
-        self.thread_is_gone = true;
+        self.thread_is_gone |= matches!(end, End::Exited(_));
         self.watches.hardware.forget(tid);
         self.lent.give_back(tid);
         self.queue.retain(|t| *t != tid);

@@ -25,6 +25,7 @@ use verde_sys::doorbell::{Button, Doorbell};
 use verde_sys::launch::{self, Launch, Launched};
 use verde_sys::memory::Memory;
 use verde_sys::namespace::Namespace;
+use verde_sys::procfs::Stat;
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::{WaitStatus, number, procfs, signals, wait};
 
@@ -72,8 +73,10 @@ pub struct Process {
     pub(crate) calls: u64,
     /// longjmp and throw are observed (see `observe_exits`).
     pub(crate) exits_seen: bool,
-    /// A thread has ended since the last look at who is left.
+    /// A thread has ended since the last look at who is left, and whether
+    /// anybody wants to know.
     pub(crate) thread_is_gone: bool,
+    tell_left: bool,
     /// Functions that jump back to their first instructions (see `note_loop`).
     pub(crate) loops: FxHashSet<Addr>,
     /// The CPU checks return addresses in this program.
@@ -226,6 +229,7 @@ impl Process {
             exits_seen: false,
             loops: FxHashSet::default(),
             thread_is_gone: false,
+            tell_left: false,
             shadow_stack: false,
             syscall_traps: Vec::new(),
             signal_traps: Vec::new(),
@@ -315,7 +319,8 @@ impl Process {
                 self.see_children_off();
                 return Ok(Some(Stop::new(self.pid, Cause::Ended(end))));
             }
-            if std::mem::take(&mut self.thread_is_gone)
+            if self.tell_left
+                && std::mem::take(&mut self.thread_is_gone)
                 && let Some(tid) = self.nobody_runs()
             {
                 return Ok(Some(Stop::new(tid, Cause::Left)));
@@ -332,13 +337,22 @@ impl Process {
         }
     }
 
+    /// Whether only some threads are let go, and a wait is to end when they
+    /// have ended ([`Cause::Left`]).
+    pub fn tell_when_left(&mut self, tell: bool) {
+        self.tell_left = tell;
+        self.thread_is_gone = false;
+    }
+
     /// All threads are kept stopped: the one that was to run has ended, and
     /// nobody will say anything any more. One of them.
     #[cold]
     fn nobody_runs(&self) -> Option<Tid> {
-        let mut threads = self.threads.values();
-        let is_kept = threads.all(|t| t.state == State::Stopped) && self.strangers.is_empty();
-        self.threads.keys().next().copied().filter(|_| is_kept)
+        // One that was killed has left its stop, and tells its end next.
+        let is_in_stop = |tid| Stat::open(self.pid, tid).is_ok_and(|s| s.state() == Some('t'));
+        let is_kept = |t: &Thread| t.state == State::Stopped && is_in_stop(t.tid);
+        let all = self.strangers.is_empty() && self.threads.values().all(is_kept);
+        self.threads.keys().next().copied().filter(|_| all)
     }
 
     /// Somebody rang for these reasons: what there is to tell of it, if anything.

@@ -36,7 +36,8 @@ fn main() {
     }
     OWN.with_borrow_mut(|own| own.push(1));
     std::thread::scope(|scope| {
-        scope.spawn(|| println!("in a scope"));
+        // Without the join it would let go of the scope after the program goes on, or never.
+        scope.spawn(|| println!("in a scope")).join().unwrap();
     });
     let name = NAME.get_or_init(|| "x".repeat(40));
     println!("{} {} {} {}", numbers.len(), receiver.iter().count(), TABLE.len(), name.len());

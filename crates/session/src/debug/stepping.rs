@@ -142,8 +142,10 @@ impl Debugger {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
+        let is_locked = self.settings.locking != Locking::Off;
+        live.process.tell_when_left(is_locked);
         live.process.step(live.tid, kind, guide)?;
-        if self.settings.locking == Locking::Off {
+        if !is_locked {
             live.process.resume_all()?;
         }
         self.wait()

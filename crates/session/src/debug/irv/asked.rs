@@ -211,8 +211,14 @@ impl Debugger {
             return failure(NOT_RUN);
         };
         match self.settings.locking {
-            Locking::On => live.process.resume(live.tid)?,
-            Locking::Off | Locking::Step => live.process.resume_all()?,
+            Locking::On => {
+                live.process.tell_when_left(true);
+                live.process.resume(live.tid)?;
+            }
+            Locking::Off | Locking::Step => {
+                live.process.tell_when_left(false);
+                live.process.resume_all()?;
+            }
         }
         Ok(None)
     }
