@@ -12,6 +12,11 @@ def keeps_order(after, held, m, tid):
     return ok
 
 
+def is_alone(after, held, m, tid):
+    keeps_order(after, held, m, tid)
+    return not after
+
+
 def reaches(after, start, goal):
     seen, todo = {start}, [start]
     while todo:
@@ -36,7 +41,9 @@ def released(held, m, tid):
         mine.remove(m)
 
 
-def forgotten(after, m):
-    after.pop(m, None)
+def forgotten(after, low, high):
+    gone = {m for m in after if low <= m < high}
+    for m in gone:
+        del after[m]
     for others in after.values():
-        others.discard(m)
+        others.difference_update([m for m in others if low <= m < high])

@@ -2,12 +2,13 @@
    calls of `hold`), fifo
    (with a lock), terminal (likewise), cleared (memory that forks clear), excluded (memory
    that forks leave out), signals (a set of descriptors that waits for
-   signals), session, attributes (prctl), apart (threads), renumbered (files in a set), pidfds (of itself), files (that
+   signals), session, attributes (prctl), policies (of memory), apart (threads), renumbered (files in a set), pidfds (of itself), files (that
    tell of itself), ready (signals that tell that something is), owners (whom they tell),
    priorities, directory (that is being
    read), ended (pipes that nobody writes to any more), input (a set of
    descriptors that waits for it), user (another one), full (no
-   descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), closed (memory, read-only for now), mapped (a file), cut (a mapped file that becomes shorter).
+   descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), closed (memory, read-only for now), shut (memory, for nobody for now), mapped (a file), cut (a mapped file that becomes shorter), leases, seals (of files),
+   urgent (data), overruns (of a timer).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
@@ -33,6 +34,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 __attribute__((noinline)) void hold(void) { __asm__ volatile(""); }
@@ -174,10 +176,15 @@ static void *thread(void *ready) {
     int signal = 0;
     prctl(PR_SET_TIMERSLACK, 23456);
     prctl(PR_SET_PDEATHSIG, SIGUSR2);
+    CHECK(!prctl(PR_SET_TSC, PR_TSC_SIGSEGV));
+    CHECK(!prctl(PR_MCE_KILL, PR_MCE_KILL_SET, PR_MCE_KILL_EARLY, 0, 0));
     CHECK(write(*(int *)ready, "r", 1) == 1);
     CHECK(read(ends[0], &byte, 1) == 1);
     CHECK(prctl(PR_GET_TIMERSLACK) == 23456);
     CHECK(!prctl(PR_GET_PDEATHSIG, &signal) && signal == SIGUSR2);
+    int stamps = 0;
+    CHECK(!prctl(PR_GET_TSC, &stamps) && stamps == PR_TSC_SIGSEGV);
+    CHECK(prctl(PR_MCE_KILL_GET, 0, 0, 0, 0) == PR_MCE_KILL_EARLY);
     return 0;
 }
 
@@ -199,6 +206,52 @@ static void attributes(void) {
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     CHECK(write(ends[1], "x", 1) == 1);
     pthread_join(other, 0);
+}
+
+static int policy(unsigned long *nodes) {
+    int mode = -1;
+    CHECK(!syscall(SYS_get_mempolicy, &mode, nodes, 1024, 0, 0));
+    return mode;
+}
+
+/* Preferred is the first node. */
+static void *prefers(void *ready) {
+    char byte;
+    unsigned long nodes[16] = {1};
+    CHECK(!syscall(SYS_set_mempolicy, 1, nodes, 1024));
+    CHECK(write(*(int *)ready, "r", 1) == 1);
+    CHECK(read(ends[0], &byte, 1) == 1);
+    nodes[0] = 0;
+    CHECK(policy(nodes) == 1 && nodes[0] == 1);
+    return 0;
+}
+
+/* None of its own, where the first thread has one. */
+static void *prefers_nothing(void *ready) {
+    char byte;
+    unsigned long nodes[16];
+    CHECK(write(*(int *)ready, "r", 1) == 1);
+    CHECK(read(ends[0], &byte, 1) == 1);
+    CHECK(policy(nodes) == 0);
+    return 0;
+}
+
+static void policies(void) {
+    int ready[2];
+    char byte;
+    unsigned long nodes[16] = {1};
+    pthread_t some[2];
+    CHECK(!pipe(ends) && !pipe(ready));
+    CHECK(!pthread_create(&some[0], 0, prefers, &ready[1]));
+    CHECK(!pthread_create(&some[1], 0, prefers_nothing, &ready[1]));
+    CHECK(read(ready[0], &byte, 1) == 1 && read(ready[0], &byte, 1) == 1);
+    /* Interleaved. */
+    CHECK(!syscall(SYS_set_mempolicy, 3, nodes, 1024));
+    hold();
+    CHECK(policy(nodes) == 3 && nodes[0] == 1);
+    CHECK(write(ends[1], "xx", 2) == 2);
+    pthread_join(some[0], 0);
+    pthread_join(some[1], 0);
 }
 
 static void *leave(void *ready) {
@@ -508,6 +561,24 @@ static void closed(void) {
     CHECK(mprotect((void *)other, 4096, both) == -1);
 }
 
+/* Memory that nobody may use for now. */
+static void shut(void) {
+    const int both = PROT_READ | PROT_WRITE;
+    int fd = file("shut");
+    CHECK(!ftruncate(fd, 8192));
+    char *map = mmap(0, 8192, both, MAP_SHARED, fd, 0);
+    char *nameless = mmap(0, 8192, both, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    map[5000] = nameless[5000] = 1;
+    CHECK(!mprotect(map, 8192, PROT_NONE) && !mprotect(nameless, 8192, PROT_NONE) && !close(fd));
+    hold();
+    int ends[2];
+    CHECK(!pipe(ends) && write(ends[1], map, 1) == -1 && write(ends[1], nameless, 1) == -1);
+    CHECK(!mprotect(map, 8192, both) && !mprotect(nameless, 8192, both));
+    CHECK(map[5000] == 1);
+    CHECK(nameless[5000] == 1);
+    map[5000] = nameless[5000] = 2;
+}
+
 /* A file that comes back, for all of it is in memory. */
 static void mapped(void) {
     char text[8] = {0};
@@ -532,15 +603,64 @@ static void cut(void) {
     CHECK(!ftruncate(fd, 4096));
 }
 
+/* One that it has, and one that it takes later. */
+static void leases(void) {
+    int held = file("held"), later = file("later");
+    signal(SIGIO, tell);
+    CHECK(!fcntl(held, F_SETLEASE, F_WRLCK));
+    hold();
+    CHECK(fcntl(held, F_GETLEASE) == F_WRLCK && fcntl(later, F_GETLEASE) == F_UNLCK);
+    /* Who opens it waits until it is told and lets him. */
+    CHECK(open("held", O_RDWR | O_NONBLOCK) == -1 && errno == EWOULDBLOCK && told == SIGIO);
+    CHECK(!fcntl(held, F_SETLEASE, F_UNLCK) && !fcntl(later, F_SETLEASE, F_WRLCK));
+}
+
+static void seals(void) {
+    int fd = memfd_create("seals", MFD_ALLOW_SEALING), other = memfd_create("other", MFD_ALLOW_SEALING);
+    CHECK(write(fd, "then", 4) == 4 && write(other, "then", 4) == 4);
+    hold();
+    CHECK(write(fd, "since", 5) == 5);
+    CHECK(!fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) && !fcntl(other, F_ADD_SEALS, F_SEAL_GROW));
+}
+
+static void urgent(void) {
+    int pair[2];
+    CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+    CHECK(send(pair[0], "abc", 3, 0) == 3 && send(pair[0], "def", 3, MSG_OOB) == 3);
+    CHECK(send(pair[0], "ghi", 3, 0) == 3);
+    hold();
+    char text[32] = {0}, byte = 0;
+    int got = recv(pair[1], &byte, 1, MSG_OOB);
+    for (int n, at = 0; (n = recv(pair[1], text + at, 31 - at, MSG_DONTWAIT)) > 0;) at += n;
+    if (got != 1 || byte != 'f') printf("%d %c %s\n", got, byte, text);
+}
+
+static void overruns(void) {
+    sigset_t set;
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    struct itimerspec often = {{0, 1000000}, {0, 1000000}};
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, 0);
+    CHECK(!timer_create(CLOCK_MONOTONIC, &event, &timer) && !timer_settime(timer, 0, &often, 0));
+    do
+        sigpending(&set);
+    while (!sigismember(&set, SIGUSR1));
+    hold();
+    CHECK(sigwaitinfo(&set, 0) == SIGUSR1);
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*act)(void);
     } all[] = {{"locks", locks}, {"later", later}, {"between", between}, {"fifo", fifo}, {"terminal", terminal}, {"excluded", excluded},
                {"cleared", cleared}, {"signals", signals}, {"session", session},
-               {"attributes", attributes}, {"apart", apart}, {"renumbered", renumbered}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
+               {"attributes", attributes}, {"policies", policies}, {"apart", apart}, {"renumbered", renumbered}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
                {"owners", owners}, {"priorities", priorities}, {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},
-               {"narrowest", narrowest}, {"segment", segment}, {"closed", closed}, {"mapped", mapped}, {"cut", cut}};
+               {"narrowest", narrowest}, {"segment", segment}, {"closed", closed}, {"shut", shut}, {"mapped", mapped}, {"cut", cut},
+               {"leases", leases}, {"seals", seals}, {"urgent", urgent}, {"overruns", overruns}};
     /* Nothing from who has started the tests. */
     CHECK(!syscall(SYS_close_range, 3, ~0U, 0));
     CHECK(!chdir(argv[2]));

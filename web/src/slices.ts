@@ -116,11 +116,15 @@ function cells(line: SliceLine | undefined): HTMLElement[] {
   ];
 }
 
+/** There is room for all rows, in sight or not. */
+function stretch(): void {
+  body.style.height = `${Math.min(matching * rowHeight(), TALLEST)}px`;
+}
+
 const render = onFrame(() => {
   const height = rowHeight();
   const whole = matching * height;
-  const tall = Math.min(whole, TALLEST);
-  body.style.height = `${tall}px`;
+  stretch();
   const from = Math.max(0, first() - 4);
   const to = Math.min(matching, first() + Math.ceil(scroller.clientHeight / height) + 5);
   for (let chunk = Math.floor(from / CHUNK); chunk * CHUNK < to; chunk++) {
@@ -233,6 +237,8 @@ function move(by: number): void {
   cursor = Math.min(Math.max(cursor + by, 0), Math.max(matching - 1, 0));
   const height = rowHeight();
   const top = cursor * height;
+  // The next frame may be late, and nothing scrolls to where there is no room yet.
+  stretch();
   if (matching * height <= TALLEST) {
     if (top < scroller.scrollTop) scroller.scrollTop = top;
     const bottom = top + height - scroller.clientHeight;

@@ -183,7 +183,7 @@ fn measure(program: &Path, case: &Case) -> Fallible<()> {
 
 /// The same with gdb; `None` where there is none.
 fn gdb(program: &Path, args: &[String; 4]) -> Fallible<Option<(f64, f64)>> {
-    let mut gdb = Command::new("gdb");
+    let mut gdb = verde_oracle::gdb();
     gdb.args(["-q", "-nx", "-batch", "-x"])
         .arg(file("baseline/gdb_checkpoint.py"))
         .arg("--args")

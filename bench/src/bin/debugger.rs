@@ -66,7 +66,7 @@ impl Debugger {
                 (command, "--ex")
             }
             Debugger::Gdb => {
-                let mut command = Command::new("gdb");
+                let mut command = verde_oracle::gdb();
                 command.args(["-q", "-nx", "-batch", "-ex", "set debuginfod enabled off"]);
                 (command, "-ex")
             }

@@ -37,7 +37,7 @@ pub enum Error {
     #[error("{0}; the program is unharmed")]
     Refused(SysError),
     /// The restore failed after the present process had been killed.
-    #[error("{source}; {}", fate(.put_back.is_some()))]
+    #[error("{}; {}", reason(.source), fate(.put_back.is_some()))]
     Broken {
         /// What went wrong.
         source: Box<Error>,
@@ -94,6 +94,13 @@ impl Error {
     }
 }
 
+fn reason(of_restore: &Error) -> String {
+    match of_restore {
+        Error::Ended => "the program was killed while it was being restored".to_owned(),
+        other => other.to_string(),
+    }
+}
+
 fn fate(put_back: bool) -> &'static str {
     match put_back {
         true => "the program is as it was",
@@ -107,6 +114,19 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_restore_that_was_ended_speaks_of_no_checkpoint() {
+        let broken = Error::Broken {
+            source: Box::new(Error::Ended),
+            put_back: None,
+        };
+        assert_eq!(
+            broken.to_string(),
+            "the program was killed while it was being restored; \
+             the program is gone, its checkpoints are not"
+        );
+    }
 
     #[test]
     fn room_can_be_made_for_what_is_lacking_and_for_nothing_else() {

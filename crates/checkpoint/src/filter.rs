@@ -2,7 +2,7 @@
 //! a filter may kill the program for one that it does not expect.
 
 use crate::{Error, Result};
-use verde_engine::Tid;
+use verde_engine::{Process, Tid};
 use verde_sys::procfs;
 use verde_sys::ptrace::{self, IfTracerDies};
 
@@ -13,14 +13,15 @@ pub(crate) struct Suspended {
 
 /// What the threads of a process may do.
 pub(crate) struct Looked {
-    /// They have filters.
+    /// They have filters that we are not under ourselves.
     pub filtered: bool,
     /// Threads with other users, groups or capabilities than the first one.
     pub others: Vec<Tid>,
 }
 
 /// Looks at all threads. A copy inherits the filters of the first one, so all must have the same.
-pub(crate) fn look(pid: Tid, tids: &[Tid]) -> Result<Looked> {
+pub(crate) fn look(process: &Process, tids: &[Tid]) -> Result<Looked> {
+    let pid = process.pid();
     let first = procfs::rights(pid, pid);
     let seccomp = |rights: &Option<procfs::Rights>| rights.as_ref().map(|r| r.seccomp.clone());
     let mut others = Vec::new();
@@ -37,8 +38,9 @@ pub(crate) fn look(pid: Tid, tids: &[Tid]) -> Result<Looked> {
         others.push(*tid);
     }
     let mode = first.map(|rights| rights.seccomp.0);
+    let filtered = mode.is_some_and(|mode| !matches!(mode.as_str(), "0" | ""));
     Ok(Looked {
-        filtered: mode.is_some_and(|mode| !matches!(mode.as_str(), "0" | "")),
+        filtered: filtered && !process.has_our_filters(pid),
         others,
     })
 }

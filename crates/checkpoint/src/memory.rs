@@ -186,7 +186,7 @@ impl Shared {
             let device = map.name.starts_with("/dev/")
                 && !map.name.starts_with("/dev/shm/")
                 && !map.name.starts_with("/dev/zero");
-            if !map.shared || !map.read || device {
+            if !map.shared || device {
                 continue;
             }
             let len = map.end - map.start;
@@ -293,7 +293,6 @@ fn is_closed(maps: &Maps, map: &Mapping, leader: &mut Leader) -> Result<bool> {
 fn writes(one: &Mapping, other: &Mapping) -> bool {
     one.shared
         && one.write
-        && one.read
         && (one.inode, &one.name) == (other.inode, &other.name)
         && one.offset <= other.offset
         && other.offset + (other.end - other.start) <= one.offset + (one.end - one.start)

@@ -115,7 +115,7 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     let pid = world.pid();
     let instruction = world.syscall_instruction().ok()?;
     // Its filter might object, or its session keep the id in use; it is only for speed.
-    if filter::look(pid, &world.threads()).map_or(true, |looked| looked.filtered)
+    if filter::look(&world, &world.threads()).map_or(true, |looked| looked.filtered)
         || task::session(pid).is_ok_and(|leader| leader == pid)
     {
         return None;
@@ -248,7 +248,7 @@ impl Revived<'_> {
         let table = &self.snapshot.threads;
         let mut entries = Vec::with_capacity(table.len() * ThreadEntry::SIZE as usize);
         for (i, thread) in table.iter().enumerate() {
-            let entry = thread.entry(self.place(i), i == 0, self.without);
+            let entry = thread.entry(self.place(i), leader, self.without);
             entries.extend_from_slice(&entry.encode());
         }
         self.memory.write(self.place(0), &entries)?;

@@ -40,13 +40,13 @@ pub(crate) fn look(process: &Process) -> Result<()> {
         .or_else(|| maps.iter().find_map(memory::bound));
     match bound {
         Some(what) => Err(Error::Unsupported(what)),
-        None => look_at_threads(pid, process.threads()).map(drop),
+        None => look_at_threads(process, process.threads()).map(drop),
     }
 }
 
 /// What the threads may do, and an error if they have a filter that we cannot pass.
-fn look_at_threads(pid: Tid, tids: Vec<Tid>) -> Result<Looked> {
-    let looked = filter::look(pid, &tids)?;
+fn look_at_threads(process: &Process, tids: Vec<Tid>) -> Result<Looked> {
+    let looked = filter::look(process, &tids)?;
     if looked.filtered {
         drop(Suspended::new(tids)?);
     }
@@ -63,7 +63,7 @@ fn take_stopped(
     let count = tids.len() as u64;
     let pid = world.pid();
     // Before anything is done.
-    let Looked { filtered, others } = look_at_threads(pid, tids.clone())?;
+    let Looked { filtered, others } = look_at_threads(world, tids.clone())?;
     const _: () = assert!(ThreadEntry::SIZE >= SaveEntry::SIZE);
     let scratch = world.scratch((count + 1) * ThreadEntry::SIZE)?;
     let instruction = world.syscall_instruction()?;
@@ -91,6 +91,13 @@ fn take_stopped(
         filtered,
     };
     let timers = Timers::save(pid, &mut leader, intervals)?;
+    let overruns: Vec<i32> = pending
+        .timers()
+        .filter(|t| timers.is_periodic(*t))
+        .collect();
+    if !overruns.is_empty() {
+        warnings.push(Warning::Overruns(overruns));
+    }
     let maps = Maps::of(pid)?;
     let shared = Shared::save(&maps, &mut leader, &mut warnings)?;
     let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());

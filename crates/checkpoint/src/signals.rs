@@ -28,6 +28,15 @@ impl Pending {
         })
     }
 
+    /// The POSIX timers that they tell of.
+    pub fn timers(&self) -> impl Iterator<Item = i32> {
+        let threads = self.threads.iter().flat_map(|(_, pending)| pending);
+        self.process
+            .iter()
+            .chain(threads)
+            .filter_map(SigInfo::timer)
+    }
+
     /// Sends them again. The kernel lets only a thread itself say where a
     /// signal came from.
     pub fn restore(

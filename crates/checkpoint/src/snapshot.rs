@@ -53,6 +53,7 @@ pub enum Item {
     Ranges,
     Files,
     Locks,
+    Leases,
     PidFds,
     OwnFiles,
     Owners,

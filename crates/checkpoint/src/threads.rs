@@ -64,7 +64,7 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
                 true => procfs::inner_id(pid, *tid).unwrap_or(*tid),
                 false => *tid,
             },
-            regs: *process.regs(*tid)?,
+            regs: process.regs_for_copy(*tid)?,
             mask,
             xstate: ptrace::xstate(*tid)?,
             // Old kernels cannot tell; then there is none to lose either.
@@ -141,7 +141,8 @@ impl ThreadState {
 
     /// The entry at `at` that creates the thread. The first one exists and
     /// only sets its own state; a fork keeps its rseq.
-    pub fn entry(&self, at: Addr, first: bool, without: &Items) -> ThreadEntry {
+    pub fn entry(&self, at: Addr, leader: &ThreadState, without: &Items) -> ThreadEntry {
+        let first = self.tid == leader.tid;
         let keep = |item: Item| !without.contains(item);
         let mut flags = n::CLONE_VM
             | n::CLONE_FS
@@ -189,9 +190,10 @@ impl ThreadState {
             },
             name: if keep(Item::Name) { self.name } else { [0; 16] },
             attributes: match keep(Item::Attributes) {
-                true => self.attributes,
+                true => self.attributes.beyond(&leader.attributes),
                 false => Attributes::default(),
             },
+            tiles: keep(Item::Vectors) && self.xstate.has_tiles(),
         }
     }
 

@@ -40,6 +40,12 @@ impl Timers {
         Ok(Timers { intervals, posix })
     }
 
+    /// A POSIX timer that expires again and again.
+    pub fn is_periodic(&self, id: i32) -> bool {
+        let mut posix = self.posix.iter();
+        posix.any(|(timer, [seconds, rest, ..])| timer.id == id && (*seconds, *rest) != (0, 0))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.posix.is_empty() && self.intervals.iter().flatten().all(|w| *w == 0)
     }

@@ -16,6 +16,10 @@ pub enum Warning {
     Sockets(Vec<RawFd>),
     /// Sockets through which descriptors were on their way.
     TravellingDescriptors(Vec<RawFd>),
+    /// Sockets with urgent data.
+    UrgentData(Vec<RawFd>),
+    /// Timers of which a signal waits that may stand for several expirations.
+    Overruns(Vec<i32>),
     /// Pipes with data of others.
     Pipes(Vec<RawFd>),
     /// Descriptors of kinds that nobody here knows, with their names.
@@ -40,6 +44,12 @@ pub enum Warning {
     RecordLocks,
     /// Files whose locks somebody else has now.
     LostLocks(Vec<String>),
+    /// Files whose leases could not be taken again.
+    LostLeases(Vec<String>),
+    /// Files that were sealed since.
+    Sealed(Vec<String>),
+    /// Files that were sealed since, so that their contents cannot come back.
+    SealedContents(Vec<String>),
     /// Bytes of shared memory beyond what a checkpoint keeps.
     SharedMemory(u64),
     /// Files that were written since.
@@ -80,6 +90,18 @@ impl fmt::Display for Warning {
                 f,
                 "descriptors on their way through a socket (SCM_RIGHTS) are not part of the \
                  checkpoint: after a restart the data come without them (descriptors {})",
+                join(list)
+            ),
+            Warning::UrgentData(list) => write!(
+                f,
+                "urgent data in sockets (MSG_OOB) come as ordinary ones after a restart \
+                 (descriptors {})",
+                join(list)
+            ),
+            Warning::Overruns(list) => write!(
+                f,
+                "a waiting signal of a periodic timer stands for one expiration after a restart, \
+                 whatever timer_getoverrun would have said (timers {})",
                 join(list)
             ),
             Warning::Pipes(list) => write!(
@@ -149,6 +171,22 @@ impl fmt::Display for Warning {
                 f,
                 "locks that the program had are not its own any more, for somebody else has \
                  taken them: {}",
+                list.join(", ")
+            ),
+            Warning::LostLeases(list) => write!(
+                f,
+                "leases of files (F_SETLEASE) could not be taken again as they were: {}",
+                list.join(", ")
+            ),
+            Warning::Sealed(list) => write!(
+                f,
+                "seals put on files since the checkpoint (F_ADD_SEALS) stay on them: {}",
+                list.join(", ")
+            ),
+            Warning::SealedContents(list) => write!(
+                f,
+                "files sealed since the checkpoint (F_ADD_SEALS) stay sealed, with the contents \
+                 of now: {}",
                 list.join(", ")
             ),
             Warning::SharedMemory(bytes) => write!(

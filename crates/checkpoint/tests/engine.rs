@@ -84,6 +84,20 @@ fn returns(causes: &[Cause]) -> usize {
 }
 
 #[test]
+fn a_child_that_has_just_called_exec_is_not_in_the_way() {
+    let program = compile("ck_spawns.c", &["-O1"]);
+    let mut process = program.launch(&[]);
+    let hold = program.address(&process, "hold");
+    exec(&mut process, hold);
+    let mut saved = 0;
+    let end = run_out(&mut process, |process, _| {
+        let taken = Snapshot::take(process, &Options::default());
+        saved += usize::from(taken.is_ok());
+    });
+    assert_eq!((end, saved), (End::Exited(0), 20));
+}
+
+#[test]
 fn open_calls_return_after_a_restore_each_time() {
     let mut lab = Lab::new();
     lab.trap(On::Call, "deep");

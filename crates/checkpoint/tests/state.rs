@@ -11,12 +11,20 @@ use verde_engine::End;
 /// Runs the verifying program with a restore in the middle; what it found
 /// wrong.
 fn state_after(without: &[Item]) -> String {
-    let program = compile("ck_state.c", &["-O1"]);
-    let (mut process, output) = program.launch_with(&["40"], transparent());
+    said_after("ck_state.c", &["40"], without)
+}
+
+fn said_after(file: &str, args: &[&str], without: &[Item]) -> String {
+    let program = compile(file, &["-O1"]);
+    let (mut process, output) = program.launch_with(args, transparent());
     let hold = program.address(&process, "hold");
     let trap = exec(&mut process, hold);
     process.resume_all().expect("resumed");
-    common::next(&mut process);
+    if common::next(&mut process).ended().is_some() {
+        let text = output.text();
+        assert!(text.starts_with("no "), "it ended before it held: {text}");
+        return text;
+    }
     process.remove(trap).expect("removed");
     let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
     snapshot
@@ -34,6 +42,16 @@ fn threads_keep_what_the_kernel_has_for_them() {
 #[test]
 fn vector_registers_are_missed() {
     assert!(state_after(&[Item::Vectors]).contains("vectors"));
+}
+
+#[test]
+fn threads_keep_their_tiles() {
+    let kept = said_after("ck_tiles.c", &[], &[]);
+    if kept == "no tiles\n" {
+        eprintln!("skipped: the CPU or the kernel has no AMX");
+        return;
+    }
+    assert_eq!(kept, "wrong: 0\n");
 }
 
 #[test]
@@ -140,4 +158,24 @@ fn restarted_calls_are_missed() {
     let (end, text, _) = held_after(&[Item::Restart]);
     assert_eq!(end, End::Exited(1));
     assert!(text.contains("Interrupted system call"), "{text}");
+}
+
+#[test]
+fn calls_that_go_on_after_an_earlier_stop() {
+    let program = compile("ck_again.c", &["-O1"]);
+    let (mut process, output) = program.launch_with(&[], transparent());
+    let mark = program.address(&process, "mark");
+    exec(&mut process, mark);
+    let mut snapshots = Vec::new();
+    let end = run_out(&mut process, |process, _| {
+        let (snapshot, _) = Snapshot::take(process, &Options::default()).expect("saved");
+        snapshots.push(snapshot);
+    });
+    assert_eq!((end, output.text().as_str()), (End::Exited(0), "good\n"));
+    assert_eq!(snapshots.len(), 3);
+    for snapshot in &snapshots {
+        snapshot.restore(&mut process, None).expect("restored");
+        let end = run_out(&mut process, |_, _| {});
+        assert_eq!((end, output.text().as_str()), (End::Exited(0), "good\n"));
+    }
 }

@@ -333,6 +333,26 @@ fn shared_memory_that_is_read_only_for_now_is_missed() {
     is_missed("closed", Item::Shared);
 }
 
+#[test]
+fn shared_memory_comes_back_though_nobody_may_use_it_for_now() {
+    comes_back("shut");
+}
+
+#[test]
+fn shared_memory_that_nobody_may_use_for_now_is_missed() {
+    is_missed("shut", Item::Shared);
+}
+
+#[test]
+fn policies_of_memory_come_back() {
+    comes_back("policies");
+}
+
+#[test]
+fn policies_of_memory_are_missed() {
+    is_missed("policies", Item::Attributes);
+}
+
 /// So there is no warning that it stays as it is.
 #[test]
 fn a_file_comes_back_if_all_of_it_is_mapped() {
@@ -345,4 +365,39 @@ fn a_mapped_file_that_was_cut_is_a_warning() {
     assert_eq!(end, End::Exited(0), "{text}");
     let cut = |w: &Warning| matches!(w, Warning::CutFiles(list) if list[0].ends_with("/cut"));
     assert!(warnings.iter().any(cut), "{warnings:?}");
+}
+
+#[test]
+fn leases_come_back() {
+    comes_back("leases");
+}
+
+#[test]
+fn leases_are_missed() {
+    is_missed("leases", Item::Leases);
+}
+
+#[test]
+fn seals_that_were_put_on_since_are_a_warning() {
+    let (end, text, warnings) = runs("seals", &[&[]]);
+    // It cannot write what it would.
+    assert_eq!(end, End::Exited(1), "{text}");
+    let named = |list: &[String], name: &str| list.len() == 1 && list[0].contains(name);
+    let other = |w: &Warning| matches!(w, Warning::Sealed(list) if named(list, "memfd:other"));
+    let stuck =
+        |w: &Warning| matches!(w, Warning::SealedContents(list) if named(list, "memfd:seals"));
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings.iter().any(other) && warnings.iter().any(stuck));
+}
+
+#[test]
+fn urgent_data_are_a_warning() {
+    let (end, text, _) = runs_with("urgent", &[Warning::UrgentData(vec![4])], &[&[]]);
+    assert_eq!((end, text.as_str()), (End::Exited(0), "-1 \0 abcdefghi\n"));
+}
+
+#[test]
+fn expirations_that_a_signal_stands_for_are_a_warning() {
+    let (end, text, _) = runs_with("overruns", &[Warning::Overruns(vec![0])], &[&[]]);
+    assert_eq!((end, text.as_str()), (End::Exited(0), ""));
 }

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use verde_session::Show;
 use verde_session::debug::{Debugger, Ending, Interruption, Limits, Output, RunOutcome, TraceFile};
-use verde_session::report::ProgramEnd;
+use verde_session::report::{FinalRow, ProgramEnd};
 
 const TIME_IS_UP: &str = "the time is up: the program was ended";
 
@@ -142,7 +142,7 @@ pub fn record(c: &RecordCommand, interruption: &Interruption) -> Exit {
     if let Some(Err(e)) = debugger.end_recording() {
         return complain(&format!("cannot write {}: {e}", c.output.display()));
     }
-    say_missing(&outcome);
+    say_unobserved(&outcome);
     exit_of(&outcome, false, Exit::VIOLATED)
 }
 
@@ -167,20 +167,33 @@ pub(crate) fn complain(text: &str) -> Exit {
 }
 
 /// Why the verdicts of a run are not the whole truth.
-fn shortcomings(outcome: &RunOutcome, program: Option<&ProgramEnd>) -> Vec<String> {
-    let mut out: Vec<String> = outcome.never_found.iter().map(|n| missing(n)).collect();
+fn shortcomings(outcome: &RunOutcome, last: &FinalRow) -> Vec<String> {
+    let mut out: Vec<String> = outcome
+        .unobserved
+        .iter()
+        .map(|reason| inconclusive(reason))
+        .collect();
     if outcome.timed_out {
         out.push(TIME_IS_UP.to_owned());
     } else if outcome.interrupted {
         out.push("the run was interrupted: the program was ended".to_owned());
     } else {
-        out.extend(cut_short(outcome, program));
+        out.extend(cut_short(outcome, last.program.as_ref()));
     }
-    if outcome.errors > 0 {
-        let count = human::plural(outcome.errors, "error");
-        out.push(format!("{count} on the way; standard error says which"));
+    for property in &last.properties {
+        let error = property.error.as_ref();
+        out.extend(error.map(|e| format!("property {}: {}", property.property, e.text)));
     }
+    out.extend(errors_beside(outcome, last));
     out
+}
+
+/// Errors that no property has.
+fn errors_beside(outcome: &RunOutcome, last: &FinalRow) -> Option<String> {
+    let failures = last.properties.iter().map(|p| p.failures).sum();
+    let left = outcome.errors.saturating_sub(failures);
+    let count = human::plural(left, "error");
+    (left > 0).then(|| format!("{count} on the way; standard error says which"))
 }
 
 /// Why the program did not come to an end of its own.
@@ -195,18 +208,18 @@ fn cut_short(outcome: &RunOutcome, program: Option<&ProgramEnd>) -> Option<Strin
     (outcome.ending == Ending::Cut).then(|| text.to_owned())
 }
 
-fn missing(name: &str) -> String {
-    format!("{name} was never found in the program or a library: the verdict is inconclusive")
+fn inconclusive(reason: &str) -> String {
+    format!("{reason}: the verdict is inconclusive")
 }
 
-fn say_missing(outcome: &RunOutcome) {
-    for name in &outcome.never_found {
-        complain(&missing(name));
+fn say_unobserved(outcome: &RunOutcome) {
+    for reason in &outcome.unobserved {
+        complain(&inconclusive(reason));
     }
 }
 
 fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &mut Report) -> Exit {
-    say_missing(outcome);
+    say_unobserved(outcome);
     if outcome.timed_out {
         complain(TIME_IS_UP);
     }
@@ -220,8 +233,9 @@ fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &mut Report) -> Exit {
         report.refuse(text);
         return complain(text);
     };
-    let incomplete = shortcomings(&outcome, last.program.as_ref());
-    outcome.errors += report.finish(&incomplete);
+    let incomplete = shortcomings(&outcome, last);
+    let beside = errors_beside(&outcome, last);
+    outcome.errors += report.finish(&incomplete, beside.as_deref());
     exit_of(&outcome, outcome.violated, c.error_exitcode)
 }
 
@@ -239,7 +253,7 @@ fn exit_of(outcome: &RunOutcome, violated: bool, error_exitcode: u8) -> Exit {
     if outcome.errors > 0 {
         return Exit::ERROR;
     }
-    if !outcome.never_found.is_empty() {
+    if !outcome.unobserved.is_empty() {
         return Exit::INCONCLUSIVE;
     }
     match outcome.ending {

@@ -18,6 +18,7 @@ fn slice_text(slice: &verde_session::Object) -> String {
 pub fn write_row(row: &Row, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     match row {
         Row::Print(p) => writeln!(out, "[verde] {}", p.text),
+        Row::Note(n) => writeln!(out, "note: {}", n.text),
         Row::Event(e) => event(e, paint, out),
         Row::Violation(v) => violation(v, paint, out),
         Row::Final(f) => last(f, paint, out),
@@ -180,6 +181,10 @@ fn last(f: &FinalRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
             line += &format!(", {} ended", p.slices.ended);
         }
         writeln!(out, "{}: {verdict}; {line}", paint.strong(&p.property))?;
+        if let Some(e) = &p.error {
+            let rest = "it saw no more events";
+            writeln!(out, "{}: {}; {rest}", paint.bad("  error"), e.text)?;
+        }
     }
     if let Some(ProgramEnd::Signal(name)) = &f.program {
         writeln!(out, "{} by {name}", paint.bad("the program was killed"))?;

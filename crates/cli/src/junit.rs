@@ -2,7 +2,7 @@
 
 use crate::human::plural;
 use std::collections::HashMap;
-use verde_session::report::{FinalProperty, FinalRow, ProgramEnd, ViolationRow};
+use verde_session::report::{FinalProperty, FinalRow, ProgramEnd, PropertyError, ViolationRow};
 
 /// Violations of a property that are told one by one.
 const MOST: usize = 1000;
@@ -25,32 +25,35 @@ impl Failures {
         }
     }
 
-    pub fn text(&self, last: &FinalRow) -> String {
-        let count = |verdict| {
-            let fitting = last.properties.iter().filter(|p| p.verdict == verdict);
+    /// `beside`: what went wrong and belongs to no property.
+    pub fn text(&self, last: &FinalRow, beside: Option<&str>) -> String {
+        let count = |wanted: fn(&FinalProperty) -> bool| {
+            let fitting = last.properties.iter().filter(|p| wanted(p));
             fitting.count()
         };
         let crash = match &last.program {
             Some(ProgramEnd::Signal(name)) => Some(name),
             _ => None,
         };
-        let crashes = usize::from(crash.is_some());
+        let more = usize::from(crash.is_some()) + usize::from(beside.is_some());
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         out += &format!(
-            "<testsuites>\n  <testsuite name=\"verde\" tests=\"{}\" failures=\"{}\" errors=\"{crashes}\" skipped=\"{}\">\n",
-            last.properties.len() + crashes,
-            count("false"),
-            count("inconclusive")
+            "<testsuites>\n  <testsuite name=\"verde\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
+            last.properties.len() + more,
+            count(|p| p.verdict == "false"),
+            count(|p| failed(p).is_some()) + more,
+            count(is_skipped)
         );
         for p in &last.properties {
             out += &self.case(p);
         }
-        if let Some(name) = crash {
-            let text = killed(name);
-            out += "    <testcase classname=\"verde\" name=\"(program)\">\n";
+        let crash = crash.map(|name| ("(program)", name.as_str(), killed(name)));
+        let beside = beside.map(|text| ("(run)", "error", text.to_owned()));
+        for (case, kind, text) in crash.into_iter().chain(beside) {
+            out += &format!("    <testcase classname=\"verde\" name=\"{case}\">\n");
             out += &format!(
                 "      <error type=\"{}\" message=\"{}\"/>\n    </testcase>\n",
-                escaped(name),
+                escaped(kind),
                 escaped(&text)
             );
         }
@@ -66,8 +69,16 @@ impl Failures {
         if p.verdict == "false" && own.is_empty() {
             out += "      <failure type=\"violation\" message=\"violated\"/>\n";
         }
-        if p.verdict == "inconclusive" {
+        if is_skipped(p) {
             out += "      <skipped message=\"inconclusive\"/>\n";
+        }
+        if let Some(e) = failed(p) {
+            out += &format!(
+                "      <error type=\"{}\" message=\"{}\">{}</error>\n",
+                escaped(&e.kind),
+                escaped(&e.text),
+                escaped(&e.traceback)
+            );
         }
         let more = match own.len() {
             MOST => p.violations.saturating_sub(MOST as u64),
@@ -82,6 +93,16 @@ impl Failures {
         out += "    </testcase>\n";
         out
     }
+}
+
+/// What went wrong with a property of which nothing else is known. A case that failed is no
+/// error as well.
+fn failed(p: &FinalProperty) -> Option<&PropertyError> {
+    p.error.as_ref().filter(|_| p.verdict != "false")
+}
+
+fn is_skipped(p: &FinalProperty) -> bool {
+    p.verdict == "inconclusive" && p.error.is_none()
 }
 
 /// The report of a program that was not run to its end.

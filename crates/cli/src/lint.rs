@@ -10,7 +10,7 @@ use verde_property::ir::Types;
 use verde_property::{
     Block, Diagnostic, Functions, Property, Severity, Source, Tier, load_property, load_scenario,
 };
-use verde_session::debug::lint_against;
+use verde_session::debug::{lint_against, unknown_signals};
 
 pub struct LintCommand {
     pub files: Vec<PathBuf>,
@@ -66,7 +66,8 @@ pub fn lint(c: &LintCommand, out: &mut dyn Write) -> std::io::Result<Exit> {
             let _ = functions.add(source);
         }
         let (source, mut found, property) = if path.extension().is_some_and(|e| e == "sc") {
-            let l = load_scenario(&name, &bytes, &functions);
+            let mut l = load_scenario(&name, &bytes, &functions);
+            l.found.extend(l.model.iter().flat_map(unknown_signals));
             (l.source, l.found, None)
         } else {
             let l = load_property(&name, &bytes, &functions);
@@ -74,7 +75,14 @@ pub fn lint(c: &LintCommand, out: &mut dyn Write) -> std::io::Result<Exit> {
         };
         if let (Some(exe), Some(p)) = (&c.exe, &property) {
             match lint_against(exe, p) {
-                Ok(more) => found.extend(more),
+                Ok(more) => {
+                    // The program makes an error of it.
+                    let is_said = |d: &Diagnostic| {
+                        d.code == "ret-before" && more.iter().any(|m| m.span == d.span)
+                    };
+                    found.retain(|d| !is_said(d));
+                    found.extend(more);
+                }
                 Err(e) => {
                     eprintln!("verde: {e}");
                     return Ok(Exit::ERROR);

@@ -104,11 +104,14 @@ fn result(v: &ViolationRow) -> Value {
             json!({ "location": at })
         })
         .collect();
+    // What is missing at the end of the run has no place of its own: where the slice was last.
+    let mut places = v.history.iter().rev().filter_map(|h| h.loc.as_deref());
+    let place = v.loc.as_deref().or_else(|| places.next());
     let mut result = json!({
         "ruleId": v.property,
         "level": "error",
         "message": { "text": title(v) },
-        "locations": v.loc.as_deref().and_then(location).into_iter().collect::<Vec<_>>(),
+        "locations": place.and_then(location).into_iter().collect::<Vec<_>>(),
     });
     if !flow.is_empty() {
         result["codeFlows"] = json!([{ "threadFlows": [{ "locations": flow }] }]);

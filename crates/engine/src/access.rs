@@ -1,6 +1,6 @@
 //! What an instruction does to memory, and doing it in its place.
 
-use crate::{Addr, Process, Regs, Tid, arithmetic};
+use crate::{Addr, Regs, arithmetic};
 use iced_x86::{
     Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory,
 };
@@ -13,6 +13,13 @@ pub struct Touch {
     pub len: u64,
     pub read: bool,
     pub write: bool,
+}
+
+impl Touch {
+    pub(crate) fn overlaps(&self, at: Addr, len: u8) -> bool {
+        let end = at.0.saturating_add(len.into());
+        self.at.0 < end && at.0 < self.at.0.saturating_add(self.len)
+    }
 }
 
 /// The ranges touched by an instruction with these registers before it.
@@ -171,49 +178,6 @@ pub fn emulate(
         value = ((value << unused) as i64 >> unused) as u64;
     }
     set_register(&mut after, instruction.op0_register(), value).then_some(after)
-}
-
-impl Process {
-    /// What the instruction before the pc did to these bytes. The CPU reports an access after it was
-    /// done and does not say which kind it was; among the instructions that can end here,
-    /// one that addresses some of them decides.
-    pub(crate) fn last_access(&self, tid: Tid, at: Addr, len: u8) -> Option<Touch> {
-        let end = at.0.saturating_add(len.into());
-        let overlaps = |t: &Touch| t.at.0 < end && at.0 < t.at.0.saturating_add(t.len);
-        let mut all = self.last_touches(tid).into_iter().flatten();
-        all.find(overlaps)
-    }
-
-    /// What the instruction before the pc touched: of every instruction that
-    /// can end here, the shortest first. One of them was the program's.
-    pub(crate) fn last_touches(&self, tid: Tid) -> SmallVec<[SmallVec<[Touch; 2]>; 4]> {
-        let mut out = SmallVec::new();
-        let Ok(regs) = self.regs(tid) else {
-            return out;
-        };
-        let pc = regs.pc();
-        let mut bytes = [0u8; 15];
-        if self.read(pc - 15, &mut bytes).is_err() {
-            return out;
-        }
-        for len in 1..=15u64 {
-            let start = pc - len;
-            let Some(instruction) = crate::relocate::decode(&bytes[15 - len as usize..], start)
-            else {
-                continue;
-            };
-            if instruction.len() as u64 != len {
-                continue;
-            }
-            let mut before = *regs;
-            before.rip = start.0;
-            let touched = touches(&instruction, &before);
-            if !touched.is_empty() {
-                out.push(touched);
-            }
-        }
-        out
-    }
 }
 
 #[cfg(test)]

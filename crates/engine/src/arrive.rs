@@ -76,6 +76,10 @@ impl Process {
         };
         thread.state = State::Stopped;
         let asked = std::mem::take(&mut thread.interrupted);
+        // Who was asked to stop and does so at a call's entry goes into the call as if a signal
+        // were waiting.
+        let entered = thread.at_entry && thread.may_be_cut;
+        thread.may_be_cut = asked || entered || status != WaitStatus::Syscall;
         thread.pc_changed = false;
         thread.regs_changed = false;
         thread.passed = None;
@@ -102,7 +106,7 @@ impl Process {
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
-        let call = match status {
+        let mut call = match status {
             WaitStatus::Syscall => ptrace::syscall_stop(tid)?,
             _ => None,
         };
@@ -112,6 +116,7 @@ impl Process {
             _ => None,
         };
         self.follow_detour(tid, call, signal)?;
+        self.take_in(tid, &mut call, signal == Some(number::SIGTRAP));
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
@@ -159,6 +164,10 @@ impl Process {
                     thread.interrupted = true;
                     // The signal may be that of the step.
                     thread.stepping = stepped;
+                    if thread.regs_changed {
+                        // It has taken back what it had lent.
+                        ptrace::set_regs(tid, &thread.regs)?;
+                    }
                     return Ok(ptrace::resume(tid, Go::Continue, 0)?);
                 }
                 if thread.is_starting {
@@ -177,6 +186,11 @@ impl Process {
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
+        let has_run = matches!(happening, Some(Happening::Step(_) | Happening::Int3(_)));
+        if thread.in_place.take() == Some(thread.regs.pc()) && !has_run {
+            // Its hit was reported before it was to run there.
+            thread.passed = Some(thread.regs.pc());
+        }
         match happening {
             Some(Happening::Exit(status)) if self.stopping => self.let_end(tid, status),
             Some(happening) => {
@@ -206,7 +220,7 @@ impl Process {
             thread.happening = None;
         }
         let mut causes = Causes::new();
-        self.abandon_calls(tid, &mut causes)?;
+        self.end_calls(tid, &mut causes)?;
         if !self.thread_traps.is_empty() {
             causes.push(Cause::ThreadExit(status));
         }
@@ -238,6 +252,10 @@ impl Process {
     fn which_trap(&mut self, tid: Tid, info: SigInfo, stepped: bool) -> Result<Option<Happening>> {
         if let Some(data) = info.perf_data() {
             return Ok(Some(Happening::Perf(data as usize, info.address())));
+        }
+        // The kernel tells of a handler's beginning by the signal's number.
+        if stepped && info.code() == number::SIGTRAP {
+            return Ok(Some(Happening::Handler));
         }
         // A stepped system call ends with the reason of a breakpoint.
         if stepped && [TRAP_TRACE, TRAP_BRKPT].contains(&info.code()) {

@@ -3,7 +3,7 @@
 
 use crate::shadow::{Extent, Fate, Frame};
 use crate::sites::{Exit, Site};
-use crate::{Addr, CallId, Cause, On, Process, Result, Tid, Trap, TrapId};
+use crate::{Addr, CallId, Cause, On, Owner, Process, Result, Tid, Trap, TrapId};
 use smallvec::SmallVec;
 use verde_sys::Regs;
 use verde_sys::memory::Memory;
@@ -45,6 +45,8 @@ impl Process {
             // A signal handler returned to a trap that was reported before.
             if thread.replays.last() == Some(&(at, sp)) {
                 thread.replays.pop();
+                // A step's own trap goes when it is hit: one that is here waits for this return.
+                self.exec_hits(tid, at, |trap| trap.owner == Owner::Step, causes);
                 return Ok(());
             }
             // Handlers left by longjmp will not return.
@@ -63,20 +65,31 @@ impl Process {
         if enters {
             self.open_calls(tid, at, causes)?;
         }
+        self.exec_hits(tid, at, |_| true, causes);
+        Ok(())
+    }
+
+    /// Tells those of the traps on an instruction that are about the thread now.
+    fn exec_hits(
+        &mut self,
+        tid: Tid,
+        at: Addr,
+        counts: impl Fn(&Trap) -> bool,
+        causes: &mut Causes,
+    ) {
         let (Some(thread), Some(site)) = (self.threads.get(&tid), self.sites.get(at)) else {
-            return Ok(());
+            return;
         };
         for id in &site.exec {
             let applies = self
                 .traps
                 .get(*id)
-                .is_some_and(|e| applies(&e.trap, tid, &thread.regs));
+                .is_some_and(|e| counts(&e.trap) && applies(&e.trap, tid, &thread.regs));
             if applies {
                 self.traps.hit(*id);
                 causes.push(Cause::Trap { id: *id });
             }
         }
-        Ok(())
     }
 
     /// Ends the calls that are over for a thread where it is now.
@@ -184,8 +197,12 @@ impl Process {
         let ret = self.memory.read_u64(Addr(regs.rsp));
         let landing = match (exit, own) {
             (Some(Exit::Jump), Some((extent, here))) => self.landing(&regs, extent, here),
+            (Some(Exit::Landing), Some((extent, true))) => self.unwinds_to(&regs, extent),
             _ => None,
         };
+        if exit == Some(Exit::Landing) && landing.is_none() {
+            return Ok(());
+        }
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
@@ -303,6 +320,12 @@ impl Process {
         self.observe_exits_as(addresses, Exit::Catch)
     }
 
+    /// The same for the function by which handlers and clean-ups of exceptions tell the unwinder of
+    /// libgcc that they are in a frame: `_Unwind_SetIP`. What is left is told before they run.
+    pub fn observe_landings(&mut self, addresses: &[Addr]) -> Result<()> {
+        self.observe_exits_as(addresses, Exit::Landing)
+    }
+
     fn observe_exits_as(&mut self, addresses: &[Addr], exit: Exit) -> Result<()> {
         self.observe_exits(addresses)?;
         for at in addresses {
@@ -313,15 +336,26 @@ impl Process {
         Ok(())
     }
 
-    /// Every open call of a thread ends with it.
-    pub(crate) fn abandon_calls(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
+    /// Every open call of a thread ends with it: those that were left before (pthread_exit unwinds
+    /// the stack), and those that the thread is in.
+    pub(crate) fn end_calls(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
+        let is_open = |t: &crate::thread::Thread| !t.shadow.is_empty();
+        if !self.threads.get(&tid).is_some_and(is_open) {
+            return Ok(());
+        }
+        self.settle_calls(tid, causes)?;
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());
         };
+        let memory = &self.memory;
         let mut ended = Ended::new();
-        thread
-            .shadow
-            .drain(|frame| ended.push((frame, Fate::Abandoned)));
+        thread.shadow.drain(|frame| {
+            let word = memory.read_u64(Addr(frame.sp));
+            // Something else is where it would have returned to.
+            let left = frame.suspect && word.is_ok_and(|word| word != frame.ret);
+            let fate = if left { Fate::Abandoned } else { Fate::Cut };
+            ended.push((frame, fate));
+        });
         self.report_ended(&ended, causes)
     }
 
@@ -336,6 +370,7 @@ fn cause(frame: &Frame, fate: Fate) -> Cause {
     match fate {
         Fate::Returned => Cause::Return { id, call },
         Fate::Abandoned => Cause::Abandoned { id, call },
+        Fate::Cut => Cause::Cut { id, call },
     }
 }
 

@@ -11,6 +11,7 @@ impl StopGuard<'_> {
     /// has to be decided for that is kept for `wait`.
     pub fn calm(&mut self) -> Result<()> {
         loop {
+            self.hear_of_ended_loans()?;
             self.check_calm()?;
             self.end_frames()?;
             let Some(tid) = self.restless() else {
@@ -107,7 +108,7 @@ impl Process {
                 false => self.take_syscall_back(tid)?,
             }
             if let Some(thread) = self.threads.get_mut(&tid) {
-                thread.entry_told = told;
+                thread.entry_told |= told;
             }
         }
         if self.is_by_record(tid) {

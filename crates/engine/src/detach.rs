@@ -5,6 +5,7 @@ use crate::plant::take_out;
 use crate::resume::keep_blocked;
 use crate::slots::REGION;
 use crate::thread::{Happening, State};
+use crate::transfer;
 use crate::{End, Error, Process, Result, Tid};
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::{number, procfs, signals, task, wait};
@@ -130,6 +131,8 @@ impl Process {
             }
             (info, _) => info,
         };
+        // Nobody would see to the rest.
+        transfer::end(thread);
         if thread.regs_changed {
             unless_gone(ptrace::set_regs(tid, &thread.regs))?;
         } else if thread.pc_changed {
@@ -138,6 +141,7 @@ impl Process {
         if let (Some(info), true) = (&info, thread.disturbed) {
             unless_gone(ptrace::set_siginfo(tid, info))?;
         }
+        self.send_queued(tid)?;
         unless_gone(ptrace::detach(tid, info.map_or(0, |i| i.signal())))
     }
 

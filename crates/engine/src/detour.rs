@@ -54,7 +54,7 @@ pub(crate) fn arguments(regs: &Regs) -> [u64; 6] {
     [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9]
 }
 
-fn set_arguments(regs: &mut Regs, args: [u64; 6]) {
+pub(crate) fn set_arguments(regs: &mut Regs, args: [u64; 6]) {
     [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9] = args;
 }
 

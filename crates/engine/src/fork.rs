@@ -29,7 +29,9 @@ pub enum Follow {
 #[derive(Debug)]
 pub struct Borrower {
     /// Become the child when it execs.
-    follow: bool,
+    pub(crate) follow: bool,
+    /// It has the memory no more, and is about to tell of its exec or end.
+    pub(crate) is_over: bool,
     /// Guarded pages that are open for its system call.
     pub(crate) open: Vec<u64>,
     /// It is to be let go with the memory, and stops for that.
@@ -42,6 +44,7 @@ impl Borrower {
     fn new(follow: bool) -> Borrower {
         Borrower {
             follow,
+            is_over: false,
             open: Vec::new(),
             leaving: false,
             stopped: None,
@@ -264,7 +267,7 @@ impl Process {
     }
 
     /// A child has the memory no more; whether to follow it.
-    fn loan_ends(&mut self, child: Tid) -> bool {
+    pub(crate) fn loan_ends(&mut self, child: Tid) -> bool {
         self.given_back(child);
         self.borrowers.remove(&child).is_some_and(|b| b.follow)
     }
@@ -272,6 +275,7 @@ impl Process {
     /// What is open for a child's call is no longer its to guard again.
     pub(crate) fn given_back(&mut self, child: Tid) {
         if let Some(borrower) = self.borrowers.get_mut(&child) {
+            borrower.is_over = true;
             let open = std::mem::take(&mut borrower.open);
             self.watches.pages.left_open.extend(open);
         }

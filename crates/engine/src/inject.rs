@@ -63,9 +63,10 @@ impl Process {
         let thread = self.stopped_mut(tid)?;
         let saved = thread.regs;
         let passed = thread.passed.take();
-        let signal = thread.signal.take();
+        let signal = (thread.signal.take(), thread.queued.take());
         let plan = thread.plan.take();
         let call = (thread.made_again.take(), thread.limited.take());
+        let transfer = thread.transfer.take();
         let told = (std::mem::take(&mut thread.entry_told), thread.cut.take());
         let happening = thread.happening.take();
         self.queue.retain(|t| *t != tid);
@@ -83,9 +84,10 @@ impl Process {
         thread.regs = saved;
         thread.regs_changed = true;
         thread.passed = passed;
-        thread.signal = signal;
+        (thread.signal, thread.queued) = signal;
         thread.plan = plan;
         (thread.made_again, thread.limited) = call;
+        thread.transfer = transfer;
         (thread.entry_told, thread.cut) = told;
         thread.disturbed = true;
         if happening.is_some() {

@@ -1,4 +1,5 @@
-//! Where a longjmp goes, read from its buffer before it runs.
+//! Where a longjmp goes, read from its buffer before it runs, and where an exception goes, read from
+//! the state of the unwinder.
 
 use crate::shadow::Extent;
 use crate::{Addr, Process, Regs};
@@ -8,6 +9,8 @@ const SP: u64 = 48;
 /// What glibc mixes into them, in the thread's control block.
 const GUARD: u64 = 0x30;
 const ROTATED: u32 = 17;
+/// The frame's stack pointer in an `_Unwind_Context` of libgcc: after the places of its registers.
+const CFA: u64 = 18 * 8;
 
 impl Process {
     /// The stack pointer that a thread at the first instruction of longjmp
@@ -23,5 +26,14 @@ impl Process {
         let guard = Addr(regs.fs_base.wrapping_add(GUARD));
         let guard = self.memory.read_u64(guard).ok()?;
         Some(word.rotate_right(ROTATED) ^ guard).filter(fits)
+    }
+
+    /// The stack pointer that the frame will have in which the unwinder goes on, for a thread at the
+    /// first instruction of `_Unwind_SetIP`. Another unwinder has other things there, which are no
+    /// place on the thread's own stack.
+    pub(crate) fn unwinds_to(&self, regs: &Regs, own: Extent) -> Option<u64> {
+        let at = Addr(regs.rdi.wrapping_add(CFA));
+        let sp = self.memory.read_u64(at).ok()?;
+        (sp > regs.rsp && sp < own.high && sp.is_multiple_of(16)).then_some(sp)
     }
 }

@@ -2,10 +2,11 @@
 //! and how they are let go.
 
 use crate::arrive::unless_gone;
+use crate::fork::Borrower;
 use crate::relocate::{Passage, Undo};
 use crate::slots::Position;
 use crate::{Addr, Process, Regs, Result, Tid};
-use verde_sys::{WaitStatus, number, ptrace};
+use verde_sys::{WaitStatus, number, ptrace, wait};
 
 /// Whether the child that a thread has just made, by a call with these
 /// registers, has its memory or a copy. `None`: by no call that is known.
@@ -44,6 +45,21 @@ impl Process {
                 }
             }
             self.take_one_status()?;
+        }
+        Ok(())
+    }
+
+    /// Children that have given the memory back, which their parent tells of,
+    /// say so themselves at once, by their exec or end.
+    pub(crate) fn hear_of_ended_loans(&mut self) -> Result<()> {
+        let is_over = |b: &Borrower| b.is_over && !b.follow;
+        while let Some(child) = self.borrowers.iter().find(|(_, b)| is_over(b)) {
+            let child = *child.0;
+            match wait::task(child) {
+                Ok(status) => self.arrived(child, status)?,
+                // Somebody else has heard of its end.
+                Err(_) => drop(self.loan_ends(child)),
+            }
         }
         Ok(())
     }

@@ -4,7 +4,10 @@
 use crate::thread::State;
 use crate::{Addr, Error, Process, Result, Tid};
 use verde_sys::remote::{Remote, RemoteError};
-use verde_sys::{procfs, ptrace};
+use verde_sys::{number, procfs, ptrace};
+
+/// What filters of containers answer.
+const FORBIDDEN: [i32; 2] = [number::EPERM, number::ENOSYS];
 
 impl Process {
     /// Reads memory, also while the program runs. Planted int3 are hidden.
@@ -147,7 +150,9 @@ impl Process {
         args: [u64; 6],
     ) -> Result<u64> {
         self.stopped_mut(tid)?.disturbed = true;
-        let filtered = procfs::status_field(self.pid, tid, "Seccomp").is_some_and(|v| v != "0");
+        let filter = procfs::status_field(self.pid, tid, "Seccomp").is_some_and(|v| v != "0");
+        let inherited = filter && self.has_our_filters(tid);
+        let filtered = filter && !inherited;
         if filtered {
             // A filter may kill the program for a call it does not expect.
             ptrace::suspend_seccomp(tid, self.fate, true).map_err(|_| Error::Seccomp(name))?;
@@ -170,8 +175,17 @@ impl Process {
                     thread.killed = true;
                 }
             }
+            Err(RemoteError::Refused(e)) if inherited && FORBIDDEN.contains(&e.errno) => {
+                return Err(Error::Seccomp(name));
+            }
             _ => {}
         }
         Ok(result?)
+    }
+
+    /// What filters a thread has are those that we are under ourselves, as in a container: they do
+    /// not kill for what debuggers do. Of a process that ran before, nobody can tell.
+    pub fn has_our_filters(&self, tid: Tid) -> bool {
+        !self.is_attached() && procfs::has_our_filters(self.pid, tid)
     }
 }

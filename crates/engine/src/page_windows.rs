@@ -243,6 +243,8 @@ impl Process {
         thread.regs = regs;
         thread.syscall = None;
         thread.at_entry = false;
+        // A trap on the instruction was met on the way to the entry.
+        thread.passed = Some(regs.pc());
         crate::restart::take_back(thread);
         Ok(())
     }

@@ -503,7 +503,7 @@ impl Process {
         Ok(here.peek().is_some() && here.all(allowed))
     }
 
-    fn instruction_at(&self, pc: Addr) -> Option<Instruction> {
+    pub(crate) fn instruction_at(&self, pc: Addr) -> Option<Instruction> {
         let mut bytes = [0u8; 16];
         let got = self.read_some(pc, &mut bytes);
         crate::relocate::decode(&bytes[..got], pc)

@@ -45,6 +45,9 @@ pub struct Options {
     pub signals: SignalPolicy,
     /// Which side of a fork to stay with.
     pub follow: Follow,
+    /// Report stops by job control whatever is done with their signals: the
+    /// program has the terminal, and nobody else would notice.
+    pub report_group_stops: bool,
     /// Report `Fork` and `Exec` even when nothing else happened. `Exec` is
     /// always reported: traps must be set again.
     pub report_forks: bool,
@@ -547,30 +550,6 @@ impl Process {
     pub fn set_xstate(&mut self, tid: Tid, state: &XState) -> Result<()> {
         self.stopped(tid)?;
         Ok(ptrace::set_xstate(tid, state)?)
-    }
-
-    /// The signal a stopped thread will get when it goes on.
-    pub fn pending_signal(&self, tid: Tid) -> Result<Option<SigInfo>> {
-        Ok(self.stopped(tid)?.signal)
-    }
-
-    /// Cancels the signal a stopped thread would get.
-    pub fn cancel_signal(&mut self, tid: Tid) -> Result<()> {
-        if self.stopped_mut(tid)?.signal.take().is_some() {
-            self.make_again(tid)?;
-        }
-        Ok(())
-    }
-
-    /// Lets a stopped thread go on with this signal instead of the one it
-    /// would get, whatever the policy; it is not reported.
-    pub fn give_signal(&mut self, tid: Tid, signal: i32) -> Result<()> {
-        let pid = self.pid;
-        let thread = self.stopped_mut(tid)?;
-        thread.signal = None;
-        thread.given = Some(signal);
-        // Sent anew: only some stops let the tracer put a signal in.
-        Ok(signals::send_to_thread(pid, tid, signal)?)
     }
 
     /// Sends a signal to the process or one thread of it.

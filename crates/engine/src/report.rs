@@ -2,8 +2,8 @@
 
 use crate::calls::Causes;
 use crate::pages::Fault;
-use crate::thread::Happening;
-use crate::{Cause, ForkKind, On, Process, Result, Stop, Tid, restart};
+use crate::thread::{Cut, Happening};
+use crate::{Cause, ForkKind, On, Process, Result, Stop, Tid, restart, transfer};
 use verde_sys::wait::SyscallStop;
 use verde_sys::{SigInfo, number, ptrace};
 
@@ -70,7 +70,7 @@ impl Process {
         causes: &mut Causes,
     ) -> Result<()> {
         match *what {
-            Happening::Int3(_) => Ok(()),
+            Happening::Int3(_) | Happening::Handler => Ok(()),
             Happening::Perf(slot, at) => {
                 let Some(slot) = self.slot_now(tid, slot, at) else {
                     return Ok(());
@@ -78,9 +78,7 @@ impl Process {
                 self.signal_of(tid, slot, causes)
             }
             Happening::Hardware(hits, watched) => {
-                let fired = (0..watched.len()).filter(|slot| hits & 1 << slot != 0);
-                let now = fired.filter_map(|slot| self.slot_now(tid, slot, watched[slot]));
-                let slots = now.fold(0, |all, slot| all | 1 << slot);
+                let slots = self.slots_now(tid, hits, &watched);
                 self.slots_hit(tid, slots, causes)
             }
             Happening::Step(hits) => self.slots_hit(tid, hits, causes),
@@ -123,7 +121,8 @@ impl Process {
                 Ok(())
             }
             Happening::GroupStop(signal) => {
-                if self.options.signals.get(signal).stop {
+                let told = self.options.report_group_stops;
+                if told || self.options.signals.get(signal).stop {
                     causes.push(Cause::GroupStop(signal));
                 }
                 Ok(())
@@ -147,7 +146,7 @@ impl Process {
                 Ok(())
             }
             Happening::Exit(status) => {
-                self.abandon_calls(tid, causes)?;
+                self.end_calls(tid, causes)?;
                 self.frames_ended_with(tid, causes)?;
                 if !(self.thread_traps.is_empty() && self.start_traps.is_empty()) {
                     causes.push(Cause::ThreadExit(status));
@@ -161,9 +160,8 @@ impl Process {
         let signal = info.signal();
         let treatment = self.options.signals.get(signal);
         if let Some(thread) = self.threads.get_mut(&tid)
-            && thread.given == Some(signal)
+            && thread.take_given(signal)
         {
-            thread.given = None;
             thread.signal = Some(info);
             return;
         }
@@ -215,7 +213,8 @@ impl Process {
             && ptrace::has_deliverable_signal(tid)?
         {
             // What becomes of the signal decides.
-            thread.cut = thread.syscall.take();
+            let value = thread.regs.rax.cast_signed();
+            thread.cut = thread.syscall.take().map(|number| Cut { number, value });
             return self.close_for_syscall(tid, causes);
         }
         let exits = self.stops_at_syscalls();
@@ -280,15 +279,16 @@ impl Process {
                 u64::MAX => thread.regs.rax,
                 number => number,
             });
-            self.tell_call(tid, number, Some(INTERRUPTED), causes);
+            let value = transfer::result(thread).unwrap_or(INTERRUPTED);
+            self.tell_call(tid, number, Some(value), causes);
         }
     }
 
     /// A call came back because of a signal, and nothing makes it again.
     fn end_cut_call(&mut self, tid: Tid, causes: &mut Causes) {
         let thread = self.threads.get_mut(&tid);
-        if let Some(number) = thread.and_then(|t| t.cut.take()) {
-            self.tell_call(tid, number, Some(INTERRUPTED), causes);
+        if let Some(cut) = thread.and_then(|t| t.cut.take()) {
+            self.tell_call(tid, cut.number, Some(cut.value), causes);
         }
     }
 
@@ -304,10 +304,10 @@ impl Process {
             return true;
         }
         thread.entry_told
-            && match thread.made_again {
-                Some(_) => !self.is_ignored(tid, signal),
+            && match thread.made_again.is_some() || thread.transfer.is_some() {
+                true => !self.is_ignored(tid, signal),
                 // Not entered again yet, however it was led out of the kernel.
-                None => restart::is_handled(self.pid, tid, signal),
+                false => restart::is_handled(self.pid, tid, signal),
             }
     }
 

@@ -8,6 +8,7 @@
 //! than alone, never earlier.
 
 use crate::thread::Thread;
+use crate::transfer;
 use crate::{Addr, Process, Result, Tid};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -109,9 +110,10 @@ fn cut_short(regs: &Regs) -> Option<Limit> {
     })
 }
 
-/// A call comes back with `EINTR` that is none of the kernel's to restart.
+/// A call comes back with `EINTR` that is none of the kernel's to restart, or has done a part of
+/// what it should.
 pub(crate) fn is_cut_short(regs: &Regs) -> bool {
-    cut_short(regs).is_some()
+    cut_short(regs).is_some() || transfer::may_be_short(regs)
 }
 
 /// Goes on by another number, since what is left of its limit is not in its arguments.
@@ -127,17 +129,21 @@ pub(crate) fn goes_on(regs: &Regs) -> Option<u64> {
 /// A call that was cut short and that the kernel makes again when the thread goes on, unless a
 /// handler runs.
 pub(crate) fn is_restarted(regs: &Regs) -> bool {
+    regs.orig_rax.cast_signed() >= 0 && is_restart(regs.rax.cast_signed())
+}
+
+/// The value of a call that the kernel makes again.
+pub(crate) fn is_restart(value: i64) -> bool {
     const ERESTARTSYS: i64 = 512;
     const ERESTARTNOINTR: i64 = 513;
     const ERESTARTNOHAND: i64 = 514;
-    regs.orig_rax.cast_signed() >= 0
-        && [
-            ERESTARTSYS,
-            ERESTARTNOINTR,
-            ERESTARTNOHAND,
-            ERESTART_RESTARTBLOCK,
-        ]
-        .contains(&regs.rax.cast_signed().wrapping_neg())
+    [
+        ERESTARTSYS,
+        ERESTARTNOINTR,
+        ERESTARTNOHAND,
+        ERESTART_RESTARTBLOCK,
+    ]
+    .contains(&value.wrapping_neg())
 }
 
 /// Whether a signal does nothing to a program: it is ignored, or not caught and of those that
@@ -156,6 +162,11 @@ pub(crate) fn is_ignored(pid: Tid, tid: Tid, signal: i32) -> bool {
 /// The program has a handler for it.
 pub(crate) fn is_handled(pid: Tid, tid: Tid, signal: i32) -> bool {
     is_in(pid, tid, "SigCgt", signal)
+}
+
+/// The handler runs as soon as a thread gets the signal.
+pub(crate) fn enters_handler(pid: Tid, tid: Tid, signal: i32) -> bool {
+    is_handled(pid, tid, signal) && !is_in(pid, tid, "SigBlk", signal)
 }
 
 /// A signal is in one of the sets that the kernel shows.
@@ -183,6 +194,7 @@ fn again(regs: &mut Regs) {
 
 /// A thread has stopped elsewhere than at a call's entry: it has its register back.
 pub(crate) fn take_back(thread: &mut Thread) {
+    transfer::take_back(thread);
     let Some(limited) = &mut thread.limited else {
         return;
     };
@@ -240,12 +252,23 @@ pub(crate) fn prolong(thread: &mut Thread, memory: &Memory) -> bool {
     true
 }
 
+/// A call that seemed to be cut short goes on.
+pub(crate) fn has_not_ended(thread: &mut Thread) {
+    if let Some(cut) = thread.cut.take() {
+        thread.syscall = Some(cut.number);
+        thread.entry_told = true;
+    }
+}
+
 /// A signal is about to be handled where a call should be made again: the
-/// kernel had ended it with `EINTR`, whatever the handler's flags, and so it
-/// ends now.
+/// kernel had ended it with `EINTR`, or what it had done, whatever the
+/// handler's flags, and so it ends now.
 pub(crate) fn end_call(thread: &mut Thread) {
     // Whatever comes next is another call.
     thread.entry_told = false;
+    if transfer::end(thread) {
+        return;
+    }
     let regs = &mut thread.regs;
     if thread.made_again.take() != Some((regs.rip, regs.rax)) {
         return;
@@ -281,7 +304,7 @@ impl Process {
         let Some(limit) = cut_short(&regs) else {
             // It may still be on its way into the call.
             thread.limited = before.filter(|l| (regs.rip, regs.rax) == (l.pc, l.number));
-            return Ok(false);
+            return Ok(self.begin_transfer(tid));
         };
         if ptrace::has_deliverable_signal(tid)? {
             return Ok(false);
@@ -310,11 +333,7 @@ impl Process {
         };
         thread.limited = limited;
         thread.made_again = Some((regs.rip, regs.rax));
-        if let Some(number) = thread.cut.take() {
-            // It has not ended after all.
-            thread.syscall = Some(number);
-            thread.entry_told = true;
-        }
+        has_not_ended(thread);
         thread.regs = regs;
         thread.regs_changed = true;
         thread.passed = Some(thread.regs.pc());
@@ -328,6 +347,30 @@ impl Process {
             return Ok(true);
         }
         self.make_again(tid)
+    }
+
+    /// Registers of a stopped thread for a copy of it, which lacks the kernel's record of a call that
+    /// goes on as `restart_syscall` and makes that call itself.
+    pub fn regs_for_copy(&self, tid: Tid) -> Result<Regs> {
+        let thread = self.stopped(tid)?;
+        let mut regs = thread.regs;
+        let Some(call) = thread.goes_on else {
+            return Ok(regs);
+        };
+        let again = number::SYS_restart_syscall.cast_unsigned();
+        if regs.orig_rax == again {
+            regs.orig_rax = call;
+        } else if regs.rax == again && self.is_before_call(regs.pc()) {
+            // It was on its way in.
+            regs.rax = call;
+        }
+        Ok(regs)
+    }
+
+    fn is_before_call(&self, at: Addr) -> bool {
+        const CALL: [u8; INSTRUCTION as usize] = [0x0f, 0x05];
+        let mut bytes = [0; CALL.len()];
+        self.read(at, &mut bytes).is_ok() && bytes == CALL
     }
 
     /// How long a call may wait: `Some(None)` for ever, `None` if that cannot be found out.

@@ -6,7 +6,7 @@
 //! calls are known when it is inserted again.
 
 use crate::shadow::Frame;
-use crate::{Addr, CallId, Cause, Error, On, Process, Result, TrapId};
+use crate::{Addr, CallId, Cause, Error, On, Owner, Process, Result, TrapId};
 use rustc_hash::FxHashSet;
 
 impl Process {
@@ -24,6 +24,25 @@ impl Process {
         }
         self.leave_site(at, |site| site.entry.retain(|i| *i != id))?;
         self.trim_returns(id)
+    }
+
+    /// Releases every trap (but the engine's own) whatever the references:
+    /// nobody knows their ids any more. Those on calls for monitors rest, so
+    /// that open calls that a succession brings back are still followed.
+    pub fn release_all(&mut self) {
+        let all = self.traps.iter().map(|(id, e)| (id, e.trap, e.references));
+        let released: Vec<_> = all
+            .filter(|(_, trap, _)| !matches!(trap.owner, Owner::Loader | Owner::Step))
+            .collect();
+        for (id, trap, references) in released {
+            let done = (0..references).try_for_each(|_| match trap.owner {
+                Owner::Monitor => self.rest(id),
+                _ => self.remove(id),
+            });
+            if let Err(error) = done {
+                tracing::debug!(?trap, %error, "a trap was not released");
+            }
+        }
     }
 
     /// Takes out the return addresses that no open call needs.
@@ -116,7 +135,10 @@ impl Process {
     pub fn followed_calls(&self) -> FxHashSet<CallId> {
         let mut open: FxHashSet<CallId> = self.open_frames().map(|f| f.call).collect();
         for cause in self.ready.iter().flat_map(|stop| &stop.causes) {
-            if let Cause::Return { call, .. } | Cause::Abandoned { call, .. } = cause {
+            if let Cause::Return { call, .. }
+            | Cause::Abandoned { call, .. }
+            | Cause::Cut { call, .. } = cause
+            {
                 open.insert(*call);
             }
         }

@@ -1,9 +1,11 @@
 //! Letting threads go on.
 
 use crate::arrive::unless_gone;
+use crate::last_access::is_repeated;
 use crate::relocate::Passage;
 use crate::restart;
 use crate::thread::{Happening, State};
+use crate::transfer;
 use crate::{Addr, Process, Result, Tid};
 use verde_sys::ptrace::{self, Go};
 use verde_sys::{SigInfo, WaitStatus, number, wait};
@@ -47,13 +49,17 @@ impl Process {
         if step {
             self.note_touches(tid);
         }
-        let Some(thread) = self.threads.get_mut(&tid) else {
+        let Some(thread) = self.threads.get(&tid) else {
             return Ok(());
         };
         if !thread.idle() {
             return Ok(());
         }
-        if thread.at_entry && !step && self.open_for_syscall(tid)? {
+        let at_entry = thread.at_entry;
+        if thread.queued.is_some() {
+            self.send_queued(tid)?;
+        }
+        if at_entry && !step && self.open_for_syscall(tid)? {
             return Ok(());
         }
         let Some(thread) = self.threads.get_mut(&tid) else {
@@ -85,10 +91,11 @@ impl Process {
         thread.group_stop = false;
         let info = thread.signal.take();
         let mut signal = info.map_or(0, |i| i.signal());
-        if signal != 0 && thread.made_again.is_some() && !restart::is_ignored(self.pid, tid, signal)
-        {
+        let begun = thread.made_again.is_some() || thread.transfer.is_some();
+        if signal != 0 && begun && !restart::is_ignored(self.pid, tid, signal) {
             restart::end_call(thread);
         }
+        let transfers = transfer::lend(thread);
         let pc = thread.regs.pc();
         if thread.passed.take() == Some(pc)
             && let Some(site) = self.sites.get(pc)
@@ -130,7 +137,7 @@ impl Process {
             return Ok(());
         };
         let limited = restart::prolong(thread, &self.memory);
-        let followed = syscalls || limited || thread.detour.is_some();
+        let followed = syscalls || limited || transfers || thread.detour.is_some();
         let (info, signal) = match thread.behind.take_if(|_| signal == 0) {
             Some(info) => (Some(info), keep_blocked(tid, &info)?),
             None => (info, signal),
@@ -176,8 +183,10 @@ impl Process {
             None => None,
         };
         // The kernel tells of a handler's beginning by the signal's number; a
-        // step that ran the program's own instruction is news like any other.
-        let entered = status == Some(WaitStatus::Signal(number::SIGTRAP))
+        // step that ran the program's own instruction is news like any other,
+        // and so is one that was to enter the handler.
+        let entered = !step
+            && status == Some(WaitStatus::Signal(number::SIGTRAP))
             && ptrace::siginfo(tid)?.code() == number::SIGTRAP;
         match self.threads.get_mut(&tid) {
             Some(thread) if entered => {
@@ -195,7 +204,7 @@ impl Process {
             self.close_pages(&guarded)?;
         }
         if entered {
-            self.go_with(tid, step)?;
+            self.go_with(tid, false)?;
         }
         for other in others {
             self.go(other)?;
@@ -215,7 +224,7 @@ impl Process {
         match status? {
             None => Ok(()),
             // The step is ours alone unless the program was being stepped.
-            Some(WaitStatus::Signal(number::SIGTRAP)) => self.after_in_place(tid),
+            Some(WaitStatus::Signal(number::SIGTRAP)) => self.after_in_place(tid, at),
             Some(status) => self.arrived(tid, status),
         }
     }
@@ -230,7 +239,10 @@ impl Process {
         }
         let status = match self.threads.get_mut(&tid) {
             Some(thread) => match hand_over(thread, None, 0, true, false) {
-                Ok(()) => Some(wait::task(tid)?),
+                Ok(()) => {
+                    thread.in_place = Some(at);
+                    Some(wait::task(tid)?)
+                }
                 Err(e) if e.is_gone() => None,
                 Err(e) => return Err(e.into()),
             },
@@ -242,7 +254,7 @@ impl Process {
         Ok(status)
     }
 
-    fn after_in_place(&mut self, tid: Tid) -> Result<()> {
+    fn after_in_place(&mut self, tid: Tid, at: Addr) -> Result<()> {
         let planned = self
             .threads
             .get(&tid)
@@ -254,10 +266,15 @@ impl Process {
         }
         let slots = self.slots_stepped_on(tid)?;
         let fired = (slots != 0).then(|| self.fired(tid, slots));
+        let is_repeated = self.instruction_at(at).is_some_and(|i| is_repeated(&i));
         if let Some(thread) = self.threads.get_mut(&tid) {
             thread.state = State::Stopped;
             thread.stepping = false;
             thread.regs = ptrace::regs(tid)?;
+            if thread.regs.pc() == at && is_repeated {
+                // One round of several.
+                thread.passed = Some(at);
+            }
             if fired.is_some() {
                 thread.happening = fired;
                 self.queue.push_back(tid);
@@ -300,6 +317,7 @@ fn hand_over(
         ptrace::set_siginfo(tid, &info)?;
     }
     thread.disturbed = false;
+    thread.in_place = None;
     thread.stepping = step || std::mem::take(&mut thread.step_queued);
     thread.state = State::Running;
     let go = match (step, syscalls) {

@@ -57,6 +57,8 @@ pub enum Fate {
     Returned,
     /// It ended without returning.
     Abandoned,
+    /// The thread ended in it.
+    Cut,
 }
 
 impl ShadowStack {

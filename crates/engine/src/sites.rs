@@ -16,6 +16,8 @@ pub enum Exit {
     Jump,
     /// Called by the frame that goes on: a handler of exceptions.
     Catch,
+    /// The unwinder is told to go on in an older frame: `_Unwind_SetIP`.
+    Landing,
 }
 
 /// An address of code that some trap needs or needed. A site that nobody

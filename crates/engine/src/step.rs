@@ -9,12 +9,16 @@ use crate::calls::Causes;
 use crate::guide::{Guide, LinePart, frame};
 use crate::sites::Exit;
 use crate::thread::Happening;
-use crate::{Addr, Cause, Error, FrameRef, On, Owner, Process, Result, Tid, Trap, TrapId};
-use iced_x86::FlowControl;
+use crate::{Addr, Cause, Error, FrameRef, On, Owner, Process, Result, Tid, Trap, TrapId, restart};
+use iced_x86::{FlowControl, Mnemonic};
 use std::ops::Range;
 use std::rc::Rc;
 
 const LONGEST_INSTRUCTION: u64 = 15;
+
+/// `mov $SYS_rt_sigreturn, %rax; syscall`: handlers return to this, in every program.
+const SIGNAL_RETURN: [u8; 9] = [0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
+const BEFORE_ITS_CALL: u64 = 7;
 
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +35,8 @@ pub enum StepKind {
     Out,
     /// Until this frame returns.
     OutOf(FrameRef),
-    /// Until this address is reached, or the function returns.
-    Until(Addr),
+    /// Until this address is reached, or a frame returns: the function's if none is given.
+    Until(Addr, Option<FrameRef>),
 }
 
 /// What is left of a step.
@@ -48,6 +52,8 @@ pub struct StepPlan {
     phase: Phase,
     /// The next single step enters a function.
     call_next: bool,
+    /// The handler of the signal that the thread is to get is entered.
+    enters_handler: bool,
 }
 
 #[derive(Debug)]
@@ -71,6 +77,8 @@ enum Phase {
 enum Then {
     Stop,
     Look,
+    /// The instruction that was to be stepped has not run yet.
+    Prepare,
 }
 
 impl std::fmt::Debug for StepPlan {
@@ -96,7 +104,8 @@ impl StepPlan {
 
 impl Process {
     /// Begins a step of a stopped thread and lets the thread go. `wait`
-    /// reports `StepDone`.
+    /// reports `StepDone`. The handler of a signal that the thread has before
+    /// it is entered, and is the end of the step.
     pub fn step(&mut self, tid: Tid, kind: StepKind, guide: Rc<dyn Guide>) -> Result<()> {
         self.cancel_step(tid)?;
         let regs = *self.regs(tid)?;
@@ -110,23 +119,36 @@ impl Process {
             frame,
             phase: Phase::Stepping,
             call_next: false,
+            enters_handler: self.enters_handler(tid)?,
         };
+        let enters_handler = plan.enters_handler;
         self.stopped_mut(tid)?.plan = Some(Box::new(plan));
         match kind {
             StepKind::OutOf(frame) => {
                 self.run_to(tid, &[self.return_trap(tid, frame)], Then::Stop)?;
             }
-            StepKind::Out | StepKind::Until(_) => {
+            StepKind::Out => {
                 let frame = frame.ok_or(Error::NoCode(regs.pc()))?;
-                let mut targets = vec![self.return_trap(tid, frame)];
-                if let StepKind::Until(at) = kind {
-                    targets.push(Trap::new(On::Exec(at), Owner::Step).in_thread(tid));
-                }
+                self.run_to(tid, &[self.return_trap(tid, frame)], Then::Stop)?;
+            }
+            StepKind::Until(at, outer) => {
+                let frame = outer.or(frame).ok_or(Error::NoCode(regs.pc()))?;
+                let there = Trap::new(On::Exec(at), Owner::Step).in_thread(tid);
+                let targets = [self.return_trap(tid, frame), there];
                 self.run_to(tid, &targets, Then::Stop)?;
             }
+            // The kernel stops a step at the handler's first instruction.
+            _ if enters_handler => {}
             _ => self.prepare_step(tid)?,
         }
         self.go(tid)
+    }
+
+    /// The thread goes on with a signal that the program handles at once.
+    fn enters_handler(&self, tid: Tid) -> Result<bool> {
+        let thread = self.stopped(tid)?;
+        let signal = thread.signal.map(|info| info.signal()).or(thread.queued);
+        Ok(signal.is_some_and(|signal| restart::enters_handler(self.pid, tid, signal)))
     }
 
     /// Gives up a step that has not ended.
@@ -166,8 +188,8 @@ impl Process {
     }
 
     /// Looks at the next instruction before it is stepped: calls that are to
-    /// be stepped over run freely to their return, and so does a signal
-    /// handler.
+    /// be stepped over run freely to their return, and so does the handler of
+    /// a signal that came meanwhile.
     fn prepare_step(&mut self, tid: Tid) -> Result<()> {
         let Some(thread) = self.threads.get(&tid) else {
             return Ok(());
@@ -178,7 +200,7 @@ impl Process {
                 cfa: regs.sp(),
                 return_to: regs.pc(),
             };
-            return self.run_to(tid, &[self.return_trap(tid, here)], Then::Look);
+            return self.run_to(tid, &[self.return_trap(tid, here)], Then::Prepare);
         }
         let mut bytes = [0u8; 16];
         let got = self.read_some(regs.pc(), &mut bytes);
@@ -192,7 +214,9 @@ impl Process {
             self.plan_mut(tid).map(|p| p.kind),
             Some(StepKind::Over | StepKind::InstructionOver)
         );
-        if let (Some(call), true) = (call, over) {
+        if let (Some(call), true) = (call, over)
+            && !(call.mnemonic() == Mnemonic::Syscall && self.is_signal_return(regs.pc()))
+        {
             let back = FrameRef {
                 cfa: regs.sp(),
                 return_to: Addr(call.next_ip()),
@@ -201,7 +225,8 @@ impl Process {
         }
         if let Some(plan) = self.plan_mut(tid) {
             plan.phase = Phase::Stepping;
-            plan.call_next = call.is_some();
+            // System calls are calls, too, and enter nothing.
+            plan.call_next = call.is_some_and(|c| c.mnemonic() == Mnemonic::Call);
         }
         Ok(())
     }
@@ -228,7 +253,7 @@ impl Process {
                     traps,
                     then,
                 },
-                Happening::Step(_),
+                Happening::Step(_) | Happening::Handler,
             ) => {
                 let Some(regs) = regs else { return Ok(()) };
                 let before = std::mem::replace(last, regs.rip);
@@ -239,7 +264,17 @@ impl Process {
                 let (traps, then) = (std::mem::take(traps), *then);
                 self.landed(tid, traps, then)?
             }
-            (Phase::Stepping, Happening::Step(_)) => self.look(tid)?,
+            (Phase::Stepping, Happening::Step(_)) => {
+                // It has not come, and what comes later is a signal like any other.
+                plan.enters_handler = false;
+                self.look(tid)?
+            }
+            (Phase::Stepping, Happening::Handler) => true,
+            // The one that the debugger has sent.
+            (Phase::Stepping, Happening::Signal(_)) if plan.enters_handler => {
+                plan.enters_handler = false;
+                false
+            }
             (Phase::Stepping, Happening::Signal(_)) => {
                 self.prepare_step(tid)?;
                 false
@@ -255,10 +290,7 @@ impl Process {
                 for id in traps {
                     self.remove(id)?;
                 }
-                match then {
-                    Then::Stop => true,
-                    Then::Look => self.look(tid)?,
-                }
+                self.is_done(tid, then)?
             }
             _ => return Ok(()),
         };
@@ -273,7 +305,9 @@ impl Process {
     /// A thread whose step waits for a return enters a function that leaves
     /// frames: the return may never come.
     fn follow_exit(&mut self, tid: Tid, at: Addr) -> Result<()> {
-        let Some(exit) = self.sites.get(at).and_then(|s| s.exit) else {
+        let exit = self.sites.get(at).and_then(|s| s.exit);
+        // Clean-ups on the way are none of a step's; the handler calls a function of its own.
+        let Some(exit) = exit.filter(|exit| *exit != Exit::Landing) else {
             return Ok(());
         };
         let Some(sp) = self.threads.get(&tid).map(|t| t.regs.sp()) else {
@@ -336,9 +370,15 @@ impl Process {
         for id in traps {
             self.remove(id)?;
         }
+        self.is_done(tid, then)
+    }
+
+    /// Whether a step is complete where the thread has run to.
+    fn is_done(&mut self, tid: Tid, then: Then) -> Result<bool> {
         match then {
             Then::Stop => Ok(true),
             Then::Look => self.look(tid),
+            Then::Prepare => self.prepare_step(tid).map(|()| false),
         }
     }
 
@@ -358,6 +398,15 @@ impl Process {
         }
     }
 
+    /// A signal's handler has returned, and the kernel is about to be told so.
+    fn is_signal_return(&self, pc: Addr) -> bool {
+        [0, BEFORE_ITS_CALL].into_iter().any(|into| {
+            let mut code = [0; SIGNAL_RETURN.len()];
+            let at = Addr(pc.0.wrapping_sub(into));
+            self.read(at, &mut code).is_ok() && code == SIGNAL_RETURN
+        })
+    }
+
     /// Decides whether the step is complete where the thread is; otherwise
     /// prepares what comes next.
     fn look(&mut self, tid: Tid) -> Result<bool> {
@@ -372,7 +421,7 @@ impl Process {
         let called = std::mem::take(&mut plan.call_next);
         match plan.kind {
             StepKind::Instruction | StepKind::InstructionOver => return Ok(true),
-            StepKind::Out | StepKind::OutOf(_) | StepKind::Until(_) => return Ok(true),
+            StepKind::Out | StepKind::OutOf(_) | StepKind::Until(..) => return Ok(true),
             StepKind::Into | StepKind::Over => {}
         }
         // A jump to a function without lines is the last call of this one.
@@ -409,6 +458,14 @@ impl Process {
             self.prepare_step(tid)?;
             return Ok(false);
         }
+        if self.is_signal_return(pc) {
+            // Nobody has written that: to where the signal came.
+            self.prepare_step(tid)?;
+            return Ok(false);
+        }
+        let Some(plan) = self.plan_mut(tid) else {
+            return Ok(false);
+        };
         if plan.frame.is_some_and(|f| regs.rsp >= f.cfa.0) {
             // Back in the caller.
             return Ok(true);

@@ -35,6 +35,7 @@ impl Stop {
             | Cause::Entry { id, .. }
             | Cause::Return { id, .. }
             | Cause::Abandoned { id, .. }
+            | Cause::Cut { id, .. }
             | Cause::Watch { id, .. }
             | Cause::Syscall { id, .. } => Some(*id),
             _ => None,
@@ -89,8 +90,15 @@ pub enum Cause {
         /// The call that returned.
         call: CallId,
     },
-    /// A call ended without returning.
+    /// A call was left without returning: by longjmp, or by an exception.
     Abandoned {
+        /// Which trap.
+        id: TrapId,
+        /// The call that ended.
+        call: CallId,
+    },
+    /// The thread ended in the middle of a call.
+    Cut {
         /// Which trap.
         id: TrapId,
         /// The call that ended.

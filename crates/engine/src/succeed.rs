@@ -12,7 +12,8 @@ use crate::scratch::Scratch;
 use crate::shadow::ShadowStack;
 use crate::sites::{Exit, Site, Sites};
 use crate::slots::Slots;
-use crate::thread::{Happening, State, Thread};
+use crate::thread::{Cut, Happening, State, Thread};
+use crate::transfer::Transfer;
 use crate::watch::wanted;
 use crate::{
     Addr, Cause, End, Error, On, Owner, Process, Result, SigInfo, Stop, Tid, Trap, TrapId,
@@ -63,9 +64,11 @@ struct Known {
     passed: Option<Addr>,
     replays: SmallVec<[(Addr, u64); 2]>,
     signal: Option<SigInfo>,
-    given: Option<i32>,
+    queued: Option<i32>,
+    given: u64,
     entry_told: bool,
-    cut: Option<u64>,
+    cut: Option<Cut>,
+    transfer: Option<Transfer>,
     /// Watches that saw a write of the kernel's.
     written: Option<Vec<TrapId>>,
     shadow: ShadowStack,
@@ -122,9 +125,11 @@ impl Process {
             passed: thread.passed,
             replays: thread.replays.clone(),
             signal: thread.signal,
+            queued: thread.queued,
             given: thread.given,
             entry_told: thread.entry_told,
             cut: thread.cut,
+            transfer: thread.transfer.clone(),
             written: thread.window.as_ref().and_then(Window::told),
             shadow: thread.shadow.clone(),
         };
@@ -454,9 +459,11 @@ impl Known {
         thread.passed = self.passed;
         thread.replays = self.replays.clone();
         thread.signal = self.signal;
+        thread.queued = self.queued;
         thread.given = self.given;
         thread.entry_told = self.entry_told;
         thread.cut = self.cut;
+        thread.transfer = self.transfer.clone();
         thread.window = self.written.clone().map(Window::after);
         thread.shadow = self.shadow.clone();
         // The kernel knows nothing of its signal.

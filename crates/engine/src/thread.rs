@@ -6,6 +6,7 @@ use crate::pin::Held;
 use crate::restart::Limited;
 use crate::shadow::ShadowStack;
 use crate::step::StepPlan;
+use crate::transfer::Transfer;
 use crate::{Addr, Tid, TrapId};
 use smallvec::SmallVec;
 use verde_sys::procfs::Stat;
@@ -34,6 +35,8 @@ pub enum Happening {
     Perf(usize, Addr),
     /// A single step is done, and set off these hardware slots.
     Step(u8),
+    /// A single step has led to the first instruction of a signal's handler.
+    Handler,
     /// Debug registers fired: what their slots, as bits, watched then.
     Hardware(u8, [Addr; debug_registers::COUNT]),
     /// It has not run an instruction yet.
@@ -56,6 +59,14 @@ pub enum Happening {
     Exit(i32),
 }
 
+/// A system call that came back because of a signal.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    pub number: u64,
+    /// What it returns if that was its end.
+    pub value: i64,
+}
+
 /// A thread.
 #[derive(Debug)]
 pub struct Thread {
@@ -74,6 +85,8 @@ pub struct Thread {
     pub happening: Option<Happening>,
     /// The trap here has been reported: go past it, not into it.
     pub passed: Option<Addr>,
+    /// The instruction here was to be run in its place, and has not been seen to.
+    pub in_place: Option<Addr>,
     /// Traps that will be run into once more when a signal handler returns.
     pub replays: SmallVec<[(Addr, u64); 2]>,
     /// Signal to deliver at the next resume.
@@ -81,8 +94,10 @@ pub struct Thread {
     /// A SIGTRAP that the program blocks, and that stood for a trap of ours: it
     /// waits on when the thread goes on.
     pub behind: Option<SigInfo>,
-    /// A signal that the debugger sent: delivered without a report.
-    pub given: Option<i32>,
+    /// A signal to be sent at the next resume, and those that were, as bits:
+    /// they are delivered without a report (see `given`).
+    pub queued: Option<i32>,
+    pub given: u64,
     /// The kernel's copy of that signal is lost (a remote call ran).
     pub disturbed: bool,
     /// Its stop is inside a system call: registers will change on the way out.
@@ -105,15 +120,19 @@ pub struct Thread {
     pub in_call: bool,
     /// The system call it is about to enter has been reported.
     pub entry_told: bool,
-    /// A system call that a signal has cut short, by its number: whether it has ended is decided
-    /// with the signal, and nobody has been told.
-    pub cut: Option<u64>,
+    /// A system call that a signal has cut short: whether it has ended is decided with the
+    /// signal, and nobody has been told.
+    pub cut: Option<Cut>,
     /// The call that the kernel goes on with by `restart_syscall`.
     pub goes_on: Option<u64>,
     /// A call that it makes again: where, and which.
     pub made_again: Option<(u64, u64)>,
     /// A wait with a limit that it makes again.
     pub limited: Option<Limited>,
+    /// A call of which some is done.
+    pub transfer: Option<Transfer>,
+    /// A call that it has come back from in its present stop may have ended because of it.
+    pub may_be_cut: bool,
     /// Job control has it stopped.
     pub group_stop: bool,
     /// The last resume was for one instruction.
@@ -161,10 +180,12 @@ impl Thread {
             regs_changed: false,
             happening: None,
             passed: None,
+            in_place: None,
             replays: SmallVec::new(),
             signal: None,
             behind: None,
-            given: None,
+            queued: None,
+            given: 0,
             disturbed: false,
             in_kernel: false,
             is_newborn: false,
@@ -180,6 +201,8 @@ impl Thread {
             goes_on: None,
             made_again: None,
             limited: None,
+            transfer: None,
+            may_be_cut: false,
             group_stop: false,
             stepping: false,
             step_queued: false,

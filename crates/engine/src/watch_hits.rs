@@ -6,16 +6,28 @@
 
 use crate::access::Touch;
 use crate::calls::Causes;
-use crate::hardware::Place;
+use crate::hardware::{Hardware, Place};
+use crate::last_access::Last;
 use crate::thread::Happening;
 use crate::watch::wanted;
 use crate::{Addr, Cause, FrameRef, Owner, Process, Result, Tid, TrapId};
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 use verde_sys::perf::Access;
 use verde_sys::{debug_registers, ptrace};
 
 /// How far from a frame the stack pointer still tells about it.
 const SAME_STACK: u64 = 1 << 20;
+
+/// The instruction behind a hit, looked for when somebody asks.
+#[derive(Default)]
+struct Lazy(OnceCell<Option<Last>>);
+
+impl Lazy {
+    fn get(&self, process: &Process, tid: Tid) -> Option<&Last> {
+        self.0.get_or_init(|| process.last(tid)).as_ref()
+    }
+}
 
 impl Process {
     pub(crate) fn remember_value(&mut self, place: Place) -> Option<bool> {
@@ -26,6 +38,13 @@ impl Process {
         let changed = now != h.last;
         h.last = now;
         Some(changed)
+    }
+
+    /// The bytes of a slot are not those of its last hit.
+    fn has_changed(&self, h: &Hardware) -> bool {
+        let mut bytes = [0u8; 8];
+        let read = self.memory.read(h.at, &mut bytes[..h.len as usize]);
+        read.is_ok() && u64::from_ne_bytes(bytes) != h.last
     }
 
     /// Debug registers fired, given as bits.
@@ -48,20 +67,49 @@ impl Process {
     /// signals at once the kernel keeps one.
     /// The others that have signals of their own make it an access of which
     /// there is more to come.
-    fn also_hit(&self, tid: Tid, slot: usize) -> Result<(u8, bool)> {
-        if self.watches.hardware.of(tid).count() < 2 {
+    fn also_hit(&self, tid: Tid, slot: usize, last: &Lazy) -> Result<(u8, bool)> {
+        let mut used = self.watches.hardware.of(tid);
+        let fired = used.find(|(s, _)| *s == slot).map(|(_, h)| h);
+        let (Some(fired), true) = (fired, self.watches.hardware.of(tid).count() > 1) else {
             return Ok((0, false));
-        }
-        let fired = 1 << slot;
-        // What did not set off the slot is not the instruction that ended here.
-        let all = self.last_touches(tid).into_iter();
-        let hits = all.map(|touched| self.slots_touched(tid, &touched));
-        let hits = hits.filter(|hits| hits & fired != 0);
-        let others = hits.fold(0, |all, hits| all | hits) & !fired;
+        };
+        let others = self.slots_with(tid, fired, last) & !(1 << slot);
         Ok(match others != 0 && ptrace::has_pending_fault(tid)? {
             true => (0, true),
             false => (others, false),
         })
+    }
+
+    /// The slots, as bits, that the access to one of them has set off.
+    fn slots_with(&self, tid: Tid, fired: &Hardware, last: &Lazy) -> u8 {
+        let (at, len) = (fired.at, fired.len);
+        let last = last.get(self, tid);
+        if let Some(touched) = last.and_then(|l| l.exact(at, len)) {
+            return self.slots_touched(tid, &touched);
+        }
+        let changed = self.has_changed(fired);
+        let done = last.and_then(|l| l.done(at, len, changed));
+        let write = fired.access == Access::Write || done.map_or(changed, |t| t.write);
+        // Whoever watches the same bytes has seen the same.
+        let same = Touch {
+            at,
+            len: len.into(),
+            read: !write,
+            write,
+        };
+        let stored = match last {
+            Some(last) if write => self.slots_stored_in_rounds(tid, last),
+            _ => 0,
+        };
+        self.slots_touched(tid, &[same]) | stored
+    }
+
+    /// Slots that a repeated instruction can have stored to, and whose bytes are others now.
+    fn slots_stored_in_rounds(&self, tid: Tid, last: &Last) -> u8 {
+        let touched = self.slots_touched(tid, &last.stored_in_rounds());
+        let used = self.watches.hardware.of(tid);
+        let changed = used.filter(|(slot, h)| touched & 1 << slot != 0 && self.has_changed(h));
+        changed.fold(0, |all, (slot, _)| all | 1 << slot)
     }
 
     /// A slot sent its signal: for another
@@ -71,9 +119,10 @@ impl Process {
         if thread.is_some_and(|t| t.more_at != Some(t.regs.rip)) {
             self.forget_access(tid);
         }
-        let (also, more) = self.also_hit(tid, slot)?;
-        self.slot_hit(tid, slot, causes)?;
-        self.each_hit(tid, also, causes)?;
+        let last = Lazy::default();
+        let (also, more) = self.also_hit(tid, slot, &last)?;
+        self.slot_hit(tid, slot, &last, causes)?;
+        self.each_hit(tid, also, &last, causes)?;
         if let Some(thread) = self.threads.get_mut(&tid) {
             thread.more_at = more.then_some(thread.regs.rip);
         }
@@ -102,18 +151,18 @@ impl Process {
     /// Hardware slots, given as bits, were set off by one access of a thread.
     pub(crate) fn slots_hit(&mut self, tid: Tid, slots: u8, causes: &mut Causes) -> Result<()> {
         self.forget_access(tid);
-        self.each_hit(tid, slots, causes)
+        self.each_hit(tid, slots, &Lazy::default(), causes)
     }
 
-    fn each_hit(&mut self, tid: Tid, slots: u8, causes: &mut Causes) -> Result<()> {
+    fn each_hit(&mut self, tid: Tid, slots: u8, last: &Lazy, causes: &mut Causes) -> Result<()> {
         for slot in (0..debug_registers::COUNT).filter(|slot| slots & 1 << slot != 0) {
-            self.slot_hit(tid, slot, causes)?;
+            self.slot_hit(tid, slot, last, causes)?;
         }
         Ok(())
     }
 
     /// A hardware slot fired in a thread.
-    fn slot_hit(&mut self, tid: Tid, slot: usize, causes: &mut Causes) -> Result<()> {
+    fn slot_hit(&mut self, tid: Tid, slot: usize, last: &Lazy, causes: &mut Causes) -> Result<()> {
         let table = &self.watches.hardware;
         let place = table.place(tid, slot);
         let Some((place, h)) = place.and_then(|p| Some((p, table.get(p)?))) else {
@@ -130,8 +179,9 @@ impl Process {
             }
             return Ok(());
         }
-        let touch = self.last_access(tid, at, len);
-        let write = changed || touch.is_some_and(|t| t.write);
+        let last = last.get(self, tid);
+        let touch = last.and_then(|l| l.done(at, len, changed));
+        let write = touch.map_or(changed, |t| t.write);
         let both = touch.is_some_and(|t| t.read && t.write);
         for id in users {
             let write = write && !(both && self.reads_in_writes(id));
@@ -205,15 +255,21 @@ impl Process {
     /// The hardware slots, as bits, that the instruction before the pc must
     /// have set off; `None` if it touched nothing that is or was watched.
     pub(crate) fn watched_by_last_access(&self, tid: Tid) -> Option<u8> {
-        let mut hits = 0;
-        for (slot, h) in self.watches.hardware.of(tid) {
-            let seen = self.last_access(tid, h.at, h.len);
-            if seen.is_some_and(|t| t.write || h.access == Access::ReadWrite) {
-                hits |= 1 << slot;
-            }
+        let last = self.last(tid)?;
+        let mut hits = last
+            .possible()
+            .map(|touched| self.slots_touched(tid, &touched));
+        if let Some(hits) = hits.find(|hits| *hits != 0) {
+            return Some(hits);
         }
-        let was_watched = |at: &Addr| self.last_access(tid, *at, 1).is_some();
-        (hits != 0 || self.watches.retired.iter().any(was_watched)).then_some(hits)
+        let stored = self.slots_stored_in_rounds(tid, &last);
+        if stored != 0 {
+            return Some(stored);
+        }
+        let retired = &self.watches.retired;
+        let mut touched = last.possible().flatten();
+        let was_watched = |t: Touch| retired.iter().any(|at| t.overlaps(*at, 1));
+        touched.any(was_watched).then_some(0)
     }
 
     /// Reports a watch, if it is about this thread and kind of access.

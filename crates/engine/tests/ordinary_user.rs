@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{as_user, compile, exec, run_out, until};
+use common::{Program, as_user, compile, exec, run_out, until};
 use std::io::Write;
 use verde_engine::{Addr, Cause, End, On, Options, Owner, Process, Tid, Trap};
 
@@ -44,7 +44,13 @@ fn foreign_process() {
 fn seccomp() {
     as_user("seccomp");
     let program = compile("filtered.c", &["-O1"]);
-    let mut child = program.spawn(&[]);
+    for threads in [1, 4] {
+        filtered(&program, threads);
+    }
+}
+
+fn filtered(program: &Program, threads: u64) {
+    let mut child = program.spawn(&[&threads.to_string()]);
     let pid = Tid(child.id() as i32);
     // Attached late, so that every slot must be made under the filter.
     until("the filter is on", || {
@@ -57,10 +63,10 @@ fn seccomp() {
         .stdin
         .take()
         .expect("input")
-        .write_all(b"x")
+        .write_all(&vec![b'x'; threads as usize])
         .expect("written");
     assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(100));
-    assert_eq!(process.traps().get(f).expect("f").hits, 100);
+    assert_eq!(process.traps().get(f).expect("f").hits, threads * 100);
     // The engine has reaped it.
     assert!(child.wait().is_err());
 }

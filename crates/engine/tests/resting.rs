@@ -47,6 +47,7 @@ struct Open {
     entered: usize,
     returned: usize,
     abandoned: usize,
+    cut: usize,
 }
 
 impl Open {
@@ -62,6 +63,10 @@ impl Open {
             }
             Cause::Abandoned { id, call } => {
                 self.abandoned += 1;
+                assert_eq!(self.calls.remove(&call), Some(id));
+            }
+            Cause::Cut { id, call } => {
+                self.cut += 1;
                 assert_eq!(self.calls.remove(&call), Some(id));
             }
             _ => {}
@@ -223,6 +228,6 @@ fn a_followed_child() {
         assert_eq!(process.stray_return(), None);
     });
     assert_eq!(end, End::Exited(5));
-    // The child does not return from it.
-    assert_eq!((open.entered, open.abandoned), (1, 1));
+    // The child ends in it.
+    assert_eq!((open.entered, open.abandoned, open.cut), (1, 0, 1));
 }

@@ -3,7 +3,10 @@
 mod common;
 
 use common::{compile, exec, next, run_out, transparent, until};
-use verde_engine::{Cause, End, On, Options, Owner, SignalPolicy, Trap, Treatment};
+use std::os::unix::process::ExitStatusExt;
+use verde_engine::{
+    Cause, End, On, Options, Owner, Process, SignalPolicy, Stop, Tid, Trap, Treatment,
+};
 use verde_sys::{number, signals};
 
 /// Real-time signals with their values, with traps hit all the while.
@@ -185,6 +188,92 @@ fn group_stop() {
     }
     process.kill().expect("killed");
     assert_eq!(process.ended(), Some(End::Killed(9)));
+}
+
+/// A stop by job control is told once, and all threads go on from it.
+#[test]
+fn left_group_stop() {
+    let program = compile("waits.c", &["-O1"]);
+    let mut process = program.launch(&["spin", "3"]);
+    process.options.report_group_stops = true;
+    let f = program.address(&process, "f");
+    let f = exec(&mut process, f);
+    let group = |stop: &Stop| stop.causes.contains(&Cause::GroupStop(number::SIGSTOP));
+    let mut running = std::collections::HashSet::new();
+    process.resume_all().expect("resumed");
+    while running.len() < 3 {
+        let stop = next(&mut process);
+        running.insert(stop.tid);
+        process.resume(stop.tid).expect("resumed");
+    }
+    for _ in 0..2 {
+        process.send_signal(None, number::SIGSTOP).expect("sent");
+        loop {
+            let stop = next(&mut process);
+            if group(&stop) {
+                break;
+            }
+            process.resume(stop.tid).expect("resumed");
+        }
+        process.stop_all().expect("stopped").keep();
+        process.leave_group_stop().expect("left");
+        running.clear();
+        process.resume_all().expect("resumed");
+        while running.len() < process.threads().len() {
+            let stop = next(&mut process);
+            assert!(!group(&stop), "{stop:?}");
+            assert!(stop.traps().any(|id| id == f), "{stop:?}");
+            running.insert(stop.tid);
+            process.resume(stop.tid).expect("resumed");
+        }
+    }
+    process.kill().expect("killed");
+}
+
+/// A signal given in a stop by job control passes, and so does the one that
+/// ends the stop, which comes first: its number is lower.
+#[test]
+fn given_in_a_group_stop() {
+    let program = compile("waits.c", &["-O1"]);
+    let told = Treatment {
+        stop: true,
+        print: true,
+        pass: true,
+    };
+    let mut policy = SignalPolicy::transparent();
+    assert!(policy.set(number::SIGCONT, told));
+    assert!(policy.set(number::SIGVTALRM, told));
+    let options = Options {
+        signals: policy,
+        quiet_libraries: true,
+        report_group_stops: true,
+        ..Options::default()
+    };
+    let (mut process, _) = program.launch_with(&["spin"], options);
+    process.resume_all().expect("resumed");
+    process.send_signal(None, number::SIGSTOP).expect("sent");
+    let stop = next(&mut process);
+    assert_eq!(stop.causes[..], [Cause::GroupStop(number::SIGSTOP)]);
+    process
+        .give_signal(stop.tid, number::SIGVTALRM)
+        .expect("given");
+    process.leave_group_stop().expect("left");
+    process.resume_all().expect("resumed");
+    let end = next(&mut process);
+    assert_eq!(end.ended(), Some(End::Killed(number::SIGVTALRM)), "{end:?}");
+}
+
+/// One that was given and not sent yet is sent when the program is let go.
+#[test]
+fn given_and_detached() {
+    let program = compile("waits.c", &["-O1"]);
+    let mut child = program.spawn(&["spin"]);
+    let pid = Tid(child.id().cast_signed());
+    let mut process = Process::attach(pid, transparent()).expect("attached");
+    process.give_signal(pid, number::SIGVTALRM).expect("given");
+    process.detach().expect("detached");
+    let end = child.wait().expect("its end");
+    assert_eq!(end.signal(), Some(number::SIGVTALRM));
 }
 
 /// System calls: each entry has its exit.

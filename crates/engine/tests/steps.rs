@@ -7,7 +7,9 @@ use std::process::Command;
 use std::rc::Rc;
 use verde_engine::{
     Addr, Cause, End, Guide, LineAt, LinePart, NoGuide, On, Owner, Process, StepKind, Tid, Trap,
+    Treatment,
 };
+use verde_sys::{number, signals};
 
 /// A line table as `objdump` prints it, for one program at one bias.
 struct Lines {
@@ -184,7 +186,7 @@ fn until_an_address() {
         .expect("a row")
         .0;
     assert_eq!(
-        step(&mut process, tid, StepKind::Until(Addr(at)), &lines),
+        step(&mut process, tid, StepKind::Until(Addr(at), None), &lines),
         print
     );
 }
@@ -291,4 +293,87 @@ fn backtraces_without_debug_information() {
         process.resume(tid).expect("resumed");
     }
     process.remove(id).expect("removed");
+}
+
+const KINDS: [StepKind; 4] = [
+    StepKind::Over,
+    StepKind::Into,
+    StepKind::Instruction,
+    StepKind::InstructionOver,
+];
+
+/// Runs to the first line behind `raise`, where a step over that call ends on
+/// a trap of its own.
+fn behind_the_signal() -> (Program, Process, Rc<Lines>, Tid) {
+    let (program, mut process, lines, tid) = start();
+    while step(&mut process, tid, StepKind::Over, &lines) != line_of("for (int i") {}
+    (program, process, lines, tid)
+}
+
+/// A signal waits where a step begins: its handler runs, and the step is done
+/// as if it had not been.
+#[test]
+fn a_signal_before_a_step() {
+    for kind in KINDS {
+        let (program, mut process, lines, tid) = behind_the_signal();
+        let from = process.regs(tid).expect("stopped").pc();
+        process.step(tid, kind, lines.clone()).expect("step");
+        assert!(next(&mut process).causes.contains(&Cause::StepDone));
+        let to = process.regs(tid).expect("stopped").pc();
+        assert_ne!(from, to);
+        drop(process);
+
+        let (_, mut process, _, tid) = behind_the_signal();
+        let handled = program.address(&process, "handled");
+        let user = exec(&mut process, from);
+        signals::send(process.pid(), number::SIGUSR1).expect("sent");
+        process.step(tid, kind, lines.clone()).expect("step");
+        let stop = next(&mut process);
+        assert!(stop.causes.contains(&Cause::StepDone), "{kind:?} {stop:?}");
+        assert_eq!(process.regs(tid).expect("stopped").pc(), to, "{kind:?}");
+        let mut value = [0; 4];
+        process.read(handled, &mut value).expect("memory");
+        assert_eq!(i32::from_ne_bytes(value), 2 * number::SIGUSR1);
+        // It was set where the thread stood, which is no hit.
+        assert_eq!(process.traps().get(user).expect("a trap").hits, 0);
+    }
+}
+
+/// After a stop for a signal a step leads into its handler, also with pages
+/// guarded.
+#[test]
+fn into_the_handler() {
+    let stop = Treatment {
+        stop: true,
+        print: true,
+        pass: true,
+    };
+    for (kind, pages) in KINDS.into_iter().flat_map(|k| [(k, 0), (k, 5)]) {
+        let (program, mut process, lines, tid) = start();
+        let far = program.address(&process, "handled");
+        for i in 0..pages {
+            let at = far + 64 + 8 * i;
+            let watch = Trap::new(On::Write { at, len: 8 }, Owner::User);
+            process.insert(watch).expect("a watch");
+        }
+        process.options.signals.set(number::SIGUSR1, stop);
+        process.resume_all().expect("resumed");
+        let stop = next(&mut process);
+        let is_signal = |c: &Cause| matches!(c, Cause::Signal { .. });
+        assert!(stop.causes.iter().any(is_signal), "{stop:?}");
+        let came = process.regs(tid).expect("stopped").pc();
+        step(&mut process, tid, kind, &lines);
+        let pc = process.regs(tid).expect("stopped").pc();
+        assert_eq!(pc, program.address(&process, "on_signal"), "{kind:?}");
+        assert_eq!(
+            step(&mut process, tid, StepKind::Over, &lines),
+            line_of("handled += s;")
+        );
+        // Out of it, to where the signal came; that is in the C library.
+        let end = step(&mut process, tid, StepKind::Over, &lines);
+        assert_eq!(end, line_of("handled += s;") + 1);
+        step(&mut process, tid, StepKind::Over, &lines);
+        assert_eq!(process.regs(tid).expect("stopped").pc(), came, "{kind:?}");
+        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
+    }
 }

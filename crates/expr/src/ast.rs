@@ -52,6 +52,16 @@ pub enum Binary {
     Comma,
 }
 
+/// What a written function takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    pub types: Vec<TypeName>,
+    /// `...`
+    pub variadic: bool,
+    /// They are said, and not left open as in `int (*)()`.
+    pub prototyped: bool,
+}
+
 /// A step from a type to another, outermost last.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Derive {
@@ -61,8 +71,8 @@ pub enum Derive {
     Reference,
     /// `[n]`
     Array(u64),
-    /// `(...)`: a function returning it.
-    Function,
+    /// A function returning it.
+    Function(Parameters),
     /// `const`
     Const,
 }

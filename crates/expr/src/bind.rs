@@ -213,7 +213,13 @@ impl Binder<'_> {
         match operator {
             Unary::Address => return self.address_of(operand),
             Unary::Deref => {
-                let node = self.operand(operand)?;
+                let whole = self.node(operand)?;
+                let is_reference = is_reference(&whole.ty);
+                let node = decay(follow_reference(whole));
+                // A number is taken for an address, but not one that a reference leads to.
+                if is_reference && node.ty.is_integral() {
+                    return bad("Attempt to take contents of a non-pointer value.");
+                }
                 return match self.dereferenced(&node)? {
                     Some(target) => Ok(target),
                     None => deref(node),
@@ -233,7 +239,8 @@ impl Binder<'_> {
         }
         if operator == Unary::Not {
             if self.language == Language::Rust && !is_bool(&node.ty) && node.ty.is_integral() {
-                let ty = self.promoted(&node.ty);
+                // The bits of the number itself.
+                let ty = node.ty.strip();
                 return Ok(Node::new(ty, Op::Complement(node.boxed())));
             }
             return Ok(Node::new(
@@ -399,14 +406,15 @@ impl Binder<'_> {
         Ok(Node::new(ty, op))
     }
 
-    /// C's integer promotions; Rust keeps its types. Flags that were calculated with are a number.
-    fn promoted(&self, ty: &Type) -> Type {
+    /// C's integer promotions, also for Rust: as in gdb, nothing overflows that fits an int, and
+    /// sums are wider still (see [`Binder::common`]). Flags that were calculated with are a number.
+    pub(crate) fn promoted(&self, ty: &Type) -> Type {
         let plain = ty.strip();
         if plain.name() == Some(FLAGS) {
             let of_rust = (self.language == Language::Rust).then(|| builtin::rust_type("i32"));
             return of_rust.flatten().unwrap_or_else(builtin::int);
         }
-        if plain.is_float() || self.language == Language::Rust {
+        if plain.is_float() || (self.language == Language::Rust && plain.size() >= Some(4)) {
             return plain;
         }
         let size = plain.size().unwrap_or(4);
@@ -420,9 +428,14 @@ impl Binder<'_> {
         }
     }
 
-    /// The type both operands are converted to.
+    /// The type both operands are converted to. For Rust's that is the widest of its kind, as in
+    /// gdb: a debugger has no checks of overflow, and a number that wrapped would mislead.
     fn common(&self, left: &Type, right: &Type) -> Type {
         let (left, right) = (self.promoted(left), self.promoted(right));
+        let is_rust = self.language == Language::Rust;
+        if is_rust && (left.is_float() || right.is_float()) {
+            return Type::base_in("double", Encoding::Float, 8, self.language);
+        }
         match (left.is_float(), right.is_float()) {
             (true, false) => return left,
             (false, true) => return right,
@@ -435,15 +448,6 @@ impl Binder<'_> {
             }
             _ => {}
         }
-        if self.language == Language::Rust {
-            // A literal takes the other's type; DWARF types are never literals' types.
-            return match (left.die().is_some(), right.die().is_some()) {
-                (false, true) => right,
-                (true, false) => left,
-                _ if right.size() > left.size() => right,
-                _ => left,
-            };
-        }
         let (sl, sr) = (left.size(), right.size());
         let (unsigned, size) = match sl.cmp(&sr) {
             std::cmp::Ordering::Greater => (left.is_unsigned(), sl),
@@ -451,12 +455,28 @@ impl Binder<'_> {
             _ => (left.is_unsigned() || right.is_unsigned(), sl),
         };
         match (size, unsigned) {
-            (Some(4), false) => builtin::int(),
-            (Some(4), true) => Type::base("unsigned int", Encoding::Unsigned, 4),
+            (Some(4), false) if !is_rust => builtin::int(),
+            (Some(4), true) if !is_rust => Type::base("unsigned int", Encoding::Unsigned, 4),
+            (Some(16), _) if is_rust => {
+                let name = if unsigned { "u128" } else { "i128" };
+                builtin::rust_type(name).unwrap_or_else(builtin::long)
+            }
             (Some(16), false) => Type::base("__int128", Encoding::Signed, 16),
             (Some(16), true) => Type::base("unsigned __int128", Encoding::Unsigned, 16),
             (_, false) => builtin::long(),
             (_, true) => builtin::unsigned_long(),
+        }
+    }
+
+    /// The type of an array's elements: a literal takes the other's type. DWARF types are never
+    /// literals' types.
+    fn element_of_both(&self, left: &Type, right: &Type) -> Type {
+        let (left, right) = (left.strip(), right.strip());
+        match (left.die().is_some(), right.die().is_some()) {
+            (false, true) => right,
+            (true, false) => left,
+            _ if right.size() > left.size() => right,
+            _ => left,
         }
     }
 
@@ -472,7 +492,14 @@ impl Binder<'_> {
                 let [left, right] = operands;
                 self.combine(operator, decay(left), right)?
             }
-            None => self.value(right)?,
+            None => {
+                let source = self.value(right)?;
+                // A literal has to be put into the program before a pointer can lead to it.
+                match (is_pointer(&target.ty), &source.op) {
+                    (true, Op::Constant(_)) => decay(source),
+                    _ => source,
+                }
+            }
         };
         // A convenience variable takes the type of what it is given.
         let ty = match target.op {
@@ -695,6 +722,7 @@ impl Binder<'_> {
             Kind::Array(_, count) => {
                 let element = plain.target().unwrap_or_else(Type::void);
                 let index = match (self.language, count) {
+                    _ if is_counted(&base) => index,
                     (Language::Rust, Some(count)) => within(index, count_node(*count)),
                     _ => index,
                 };
@@ -710,7 +738,7 @@ impl Binder<'_> {
     }
 
     /// An element of a container or of what has an operator for it.
-    fn subscript(&self, base: Node, index: Node) -> Result<Node, EvalError> {
+    pub(crate) fn subscript(&self, base: Node, index: Node) -> Result<Node, EvalError> {
         if let Some(item) = known::item(&base, &index) {
             return Ok(item);
         }
@@ -723,6 +751,14 @@ impl Binder<'_> {
                 None => index,
             };
             return deref(offset(data, index, 1));
+        }
+        // `std::unique_ptr<int[]>`
+        let is_owner = base.ty.strip().name().is_some_and(|n| n.contains("[]"));
+        if is_owner
+            && index.ty.is_integral()
+            && let Some(pointer) = known::pointer_of(&base)
+        {
+            return deref(offset(pointer, index, 1));
         }
         let operands = [base, index];
         if let Some(node) = self.operator("[]", &operands)? {
@@ -757,7 +793,7 @@ impl Binder<'_> {
     }
 
     /// The pointer inside a Rust slice or vector, or a C++ vector.
-    fn sequence(&self, base: &Node) -> Result<Node, EvalError> {
+    pub(crate) fn sequence(&self, base: &Node) -> Result<Node, EvalError> {
         let plain = base.ty.strip();
         let found = crate::containers::data_pointer(&plain);
         let Some((offset, element)) = found else {
@@ -774,13 +810,14 @@ impl Binder<'_> {
     fn slice(&self, base: &Ast, low: Option<&Ast>, high: Option<&Ast>) -> Result<Node, EvalError> {
         let base = self.indexable(base)?;
         let plain = base.ty.strip();
-        let base = match plain.kind() {
-            Kind::Array(..) | Kind::Pointer(_) => base,
-            _ => self.sequence(&base)?,
+        let (base, length) = match plain.kind() {
+            Kind::Array(..) | Kind::Pointer(_) => (base, None),
+            _ => (self.sequence(&base)?, known::length(&base)),
         };
         let element = base.ty.strip().target().unwrap_or_else(Type::void);
         let bound = |ast: Option<&Ast>| ast.map(|a| self.operand(a).map(Node::boxed)).transpose();
-        let op = Op::Slice(base.boxed(), bound(low)?, bound(high)?);
+        let high = bound(high)?.or(length.map(Node::boxed));
+        let op = Op::Slice(base.boxed(), bound(low)?, high);
         Ok(Node::new(element.array_of(1), op))
     }
 
@@ -794,7 +831,7 @@ impl Binder<'_> {
         let ty = match nodes.iter().all(|n| is_number(&n.ty)) {
             true => nodes
                 .iter()
-                .fold(first.ty.clone(), |ty, n| self.common(&ty, &n.ty)),
+                .fold(first.ty.clone(), |ty, n| self.element_of_both(&ty, &n.ty)),
             false => first.ty.clone(),
         };
         let nodes = nodes.into_iter().map(|n| self.convert(n, ty.clone()));
@@ -856,6 +893,11 @@ impl Binder<'_> {
             };
         }
         bound.extend(values);
+        // `((int (*)(int))f)(1)` says what it returns.
+        let cast = cast.or_else(|| match function {
+            Ast::Cast(..) => result_of(&callee.ty),
+            _ => None,
+        });
         self.invoke(callee, bound, label, cast)
     }
 
@@ -886,7 +928,7 @@ impl Binder<'_> {
         if bound.len() < parameters.len() {
             return bad("Too few arguments in function call.");
         }
-        if *prototyped && !variadic && ty.die().is_some() && bound.len() > parameters.len() {
+        if *prototyped && !variadic && bound.len() > parameters.len() {
             return bad("Too many arguments in function call.");
         }
         let mut converted = Vec::new();
@@ -929,38 +971,22 @@ impl Binder<'_> {
             _ => choose(name, candidates, arguments, |n| (n.ty.strip(), 0)),
         }
     }
+}
 
-    fn argument(&self, node: Node, ty: Type) -> Result<Node, EvalError> {
-        let plain = ty.strip();
-        if let Kind::Reference(_) | Kind::RvalueReference(_) = plain.kind() {
-            let target = plain.target().unwrap_or_else(Type::void).strip();
-            if matches!(plain.kind(), Kind::RvalueReference(_)) && node.is_object() {
-                return bad("The function takes a temporary object: it may empty this one.");
-            }
-            let node = match target.kind() {
-                Kind::Record(_) => base_part(&node, &target).unwrap_or(node),
-                _ if is_number(&target) && target.size() != node.ty.size() => {
-                    self.convert(node, target)?
-                }
-                _ => node,
-            };
-            return Ok(Node::new(ty, Op::Temporary(node.boxed())));
-        }
-        self.convert(node, ty)
+/// What a pointer to a function lets it return.
+fn result_of(pointer: &Type) -> Option<Type> {
+    let function = pointer.strip().target()?.strip();
+    match function.kind() {
+        Kind::Function(result, ..) => Some(function.follow(result)),
+        _ => None,
     }
+}
 
-    fn variable_argument(&self, node: Node) -> Node {
-        let node = decay(node);
-        let plain = node.ty.strip();
-        if plain.is_float() && plain.size() == Some(4) {
-            let ty = Type::base("double", Encoding::Float, 8);
-            return Node::new(ty, Op::Convert(node.boxed()));
-        }
-        match plain.is_integral() {
-            true => Node::new(self.promoted(&plain), Op::Convert(node.boxed())),
-            false => node,
-        }
-    }
+fn is_reference(ty: &Type) -> bool {
+    matches!(
+        ty.strip().kind(),
+        Kind::Reference(_) | Kind::RvalueReference(_)
+    )
 }
 
 /// Text of wide characters, with the terminator.

@@ -48,11 +48,15 @@ fn has_table(class: &Type, depth: usize) -> bool {
 pub(crate) fn whole_object(value: &Value, scope: &dyn Scope) -> Option<Value> {
     let plain = value.ty.strip();
     match plain.kind() {
-        Kind::Pointer(_) => {
+        Kind::Pointer(_) | Kind::Reference(_) | Kind::RvalueReference(_) => {
             let at = extend(value.bytes().ok()?, false) as u64;
             let target = plain.target()?;
             let (class, whole) = class_of(&target, at, scope)?;
-            Some(Value::integer(class.pointer_to(), whole.into()))
+            let ty = match plain.kind() {
+                Kind::Pointer(_) => class.pointer_to(),
+                _ => class.reference_to(),
+            };
+            Some(Value::integer(ty, whole.into()))
         }
         Kind::Record(_) if !matches!(value.data, Data::Missing(_)) => {
             let (class, whole) = class_of(&plain, value.address()?, scope)?;

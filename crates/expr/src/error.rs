@@ -47,6 +47,9 @@ pub enum EvalError {
     /// A register this machine does not have.
     #[error("Invalid register `{0}'")]
     UnknownRegister(String),
+    /// The compiler has left nothing of it here.
+    #[error("value has been optimized out")]
+    OptimizedOut,
     /// The value is not there, and why.
     #[error("{0}")]
     Location(LocationError),
@@ -64,9 +67,7 @@ pub enum EvalError {
 impl From<LocationError> for EvalError {
     fn from(e: LocationError) -> Self {
         match e {
-            LocationError::OptimizedOut => {
-                EvalError::BadType("value has been optimized out".to_owned())
-            }
+            LocationError::OptimizedOut => EvalError::OptimizedOut,
             LocationError::NoFrame => EvalError::NoProcess("No frame selected."),
             other => EvalError::Location(other),
         }

@@ -101,6 +101,12 @@ pub fn returned_value(
     })
 }
 
+/// An array whose length its type does not say.
+fn is_unbounded(ty: &Type) -> bool {
+    let plain = ty.strip();
+    matches!(plain.kind(), Kind::Array(..)) && plain.size().is_none()
+}
+
 impl Evaluator<'_> {
     fn memory(&self) -> ScopeMemory<'_> {
         ScopeMemory(&*self.scope)
@@ -142,10 +148,19 @@ impl Evaluator<'_> {
                 ))),
                 None => Ok(Value::of(Type::void(), Vec::new())),
             },
-            Op::Deref(pointer) => {
-                let addr = self.pointer(pointer)?;
-                Ok(Value::at(node.ty.clone(), addr, &self.memory()))
+            Op::Deref(pointer) if is_unbounded(&node.ty) => {
+                let pointer = self.value(pointer)?;
+                let ty = pointer.ty.strip().target();
+                let ty = ty.unwrap_or_else(|| node.ty.clone());
+                Ok(Value::at(ty, pointer.to_address()?, &self.memory()))
             }
+            Op::Deref(pointer) => match self.pointer(pointer) {
+                Ok(addr) => Ok(Value::at(node.ty.clone(), addr, &self.memory())),
+                Err(why) => match self.implied(pointer) {
+                    Some((target, into)) => Ok(target.part(node.ty.clone(), into, &self.memory())),
+                    None => Err(why),
+                },
+            },
             Op::Address(of) => self.address(node, of),
             Op::Member(base, offset, bits) => self.member(node, base, *offset, *bits),
             Op::Active(object, name) => {
@@ -289,7 +304,10 @@ impl Evaluator<'_> {
                 memory_place(&self.elsewhere(home, *function)?, &home.0, variable)
             }
             Op::Symbol(at, _) => Some(at.addr.at(self.bias(&at.module))),
-            Op::Deref(pointer) => Some(self.pointer(pointer)?),
+            Op::Deref(pointer) => match self.pointer(pointer) {
+                Err(_) if self.implied(pointer).is_some() => None,
+                addr => Some(addr?),
+            },
             Op::Member(base, offset, None) => {
                 self.locate(base)?.map(|addr| addr.wrapping_add(*offset))
             }
@@ -308,6 +326,28 @@ impl Evaluator<'_> {
             }
             _ => None,
         })
+    }
+
+    /// What a pointer points to that the compiler did without, and bytes into it.
+    fn implied(&self, pointer: &Node) -> Option<(Value, u64)> {
+        let (variable, home, entry) = match &pointer.op {
+            Op::Variable(variable, home) => (variable, home, None),
+            Op::Argument(argument, home, entry) => {
+                (&argument.variable, home, Some((argument, *entry)))
+            }
+            _ => return None,
+        };
+        let memory = self.memory();
+        let env = env(&*self.scope, &memory, &home.0);
+        let place = match entry {
+            Some((argument, entry)) => argument.locate(&env, entry),
+            None => {
+                let pc = self.scope.frame().and_then(|f| f.file_addr());
+                variable.place(&env, pc)
+            }
+        };
+        let (target, into) = variable.implied_target(&place.ok()?)?;
+        Some((variable_value(&*self.scope, &home.0, &target), into))
     }
 
     /// The scope of a function's frame.
@@ -391,14 +431,21 @@ impl Evaluator<'_> {
             return Ok(Value::integer(node.ty.clone(), addr.into()));
         }
         if let Some(addr) = self.locate(of)? {
-            return Ok(Value::integer(node.ty.clone(), addr.into()));
+            // Of an array whose length is known only while the program runs the value knows it.
+            let ty = match is_unbounded(&of.ty) {
+                true => self.value(of)?.ty.pointer_to(),
+                false => node.ty.clone(),
+            };
+            return Ok(Value::integer(ty, addr.into()));
         }
         let value = self.value(of)?;
         if let Some(addr) = value.address() {
             return Ok(Value::integer(node.ty.clone(), addr.into()));
         }
-        // A literal has to be put into the program before it has an address.
-        if let (Op::Constant(_), Data::Bytes(bytes)) = (&of.op, &value.data) {
+        // Text has to be put into the program before it has an address. Rust borrows every value.
+        let is_text = matches!(value.ty.strip().kind(), Kind::Array(..));
+        let has_place = is_text || self.scope.language() == Language::Rust;
+        if let (Op::Constant(_), Data::Bytes(bytes), true) = (&of.op, &value.data, has_place) {
             let addr = self.scope.allocate(bytes.len() as u64)?;
             self.scope.write(addr, bytes)?;
             return Ok(Value::integer(node.ty.clone(), addr.into()));

@@ -74,11 +74,10 @@ pub(crate) fn scalar(bytes: &[u8], ty: &Type, format: Format, scope: &dyn Scope)
         Format::Padded => format!("0x{unsigned:0w$x}", w = (bits.div_ceil(4)) as usize),
         Format::Char => {
             let low = [unsigned as u8];
-            let number = match ty.is_unsigned() && bytes.len() == 1 {
+            let number = match ty.is_unsigned() {
                 true => i128::from(low[0]),
                 false => i128::from(low[0] as i8),
             };
-            let number = if bytes.len() > 1 { signed } else { number };
             format!("{number} {}", character(&low, Width::Byte))
         }
         Format::Float if is_float || matches!(bytes.len(), 4 | 8 | 16) => format_float(bytes),
@@ -136,7 +135,12 @@ impl Examine {
                 },
             }
         }
-        out.format = format.unwrap_or(last.format);
+        out.format = match (format, last.format) {
+            (Some(format), _) => format,
+            // Instructions have no size.
+            (None, Format::Instruction) if size.is_some() => Format::Hex,
+            (None, last) => last,
+        };
         out.size = match (size, out.format) {
             (Some(size), _) => size,
             (None, Format::Address) => 8,

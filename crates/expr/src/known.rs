@@ -23,6 +23,8 @@ pub(crate) enum Known {
     Item,
     /// What an iterator points to or an optional holds.
     Held,
+    /// Whether an optional holds something.
+    Holds,
     /// How many elements there are.
     Length,
     /// Whether there are none.
@@ -80,6 +82,7 @@ impl Known {
                 let length = length()?;
                 element(first, i128::from(length) - 1, length, memory)
             }
+            (Known::Holds, _) => number(containers::held(first, memory).is_some().into()),
             (Known::Held, _) => {
                 let held = containers::held(first, memory);
                 held.ok_or_else(|| EvalError::BadType("It holds no value.".to_owned()))
@@ -229,6 +232,19 @@ pub(crate) fn held(node: &Node) -> Option<Node> {
     Some(Known::Held.of(ty, vec![node.clone()]))
 }
 
+/// The pointer in a smart pointer of C++.
+pub(crate) fn pointer_of(node: &Node) -> Option<Node> {
+    let ty = node.ty.strip();
+    if ty.language() != Language::Cpp {
+        return None;
+    }
+    let (offset, pointer, _) = containers::smart_pointer(&ty)?;
+    Some(Node::new(
+        pointer,
+        Op::Member(node.clone().boxed(), offset, None),
+    ))
+}
+
 /// A literal is text of ours: it need not be put into the program to be looked at.
 fn literal(node: Node) -> Node {
     match node.op {
@@ -362,6 +378,35 @@ pub(crate) fn function(name: &str, arguments: Vec<Node>) -> Result<Node, EvalErr
 }
 
 impl crate::bind::Binder<'_> {
+    /// What a smart pointer, an optional or a container of C++ has, by the names of its methods.
+    fn of_holder(
+        &self,
+        node: &Node,
+        name: &str,
+        arguments: &[Node],
+    ) -> Result<Option<Node>, EvalError> {
+        let ty = node.ty.strip();
+        if ty.language() != Language::Cpp {
+            return Ok(None);
+        }
+        let is_optional = || {
+            let name = ty.qualified_name();
+            name.is_some_and(|n| n.starts_with("std::optional<"))
+        };
+        Ok(match (name, arguments) {
+            ("get", []) => pointer_of(node),
+            ("has_value", []) if is_optional() => {
+                let truth = builtin::truth(Language::Cpp);
+                Some(Known::Holds.of(truth, vec![node.clone()]))
+            }
+            ("value", []) if is_optional() => held(node),
+            ("at", [index]) if containers::shape(&ty).is_some() => {
+                Some(self.subscript(node.clone(), index.clone())?)
+            }
+            _ => None,
+        })
+    }
+
     /// A method of a container that its layout answers.
     pub(crate) fn known_method(
         &self,
@@ -373,11 +418,28 @@ impl crate::bind::Binder<'_> {
         let mut node = object.clone();
         if let Kind::Pointer(_) = node.ty.strip().kind() {
             node = follow_reference(deref(node)?);
-        }
-        if arrow && let Some(target) = smart(&node) {
+        } else if arrow && let Some(target) = smart(&node) {
             node = target;
         }
         let ty = node.ty.strip();
+        if let Some(answer) = self.of_holder(&node, name, arguments)? {
+            return Ok(Some(answer));
+        }
+        if let (Kind::Array(_, Some(count)), Language::Rust, []) =
+            (ty.kind(), self.language, arguments)
+        {
+            return Ok(match (name, &node.op) {
+                ("len", Op::Slice(_, None, Some(length))) => Some((**length).clone()),
+                // How many are between two bounds is known when they are.
+                (_, Op::Slice(..) | Op::Repeat(..)) => None,
+                ("len", _) => Some(count_node(*count)),
+                ("is_empty", _) => Some(constant(Value::integer(
+                    builtin::truth(Language::Rust),
+                    i128::from(*count == 0),
+                ))),
+                _ => None,
+            });
+        }
         let Some(shape) = containers::shape(&ty) else {
             return Ok(None);
         };

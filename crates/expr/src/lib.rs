@@ -5,6 +5,7 @@
 //! An error is a value shown where the datum would be, never a panic.
 
 mod any;
+mod arguments;
 mod arithmetic;
 mod ast;
 mod bases;

@@ -443,14 +443,20 @@ impl<'a> Lookup<'a> {
             };
             EvalError::UnknownType(kind, written.name.clone())
         })?;
-        let derive = |ty: Type, step: &Derive| match step {
-            Derive::Pointer => ty.pointer_to(),
-            Derive::Reference => ty.reference_to(),
-            Derive::Array(n) => ty.array_of(*n),
-            Derive::Function => ty.function_returning(),
-            Derive::Const => ty.constant(),
+        let derive = |ty: Type, step: &Derive| {
+            Ok(match step {
+                Derive::Pointer => ty.pointer_to(),
+                Derive::Reference => ty.reference_to(),
+                Derive::Array(n) => ty.array_of(*n),
+                Derive::Function(written) => {
+                    let types = written.types.iter().map(|t| self.type_name(t));
+                    let types = types.collect::<Result<Vec<Type>, EvalError>>()?;
+                    ty.function_of(&types, written.variadic, written.prototyped)
+                }
+                Derive::Const => ty.constant(),
+            })
         };
-        Ok(written.derived.iter().fold(base, derive))
+        written.derived.iter().try_fold(base, derive)
     }
 }
 

@@ -89,11 +89,7 @@ impl Binder<'_> {
             if class.language() == Language::Cpp {
                 return bad(format!("Couldn't find method {path}::{name}"));
             }
-            let full = format!("{path}::{name}");
-            let Ok(callee) = self.lookup.name(&full) else {
-                return bad(format!("Cannot evaluate function {full} -- may be inlined"));
-            };
-            return Ok(Some((callee, Some(self.address(node)?))));
+            return self.implemented_method(node, &path, name, arrow).map(Some);
         };
         if class.language() == Language::Rust {
             return self.rust_method(node, &found, name).map(Some);
@@ -101,24 +97,61 @@ impl Binder<'_> {
         self.bound_method(node, &found, name).map(Some)
     }
 
-    /// A method of Rust: its first parameter says whether it takes the object or a reference to it.
+    /// A method that the class does not have itself but a function has the name of: one of a
+    /// trait's. That of a trait object is the concrete type's.
+    fn implemented_method(
+        &self,
+        node: Node,
+        path: &str,
+        name: &str,
+        arrow: bool,
+    ) -> Result<(Node, Option<Node>), EvalError> {
+        let full = format!("{path}::{name}");
+        if let Ok(callee) = self.lookup.name(&full) {
+            let this = self.receiver(&callee.ty.strip(), node)?;
+            return Ok((callee, this));
+        }
+        let target = self.pointed_to(&node, arrow)?;
+        let behind = target.as_ref().and_then(|t| t.ty.strip().qualified_name());
+        let (Some(target), Some(behind)) = (target, behind) else {
+            return bad(format!("Cannot evaluate function {full} -- may be inlined"));
+        };
+        let full = format!("{behind}::{name}");
+        match self.lookup.name(&full) {
+            Ok(callee) => {
+                let this = self.receiver(&callee.ty.strip(), target)?;
+                Ok((callee, this))
+            }
+            Err(_) if self.concrete(&node).is_some() => bad(format!(
+                "Could not find a method {name} of {behind}, which is behind {path}."
+            )),
+            Err(_) => bad(format!("Cannot evaluate function {full} -- may be inlined")),
+        }
+    }
+
+    /// A method of Rust.
     fn rust_method(
         &self,
         node: Node,
         found: &Declared,
         name: &str,
     ) -> Result<(Node, Option<Node>), EvalError> {
-        let ty = &found.method.ty;
+        let this = self.receiver(&found.method.ty, node)?;
+        Ok((self.code_of(found, name)?, this))
+    }
+
+    /// What a method of Rust works on: its first parameter says whether it takes the object or a
+    /// reference to it.
+    fn receiver(&self, ty: &Type, node: Node) -> Result<Option<Node>, EvalError> {
         let first = match ty.kind() {
             Kind::Function(_, parameters, ..) => parameters.first().map(|p| ty.follow(p).strip()),
             _ => None,
         };
-        let this = match first {
+        Ok(match first {
             Some(first) if matches!(first.kind(), Kind::Pointer(_)) => Some(self.address(node)?),
             Some(_) => Some(node),
             None => None,
-        };
-        Ok((self.code_of(found, name)?, this))
+        })
     }
 
     /// The function of a method that was found, and the part of the object it works on.

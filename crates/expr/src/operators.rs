@@ -9,7 +9,7 @@ use crate::known;
 use crate::nodes::{constant, deref, follow_reference, smart};
 use crate::overloads::{choose, takes};
 use crate::value::Value;
-use verde_symbols::{Kind, Language};
+use verde_symbols::{Kind, Language, Type};
 
 /// How often `->` may lead to another class that has it.
 const MOST_ARROWS: usize = 8;
@@ -122,12 +122,32 @@ impl Binder<'_> {
         if !matches!(node.ty.strip().kind(), Kind::Record(_)) {
             return Ok(None);
         }
+        if let Some(all) = self.borrowed(node)? {
+            return Ok(Some(all));
+        }
         let known = self.concrete(node).or_else(|| smart(node));
         if let Some(target) = known.or_else(|| known::held(node)) {
             return Ok(Some(target));
         }
         let called = self.operator(unary_symbol(Unary::Deref), std::slice::from_ref(node))?;
         Ok(called.map(follow_reference))
+    }
+
+    /// The elements behind a borrowed slice of Rust's.
+    fn borrowed(&self, node: &Node) -> Result<Option<Node>, EvalError> {
+        let class = node.ty.strip();
+        let name = class.qualified_name().unwrap_or_default();
+        let is_slice = name.starts_with("&[") || name.starts_with("&mut [");
+        let length = known::length(node);
+        match (class.language(), length) {
+            (Language::Rust, Some(length)) if is_slice => {
+                let data = self.sequence(node)?;
+                let element = data.ty.strip().target().unwrap_or_else(Type::void);
+                let op = Op::Slice(data.boxed(), None, Some(length.boxed()));
+                Ok(Some(Node::new(element.array_of(1), op)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// What the members behind an object's `->` are those of; a Rust pointer needs no arrow.

@@ -171,7 +171,7 @@ fn promotes(from: &Type, to: &Type) -> bool {
 }
 
 /// Whether two types are one, whatever their qualifiers: of the program's own or made by the expression.
-fn same(a: &Type, b: &Type, depth: usize) -> bool {
+pub(crate) fn same(a: &Type, b: &Type, depth: usize) -> bool {
     let (a, b) = (a.strip(), b.strip());
     if a == b {
         return true;

@@ -1,6 +1,6 @@
 //! From text to [`Ast`]: C's grammar with gdb's additions, and the parts of Rust's that differ.
 
-use crate::ast::{Ast, Binary, Derive, TypeName, Unary};
+use crate::ast::{Ast, Binary, Derive, Parameters, TypeName, Unary};
 use crate::error::EvalError;
 use crate::lexer::{Token, TokenKind, tokens};
 
@@ -122,7 +122,7 @@ impl Parser<'_> {
     }
 
     /// One level deeper: the parser recurses, so the depth of its input is bounded.
-    fn nested(&mut self, inner: fn(&mut Self) -> Result<Ast, EvalError>) -> Result<Ast, EvalError> {
+    fn nested<T>(&mut self, inner: fn(&mut Self) -> Result<T, EvalError>) -> Result<T, EvalError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(EvalError::BadType("expression nested too deeply".into()));
@@ -274,6 +274,11 @@ impl Parser<'_> {
             let operand = self.unary()?;
             return Ok(Ast::Cast(ty, operand.into()));
         }
+        if self.is("(")
+            && let Some(name) = self.unknown_type()
+        {
+            return Err(EvalError::UnknownName(name));
+        }
         if self.eat("{") {
             let ty = self.type_name()?;
             self.expect("}")?;
@@ -288,6 +293,11 @@ impl Parser<'_> {
             && let Some(ty) = self.cast_type()
         {
             return Ok(Ast::SizeOfType(ty));
+        }
+        if self.is("(")
+            && let Some(name) = self.unknown_type()
+        {
+            return Err(EvalError::UnknownName(name));
         }
         Ok(Ast::SizeOf(self.unary()?.into()))
     }
@@ -304,6 +314,24 @@ impl Parser<'_> {
         }
         self.at = before;
         None
+    }
+
+    /// `(name *)` or `(name) 1`, which is nothing but a cast to a type that nobody knows.
+    fn unknown_type(&mut self) -> Option<String> {
+        let before = self.at;
+        self.at += 1;
+        let name = self.path();
+        let mut made = false;
+        while self.eat("*") || self.eat("&") {
+            made = true;
+        }
+        let mut is_cast = self.eat(")");
+        if !made {
+            let operand = |t: &TokenKind| !matches!(t, TokenKind::Symbol(_));
+            is_cast &= self.peek().is_some_and(operand) && !self.is_word("as");
+        }
+        self.at = before;
+        name.filter(|_| is_cast)
     }
 
     fn starts_type(&mut self) -> bool {
@@ -427,13 +455,8 @@ impl Parser<'_> {
             }
         }
         if inner > 0 && self.eat("(") {
-            while !self.eat(")") {
-                if self.peek().is_none() {
-                    return self.syntax();
-                }
-                self.at += 1;
-            }
-            ty.derived.push(Derive::Function);
+            let parameters = self.parameters()?;
+            ty.derived.push(Derive::Function(parameters));
         }
         let mut sizes = Vec::new();
         while self.eat("[") {
@@ -448,6 +471,34 @@ impl Parser<'_> {
             .extend(sizes.into_iter().rev().map(Derive::Array));
         ty.derived.extend((0..inner).map(|_| Derive::Pointer));
         Ok(())
+    }
+
+    /// What a function takes, behind the parenthesis: types, with or without names.
+    fn parameters(&mut self) -> Result<Parameters, EvalError> {
+        let mut found = Parameters {
+            types: Vec::new(),
+            variadic: false,
+            prototyped: !self.is(")"),
+        };
+        while !self.eat(")") {
+            if self.eat("...") {
+                found.variadic = true;
+            } else {
+                let ty = self.nested(Self::type_name)?;
+                if matches!(self.peek(), Some(TokenKind::Name(_))) {
+                    self.at += 1;
+                }
+                found.types.push(ty);
+            }
+            if !self.is(")") {
+                self.expect(",")?;
+            }
+        }
+        let nothing = |t: &TypeName| t.name == "void" && t.derived.is_empty();
+        if matches!(found.types.as_slice(), [one] if nothing(one)) {
+            found.types.clear();
+        }
+        Ok(found)
     }
 
     /// A name with scopes and template arguments: `a::b<c>::d`.

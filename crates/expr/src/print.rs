@@ -14,7 +14,6 @@ use crate::{any, dynamic};
 use std::cell::{Cell, RefCell};
 use verde_symbols::{
     DieId, Encoding, FileAddr, Kind, Language, LocationError, Member, Memory, RecordKind, Type,
-    demangle,
 };
 
 /// How much is printed, and how.
@@ -180,17 +179,7 @@ pub fn symbol_text(scope: &dyn Scope, addr: u64, readable: bool) -> Option<Strin
         if !loaded.module.segments().iter().any(inside) {
             continue;
         }
-        let plain = |name: &str| match readable {
-            true => demangle(name).unwrap_or_else(|| name.to_owned()),
-            false => name.to_owned(),
-        };
-        let (name, into) = match loaded.module.symbol_at(at) {
-            Some((symbol, into)) => (plain(symbol.name), into),
-            None => {
-                let (name, into) = loaded.module.stub_at(at)?;
-                (format!("{}@plt", plain(name)), into)
-            }
-        };
+        let (name, into) = loaded.module.linker_name_at(at, readable)?;
         return Some(match into {
             0 => format!("<{name}>"),
             n => format!("<{name}+{n}>"),
@@ -277,10 +266,14 @@ impl Printer<'_> {
         if value.ty.language() == Language::Rust || plain.language() == Language::Rust {
             return self.rust_top(value);
         }
-        if self.options.format.is_some() {
+        let is_formatted = self.options.format.is_some();
+        // A reference says that it is one whatever the form of what it refers to.
+        let is_reference = matches!(plain.kind(), Kind::Reference(_) | Kind::RvalueReference(_));
+        if is_formatted && !is_reference {
             return self.value(value, 0, true);
         }
         if self.options.object
+            && !is_formatted
             && let Some(whole) = dynamic::whole_object(value, self.scope)
         {
             let name = name_of(&whole.ty);

@@ -118,6 +118,16 @@ impl Node {
         }
     }
 
+    /// Whether it reads where a number leads that is too small to be an address.
+    pub fn follows_small_number(&self) -> bool {
+        let is_small = |node: &Node| match &node.op {
+            Op::Convert(of) => of.ty.is_integral() && of.ty.size() < Some(8),
+            _ => false,
+        };
+        matches!(&self.op, Op::Deref(pointer) if is_small(pointer))
+            || self.children().iter().any(|n| n.follows_small_number())
+    }
+
     /// Whether evaluating it changes something: it assigns or calls.
     pub fn has_effects(&self) -> bool {
         matches!(self.op, Op::Assign(..) | Op::PostAdd(..) | Op::Call(..))

@@ -1,7 +1,9 @@
 //! Types as gdb writes them: `whatis`, `ptype`, casts in front of pointers.
 
 use crate::short_names::{is_known, shortened};
-use verde_symbols::{DieId, Kind, Language, Member, RecordKind, Type};
+use verde_symbols::{
+    DieId, Kind, Language, Member, RecordKind, Type, plain_arguments, plain_c_name,
+};
 
 /// The type's name as `whatis` gives it: `struct item *`, `int (*)(int, int)`.
 pub fn name_of(ty: &Type) -> String {
@@ -22,12 +24,25 @@ fn declare_with(ty: &Type, inner: &str, depth: usize, base: &dyn Fn(&Type) -> St
     }
     let target = || ty.target().unwrap_or_else(Type::void);
     let next = |ty: &Type, inner: &str| declare_with(ty, inner, depth + 1, base);
+    if let (Language::Rust, Kind::Function(result, parameters, ..)) = (ty.language(), ty.kind()) {
+        let one = |p: &verde_symbols::Link| declare_with(&ty.follow(p), "", depth + 16, &base_name);
+        let list: Vec<String> = parameters.iter().map(one).collect();
+        let result = ty.follow(result);
+        let arrow = match result.strip().kind() {
+            Kind::Void => String::new(),
+            _ => format!(" -> {}", next(&result, "")),
+        };
+        return join(&format!("fn ({}){arrow}", list.join(", ")), inner);
+    }
     if ty.language() == Language::Rust && ty.name().is_some() {
         return join(&base(ty), inner);
     }
     match ty.kind() {
         // Rust's own pointers have names; those inside of slices are the compiler's.
-        Kind::Pointer(_) if ty.language() == Language::Rust && ty.die().is_some() => {
+        Kind::Pointer(_)
+            if ty.language() == Language::Rust
+                && (ty.die().is_some() || matches!(target().kind(), Kind::Function(..))) =>
+        {
             join(&format!("*mut {}", name_of(&target())), inner)
         }
         Kind::Pointer(_) => next(&target(), &pointer("*", &target(), inner)),
@@ -194,41 +209,11 @@ fn base_name(ty: &Type) -> String {
             Some(name) => name,
             None => "enum {...}".to_owned(),
         },
-        Kind::Base(_) if ty.language() != Language::Rust => plain_c_name(&name.unwrap_or_default()),
+        Kind::Base(_) if ty.language() != Language::Rust => {
+            plain_c_name(&name.unwrap_or_default()).to_owned()
+        }
         _ => name.unwrap_or_else(|| "<unknown type>".to_owned()),
     }
-}
-
-/// The same inside template arguments.
-fn plain_arguments(name: &str) -> String {
-    let mut out = name.to_owned();
-    for words in [
-        "long long unsigned int",
-        "long unsigned int",
-        "short unsigned int",
-        "long long int",
-        "long int",
-        "short int",
-    ] {
-        if out.contains(words) {
-            out = out.replace(words, &plain_c_name(words));
-        }
-    }
-    out
-}
-
-/// GCC's `long unsigned int` in the words of gdb.
-fn plain_c_name(name: &str) -> String {
-    match name {
-        "long int" => "long",
-        "long unsigned int" => "unsigned long",
-        "short int" => "short",
-        "short unsigned int" => "unsigned short",
-        "long long int" => "long long",
-        "long long unsigned int" => "unsigned long long",
-        other => other,
-    }
-    .to_owned()
 }
 
 fn keyword(kind: RecordKind) -> &'static str {
@@ -314,7 +299,10 @@ fn record(ty: &Type, kind: RecordKind, indent: usize, outer: &[DieId]) -> String
     let pad = " ".repeat(indent);
     let name = ty
         .qualified_name()
-        .map_or(String::new(), |n| format!("{n} "));
+        .map_or(String::new(), |n| match ty.language() {
+            Language::Cpp => format!("{} ", plain_arguments(&n)),
+            _ => format!("{n} "),
+        });
     if ty.die().is_some_and(|d| outer.contains(&d)) {
         return format!("{} {name}{{...}}", keyword(kind));
     }

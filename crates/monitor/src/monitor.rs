@@ -104,6 +104,11 @@ impl Monitor {
             out: String::new(),
         };
         core.scratch.load_empty(property.env.len());
+        // It is there for the code of the initialization, which may ask about it.
+        let unset = vec![Cell::UNSET; property.env.len()];
+        let root = core
+            .slices
+            .create(0, &Key::EMPTY, property.init, 0, &unset, 0);
         if let Some(block) = property.init_block {
             let ran = core.run_block(&property, block, Params::NONE, host);
             flush(&mut core.out, observer);
@@ -112,8 +117,9 @@ impl Monitor {
                 return Err(failure);
             }
         }
-        let env = core.scratch.take(host);
-        let root = core.slices.create(0, &Key::EMPTY, property.init, 0, env, 0);
+        for (i, cell) in core.scratch.take(host).iter().enumerate() {
+            core.slices.set_env(root, i, *cell);
+        }
         if property.state(property.init).is_final {
             core.end(&property, root, None, host, observer);
         } else if property.state(property.init).verdict == Verdict::False

@@ -13,7 +13,7 @@ use crate::model::*;
 use crate::python::{self, PyBlock};
 use crate::source::{Source, Span};
 use crate::types;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -501,7 +501,8 @@ fn label(source: &Source, e: &ast::Event) -> String {
 }
 
 /// All blocks: the environment is every name that one of them assigns and that
-/// is not its parameter; then each is lowered to the typed subset if it fits.
+/// is not its parameter; then each is lowered to the typed subset if it fits. A name
+/// that is read, and that nobody gives a value, may get one by `set_env_value`.
 pub fn compile(
     source: &Source,
     pending: Vec<Pending>,
@@ -537,6 +538,7 @@ pub fn compile(
         );
     }
     let mut python_assigned = Vec::new();
+    let mut unknown: BTreeSet<String> = BTreeSet::new();
     let mut blocks: Vec<Block> = pending
         .into_iter()
         .zip(assigned_by)
@@ -553,6 +555,14 @@ pub fn compile(
             };
             let Some(py) = p.py else { return block };
             block.has_return = py.names.has_return;
+            let is_known = |name: &String| {
+                block.params.contains(name)
+                    || index.contains_key(name)
+                    || functions.names.contains(name)
+                    || python::is_builtin(name)
+                    || (block.role == Role::Reaction && crate::scenario::is_action(name))
+            };
+            unknown.extend(py.names.read.keys().filter(|n| !is_known(n)).cloned());
             if !py.module.body.is_empty() {
                 let names = lower::Names {
                     params: &block.params,
@@ -571,6 +581,10 @@ pub fn compile(
             block
         })
         .collect();
+    for name in unknown.into_iter().take(MOST - env.len().min(MOST)) {
+        python_assigned.push(env.len() as u16);
+        env.push(name);
+    }
     let env_types = types::infer(&mut blocks, env.len(), &python_assigned);
     reasons_within(source, &mut blocks);
     (blocks, env, env_types)

@@ -6,7 +6,7 @@ use crate::load::Functions;
 use crate::model::*;
 use crate::python::{self, Names};
 use ruff_python_parser::parse_module;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 pub fn lint(p: &Property, file: &PropertyFile, functions: &Functions, found: &mut Diagnostics) {
     unreachable_states(p, found);
@@ -168,6 +168,8 @@ pub fn unknown_names(
     if functions.star {
         return;
     }
+    let assigned = blocks.iter().flat_map(|b| &b.assigned);
+    let env: BTreeSet<&String> = assigned.map(|i| &env[*i as usize]).collect();
     let mut seen = HashSet::new();
     for b in blocks {
         let Ok(parsed) = parse_module(&b.python.text) else {
@@ -189,6 +191,7 @@ pub fn unknown_names(
             );
             let candidates = env
                 .iter()
+                .copied()
                 .chain(&b.params)
                 .chain(&functions.names)
                 .map(String::as_str);

@@ -63,6 +63,23 @@ pub struct Scenario {
     pub blocks: Vec<Block>,
 }
 
+impl Scenario {
+    /// Some block takes checkpoints.
+    pub fn saves(&self) -> bool {
+        self.blocks.iter().any(|b| calls_checkpoint(&b.python.text))
+    }
+}
+
+/// It calls `checkpoint`, and not only a function whose name ends so.
+fn calls_checkpoint(python: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = python.match_indices("checkpoint");
+    found.any(|(at, word)| {
+        let after = python[at + word.len()..].trim_start_matches([' ', '\t']);
+        after.starts_with('(') && !python[..at].ends_with(is_word)
+    })
+}
+
 /// The paper's actions as functions of a block, and what a reaction may ask.
 pub fn is_action(name: &str) -> bool {
     matches!(

@@ -161,7 +161,11 @@ impl<'c, 'a> Words<'c, 'a> {
             "print" => {
                 self.c.bump(word.len());
                 let (e, _) = self.expression("what to print", &[])?;
-                self.emit(at, depth, &format!("print({e})"));
+                let call = match is_enclosed(&e) {
+                    true => format!("print{e}"),
+                    false => format!("print({e})"),
+                };
+                self.emit(at, depth, &call);
             }
             _ => {
                 let name = self.c.name(
@@ -216,11 +220,9 @@ impl<'c, 'a> Words<'c, 'a> {
             match ch {
                 '\n' | ';' | '#' => break,
                 '"' | '\'' => {
-                    let end = rest[i + 1..]
-                        .find([ch, '\n'])
-                        .map_or(rest.len(), |k| i + k + 2);
-                    out.push_str(&rest[i..end]);
-                    i = end;
+                    let literal = quoted(&rest[i..]);
+                    out.push_str(literal);
+                    i += literal.len();
                     continue;
                 }
                 '=' => {
@@ -244,6 +246,72 @@ impl<'c, 'a> Words<'c, 'a> {
     }
 }
 
+/// `(a, "b")`: one pair of brackets around it all.
+fn is_enclosed(text: &str) -> bool {
+    let mut depth = 0_u32;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = match c {
+            '"' | '\'' => quoted(rest).len(),
+            _ => c.len_utf8(),
+        };
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        rest = &rest[length..];
+        if depth == 0 {
+            return c == ')' && rest.is_empty();
+        }
+    }
+    false
+}
+
+/// The text in quotes that something begins with, up to the end of the line where nothing closes it.
+fn quoted(text: &str) -> &str {
+    let quote = text.chars().next();
+    let mut escaped = false;
+    for (i, c) in text.char_indices().skip(1) {
+        match c {
+            '\n' => return &text[..i],
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if Some(c) == quote => return &text[..=i],
+            _ => {}
+        }
+    }
+    text
+}
+
 fn quote(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_pair_of_brackets() {
+        for text in ["(a)", "(a, \"b)\")", r#"("\")", x)"#, "((a) + (b))"] {
+            assert!(is_enclosed(text), "{text}");
+        }
+        for text in ["", "a", "(a) + (b)", "f(a)", "\"(a)\"", r#"("\"), x"#] {
+            assert!(!is_enclosed(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_in_quotes() {
+        for (text, literal) in [
+            ("\"a\" + b", "\"a\""),
+            (r#""a\"b" c"#, r#""a\"b""#),
+            (r#"'\\' c'"#, r#"'\\'"#),
+            ("'a\nb'", "'a"),
+            ("'a", "'a"),
+        ] {
+            assert_eq!(quoted(text), literal, "{text}");
+        }
+    }
 }

@@ -111,8 +111,11 @@ fn both_forms_of_scenarios_load() {
     for name in ["accesses.sc", "sudoku.sc"] {
         let l = load_scenario(name, &read(name), &Functions::default());
         assert!(l.found.is_empty(), "{name}: {:?}", l.found);
-        assert!(l.model.is_some());
+        assert!(l.model.is_some_and(|s| s.saves()));
     }
+    let only_back = b"initialization { c = None }\non watchpoint { restore_checkpoint(c) }";
+    let l = load_scenario("back.sc", only_back, &Functions::default());
+    assert!(l.model.is_some_and(|s| !s.saves()), "{:?}", l.found);
     let l = load_scenario("accesses.sc", &read("accesses.sc"), &Functions::default());
     let s = l.model.unwrap();
     assert_eq!(s.env, ["accesses", "v"]);

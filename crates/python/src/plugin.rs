@@ -169,18 +169,11 @@ fn ask(what: &str, json: &str) -> PyResult<(bool, String)> {
 }
 
 /// Runs `f` under the watchdog; sends what it printed, and what it raised.
-fn call<T>(
-    owner: u64,
-    sink: Sink,
-    f: impl FnOnce(Python<'_>, &mut Plugin) -> PyResult<T>,
-) -> Option<T> {
+fn watched<T>(sink: Sink, f: impl FnOnce(Python<'_>, &mut Plugin) -> PyResult<T>) -> Option<T> {
     with(|py, plugin| {
         let result = {
             let _running = watchdog::enter();
-            CURRENT.with(|c| c.set(Some((owner, sink))));
-            let result = f(py, plugin);
-            CURRENT.with(|c| c.set(None));
-            result
+            f(py, plugin)
         };
         send_printed(sink);
         match result {
@@ -194,24 +187,26 @@ fn call<T>(
     .flatten()
 }
 
-pub fn functions(file: &str, text: &str, sink: Sink) -> bool {
-    // Not under the watchdog: importing large modules may take its time.
-    with(|py, plugin| {
-        let result = plugin
-            .prelude
-            .bind(py)
-            .getattr("run_functions")
-            .and_then(|f| f.call1((file, text)));
-        send_printed(sink);
-        match result {
-            Ok(_) => true,
-            Err(e) => {
-                send_error(py, &plugin.prelude, &e, sink);
-                false
-            }
-        }
+/// The same for the code of `owner`, whose questions are answered.
+fn call<T>(
+    owner: u64,
+    sink: Sink,
+    f: impl FnOnce(Python<'_>, &mut Plugin) -> PyResult<T>,
+) -> Option<T> {
+    watched(sink, |py, plugin| {
+        CURRENT.with(|c| c.set(Some((owner, sink))));
+        let result = f(py, plugin);
+        CURRENT.with(|c| c.set(None));
+        result
     })
-    .unwrap_or(false)
+}
+
+pub fn functions(file: &str, text: &str, sink: Sink) -> bool {
+    watched(sink, |py, plugin| {
+        let run = plugin.prelude.bind(py).getattr("run_functions")?;
+        run.call1((file, text)).map(drop)
+    })
+    .is_some()
 }
 
 pub fn make_env(owner: u64, names: &[Text]) -> u32 {

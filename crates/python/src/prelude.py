@@ -111,18 +111,27 @@ def start(write, expired, number):
     def handler(signum, frame):
         limit = expired()
         if limit:
-            raise BlockTimeout("the block did not end within %g s" % (limit / 1000))
+            raise BlockTimeout("%s did not end within %g s (--block-timeout)" % (_running, limit / 1000))
 
     signal.signal(number, handler)
 
 
+# What the signal interrupts, as the reader calls it.
+_running = "the block"
+
+
 def run_functions(file, text):
+    global _running
     functions["__file__"] = file
     folder = os.path.dirname(os.path.abspath(file))
     if folder not in sys.path:
         sys.path.insert(0, folder)
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    exec(compile(text, file, "exec"), functions)
+    _running = "the functions file"
+    try:
+        exec(compile(text, file, "exec"), functions)
+    finally:
+        _running = "the block"
 
 
 def make_env():
@@ -229,6 +238,7 @@ class Value:
         self._number = found.get("number")
         self._string = found.get("string")
         self._lvalue = found.get("lvalue")
+        self._is_pointer = found.get("pointer", False)
         self.type = found["type"]
         self.address = found.get("address")
         self.is_optimized_out = self._text == "<optimized out>"
@@ -239,13 +249,14 @@ class Value:
         return self._number
 
     def _sub(self, form):
-        if self._lvalue is None:
-            raise gdb.error("not in memory: %s" % self._text)
-        return parse_and_eval(form % self._lvalue)
+        if self._lvalue is not None:
+            return parse_and_eval(form % self._lvalue)
+        # In a register: what it points to is in memory.
+        if self._is_pointer and self._number is not None:
+            return parse_and_eval(form % ("(%s) %d" % (self.type, self._number)))
+        raise gdb.error("not in memory: %s" % self._text)
 
     def dereference(self):
-        if self._lvalue is None and self._number is not None:
-            return parse_and_eval("*(%s) %d" % (self.type, self._number))
         return self._sub("*(%s)")
 
     referenced_value = dereference
@@ -260,8 +271,7 @@ class Value:
 
     def __getitem__(self, key):
         if isinstance(key, str):
-            pointer = self.type.rstrip().endswith(("*", "&"))
-            return self._sub("(%s)" + ("->" if pointer else ".") + key)
+            return self._sub("(%s)" + ("->" if self._is_pointer else ".") + key)
         return self._sub("(%%s)[%d]" % int(key))
 
     def __str__(self):
@@ -507,7 +517,11 @@ class MonitorInterface:
             extras.setdefault(_owner(), {}).setdefault(_key(s), {})[str(key)] = value
 
     def set_env_dict(self, s, new_env):
-        for key, value in dict(new_env).items():
+        new_env = dict(new_env)
+        for key in self.get_env(s).keys() - new_env.keys():
+            _ask("set_env", slice=s or {}, name=str(key), cell=None)
+        extras.get(_owner(), {}).pop(_key(s), None)
+        for key, value in new_env.items():
             self.set_env_value(s, key, value)
 
     def get_slices(self):
@@ -524,7 +538,7 @@ class MonitorInterface:
 
     def print_monitor_state(self):
         for line in _ask("describe"):
-            print(line)
+            print("".join(p if isinstance(p, str) else to_json(_value(p)) for p in line))
 
     def register_event(self, event_type, callback):
         if event_type not in MOMENTS:

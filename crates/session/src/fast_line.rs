@@ -20,7 +20,7 @@ pub fn parse(text: &str) -> Option<Fields<'_>> {
         i: 0,
     };
     let mut f = Fields::default();
-    let mut seen = 0u8;
+    let mut seen = 0u16;
     r.byte(b'{')?;
     loop {
         let key = r.string()?;
@@ -57,6 +57,10 @@ pub fn parse(text: &str) -> Option<Fields<'_>> {
             "loc" => {
                 f.loc = Some(r.string()?);
                 128
+            }
+            "scope" => {
+                f.scope = Some(r.string()?);
+                256
             }
             _ => return None,
         };

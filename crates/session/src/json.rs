@@ -49,14 +49,21 @@ impl Json {
 
     /// A value of an environment; nothing for a name that was never assigned.
     pub fn of_cell(c: Cell, host: &mut dyn Host) -> Option<Json> {
+        match c.tag {
+            Tag::Other => Some(Json::raw(&host.json(c))),
+            _ => Json::of_plain(c),
+        }
+    }
+
+    /// The same of a value that is not Python's own.
+    pub fn of_plain(c: Cell) -> Option<Json> {
         Some(match c.tag {
-            Tag::Unset => return None,
+            Tag::Unset | Tag::Other => return None,
             Tag::None | Tag::Text | Tag::Json => Json::Null,
             Tag::Bool => Json::Bool(c.bits != 0),
             Tag::Int => Json::Int(c.bits as i64),
             Tag::UInt => Json::UInt(c.bits),
             Tag::Float => Json::Float(f64::from_bits(c.bits)),
-            Tag::Other => Json::raw(&host.json(c)),
         })
     }
 }

@@ -22,3 +22,4 @@ pub use json::{Json, Object};
 pub use properties::{Failed, LoadedSet, Loader, read_source};
 pub use replay::{Outcome, Replay, Show};
 pub use shipped::{PropertyText, property as property_text};
+pub use verde_sys::inherited::is_ignored;

@@ -10,6 +10,7 @@ pub enum Row {
     Event(EventRow),
     Violation(ViolationRow),
     Print(PrintRow),
+    Note(NoteRow),
     Final(FinalRow),
 }
 
@@ -124,6 +125,12 @@ pub struct PrintRow {
     pub text: String,
 }
 
+/// What is to be known about the run, and is nothing that happened in it.
+#[derive(Clone, Debug, Serialize)]
+pub struct NoteRow {
+    pub text: String,
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct FinalRow {
     pub events: u64,
@@ -150,7 +157,29 @@ pub struct FinalProperty {
     /// Violations that are known, and not among the others.
     #[serde(skip_serializing_if = "is_zero")]
     pub suppressed: u64,
+    /// What went wrong with it, so that it saw no more events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<PropertyError>,
+    /// How often something did.
+    #[serde(skip)]
+    pub failures: u64,
+    /// Why it did not see all events.
+    #[serde(skip)]
+    pub away: Option<&'static str>,
     pub slices: FinalSlices,
+}
+
+/// A block of a property raised, or an argument was not what it declares.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+pub struct PropertyError {
+    /// Python's name of it, where it has one.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// With the place in the property.
+    pub text: String,
+    /// For people: Python's whole account.
+    #[serde(skip)]
+    pub traceback: String,
 }
 
 fn is_zero(n: &u64) -> bool {

@@ -14,29 +14,50 @@ pub struct Route {
     pub spec: SpecId,
 }
 
+/// By kind and moment, then by canonical name.
+type Routes = FxHashMap<(Kind, When), FxHashMap<String, Vec<Route>>>;
+
 #[derive(Default)]
 pub struct Router {
-    /// By kind and moment, then by canonical name.
-    routes: FxHashMap<(Kind, When), FxHashMap<String, Vec<Route>>>,
+    /// Events under the names that properties give them.
+    named: Routes,
+    /// With what properties call `::f` under `f` as well: a trace that others wrote has no scopes.
+    unscoped: Routes,
 }
 
 impl Router {
     pub fn add(&mut self, monitor: usize, property: &Property) {
-        for (i, e) in property.events.iter().enumerate() {
-            self.routes
-                .entry((e.kind, e.when))
-                .or_default()
-                .entry(canonical_name(&e.name))
-                .or_default()
-                .push(Route {
-                    monitor,
-                    spec: SpecId(i as u16),
-                });
+        let routes = property.events.iter().enumerate().map(|(i, e)| {
+            let spec = SpecId(i as u16);
+            let route = Route { monitor, spec };
+            ((e.kind, e.when), canonical_name(&e.name), route)
+        });
+        let routes: Vec<_> = routes.collect();
+        for (key, name, route) in &routes {
+            for map in [&mut self.named, &mut self.unscoped] {
+                let names = map.entry(*key).or_default();
+                names.entry(name.clone()).or_default().push(*route);
+            }
+        }
+        for (key, name, route) in routes {
+            let Some(name) = name.strip_prefix("::") else {
+                continue;
+            };
+            let names = self.unscoped.entry(key).or_default();
+            let others = names.entry(name.to_owned()).or_default();
+            // A property that names both tells them apart.
+            if others.iter().all(|o| o.monitor != monitor) {
+                others.push(route);
+            }
         }
     }
 
     pub fn find(&self, e: &TraceEvent) -> &[Route] {
-        let Some(names) = self.routes.get(&(e.kind, e.when)) else {
+        let routes = match e.any_scope {
+            true => &self.named,
+            false => &self.unscoped,
+        };
+        let Some(names) = routes.get(&(e.kind, e.when)) else {
             return &[];
         };
         let name = e.name;

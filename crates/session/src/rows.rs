@@ -117,6 +117,9 @@ pub fn final_property(m: &Monitor, verdict: FinalVerdict, violations: u64) -> Fi
         verdict: final_word(verdict),
         violations,
         suppressed: 0,
+        error: None,
+        failures: 0,
+        away: None,
         slices: final_slices(m),
     }
 }

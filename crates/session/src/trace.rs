@@ -12,6 +12,9 @@ use verde_property::{Kind, When};
 /// The name of the line, of kind `process`, that tells of an exec.
 pub const EXEC: &str = "exec";
 
+/// The scope of a line about `f` in a trace where `::f` has lines of its own.
+pub const ANY_SCOPE: &str = "any";
+
 /// An event as written, with the defaults filled in.
 pub struct TraceEvent<'a> {
     pub n: Option<u64>,
@@ -22,6 +25,8 @@ pub struct TraceEvent<'a> {
     pub tid: Option<u64>,
     pub time: Option<u64>,
     pub loc: Option<&'a str>,
+    /// The event is that of the name in any scope, and none of the global name.
+    pub any_scope: bool,
 }
 
 /// Values by the text of their parameter.
@@ -71,6 +76,7 @@ pub struct Fields<'a> {
     pub tid: Option<u64>,
     pub time: Option<u64>,
     pub loc: Option<&'a str>,
+    pub scope: Option<&'a str>,
 }
 
 /// What is wrong with a line.
@@ -86,6 +92,8 @@ pub enum TraceError {
     Kind(String),
     #[error("`when` is `{0}`: it must be `before` or `after`")]
     When(String),
+    #[error("`scope` is `{0}`: it can only be `any`")]
+    Scope(String),
 }
 
 /// The line is known; its text is a single line to the JSON reader.
@@ -109,6 +117,11 @@ pub fn parse<'a>(line: &'a [u8], strings: &'a Strings) -> Result<TraceEvent<'a>,
         Some("after") => When::After,
         Some(other) => return Err(TraceError::When(other.to_string())),
     };
+    let any_scope = match fields.scope {
+        None => false,
+        Some(ANY_SCOPE) => true,
+        Some(other) => return Err(TraceError::Scope(other.to_string())),
+    };
     Ok(TraceEvent {
         n: fields.n,
         kind,
@@ -118,6 +131,7 @@ pub fn parse<'a>(line: &'a [u8], strings: &'a Strings) -> Result<TraceEvent<'a>,
         tid: fields.tid,
         time: fields.time,
         loc: fields.loc,
+        any_scope,
     })
 }
 
@@ -140,6 +154,8 @@ struct General<'a> {
     time: Option<u64>,
     #[serde(borrow, default)]
     loc: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    scope: Option<Cow<'a, str>>,
 }
 
 #[derive(Default)]
@@ -168,6 +184,7 @@ pub fn general<'a>(line: &'a [u8], strings: &'a Strings) -> Result<Fields<'a>, T
         tid: g.tid,
         time: g.time,
         loc: g.loc.map(keep),
+        scope: g.scope.map(keep),
     })
 }
 
@@ -230,8 +247,8 @@ mod tests {
         let show = |f: &Fields| {
             let args: Vec<String> = f.args.0.iter().map(|(k, v)| format!("{k}={v:?}")).collect();
             format!(
-                "{:?} {:?} {:?} {} {:?} {:?} {:?} {args:?}",
-                f.n, f.kind, f.when, f.event, f.tid, f.time, f.loc
+                "{:?} {:?} {:?} {} {:?} {:?} {:?} {:?} {args:?}",
+                f.n, f.kind, f.when, f.event, f.tid, f.time, f.loc, f.scope
             )
         };
         let mut seed = 3u64;
@@ -266,6 +283,7 @@ mod tests {
             "{\"x\":1}",
             "\"tid\"",
             "\"loc\"",
+            "\"scope\"",
             "\"q\"",
             "18446744073709551615",
             "9223372036854775808",

@@ -49,6 +49,11 @@ impl Abbrevs {
         out
     }
 
+    /// Whether some abbreviation is of this kind.
+    pub fn any(&self, is: impl Fn(&Abbrev) -> bool) -> bool {
+        self.dense.iter().chain(self.sparse.values()).any(is)
+    }
+
     pub fn get(&self, code: u64) -> Option<&Abbrev> {
         self.dense
             .get(code.wrapping_sub(1) as usize)

@@ -76,12 +76,6 @@ impl EntryArgument {
         }
     }
 
-    /// Nothing is known of it at the entry: the optimiser took it away.
-    pub fn is_lost(&self) -> bool {
-        let is_placed = !matches!(self.place, None | Some(AbiPlace::Unknown));
-        !is_placed && self.first.is_none()
-    }
-
     /// It is not passed, and only the place of the call may tell what it would be.
     pub fn is_callers(&self) -> bool {
         let first = self.first.filter(|_| self.place.is_none());

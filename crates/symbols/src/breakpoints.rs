@@ -18,6 +18,8 @@ pub struct LineMatch {
     pub line: u32,
     /// One address per piece of code, ascending.
     pub addresses: Vec<FileAddr>,
+    /// Those of them that are the line's own, and not behind a function's prologue.
+    pub own: Vec<FileAddr>,
 }
 
 impl Module {
@@ -100,10 +102,13 @@ impl Module {
         addresses.dedup();
         let mut blocks = HashSet::new();
         let mut out: Vec<FileAddr> = Vec::new();
+        let mut own = Vec::new();
         for pc in addresses {
             let addr = FileAddr(pc);
             if blocks.insert(self.block_of(addr)) {
-                out.push(self.past_prologue(addr));
+                let behind = self.past_prologue(addr);
+                own.extend((behind == addr).then_some(addr));
+                out.push(behind);
             }
         }
         out.sort_unstable();
@@ -112,6 +117,7 @@ impl Module {
             file: source,
             line,
             addresses: out,
+            own,
         })
     }
 

@@ -1,11 +1,11 @@
 //! What a caller passed, as its call site describes it: the source of `DW_OP_entry_value`.
 
 use crate::addr::FileAddr;
-use crate::functions::code_at;
 use crate::location::{EntryValues, Env, Evaluator, Place};
-use crate::registers::{Memory, Registers};
+use crate::registers::{Memory, RSP, Registers};
+use crate::tail_calls::{Code, Site, Target};
 use crate::type_read::{children, offset_of};
-use crate::units::{DieId, Entry, Unit};
+use crate::units::{DieId, Entry, Unit, Value};
 use crate::unwind::Frame;
 use gimli::constants as dw;
 use std::cell::OnceCell;
@@ -86,45 +86,147 @@ fn read(
     if caller.is_exact || frame.is_signal {
         return None;
     }
+    let (module, bias) = frame.module.as_ref()?;
+    let function = Code::at(module, *bias, frame.file_addr()?)?;
     let (module, bias) = caller.module.as_ref()?;
-    let after = FileAddr::of(caller.pc, *bias);
-    let unit = module.unit_at(caller.file_addr()?)?;
-    let function = code_at(&unit, caller.file_addr()?)?;
-    let site = find_site(&unit, function, after.0, 0)?;
+    let calling = Code::at(module, *bias, caller.file_addr()?)?;
+    let site = calling.site_before(FileAddr::of(caller.pc, *bias).0)?;
     let called = registers_at_call(frame, caller);
-    let env = Env {
+    let registers = called.as_ref().unwrap_or(&caller.registers);
+    let pc = caller.file_addr().map(|a| a.0);
+    let call = Call {
         memory,
-        registers: Some(called.as_ref().unwrap_or(&caller.registers)),
+        registers,
         cfa: caller.cfa,
-        bias: *bias,
-        tls: None,
-        entry: Some(outer),
+        pc,
+        entry: outer,
     };
-    let base = unit.entry(function)?.attr_value(dw::DW_AT_frame_base);
-    let evaluator = Evaluator {
-        info: module.info()?,
-        unit: &unit,
-        env: &env,
-        frame_base: base,
-        pc: caller.file_addr().map(|a| a.0),
+    if function.repeats() {
+        return None;
+    }
+    if calling.calls(&site, &function) {
+        return call.passed(&calling, &site);
+    }
+    let begun = match site.target {
+        Target::Computed => {
+            let address = call.target(&calling, &site)?;
+            if function.begins_at(address) {
+                return call.passed(&calling, &site);
+            }
+            let mut modules = [&calling, &function].into_iter();
+            modules.find_map(|c| c.beginning_at(address))?
+        }
+        _ => calling.callee(&site, &function)?,
     };
-    let mut values = CallSiteValues::default();
-    for parameter in children(&unit, offset_of(&site)) {
-        let Some(value) = parameter_value(&evaluator, &parameter) else {
-            continue;
-        };
-        if let Some(register) = register_of(&unit, &parameter) {
-            values.registers.insert(register, value);
+    // What was called made room for this function. Registers that functions may change are not as
+    // they were at the first call any more.
+    let first = Call {
+        registers: &caller.registers,
+        ..call
+    };
+    let mut values = first.passed(&calling, &site).unwrap_or_default();
+    let way = begun.way_to(&function)?;
+    let last = way.len().checked_sub(1)?;
+    let cfa = frame.cfa?;
+    for (i, jump) in way.iter().enumerate() {
+        if jump.from.repeats() {
+            values = CallSiteValues::default();
         }
-        let removed = match parameter.tag() {
-            dw::DW_TAG_GNU_call_site_parameter => parameter.attr_value(dw::DW_AT_abstract_origin),
-            _ => parameter.attr_value(dw::DW_AT_call_parameter),
+        let known = match i == last {
+            true => registers,
+            false => &caller.registers,
         };
-        if let Some(id) = module.info()?.follow(&unit, removed) {
-            values.parameters.insert(id, value);
-        }
+        // The jump left the stack as the call made it.
+        let mut registers = known.clone();
+        registers.general[RSP as usize] = Some(cfa.wrapping_sub(8));
+        let jumping = Call {
+            memory,
+            registers: &registers,
+            cfa: Some(cfa),
+            pc: None,
+            entry: &values,
+        };
+        values = jumping.passed(&jump.from, &jump.site)?;
     }
     Some(values)
+}
+
+/// What is known at a call.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    memory: &'a dyn Memory,
+    registers: &'a Registers,
+    cfa: Option<u64>,
+    /// Where it is, for what is described by ranges.
+    pc: Option<u64>,
+    /// What the calling function began with.
+    entry: &'a dyn EntryValues,
+}
+
+impl Call<'_> {
+    fn evaluated<T>(
+        &self,
+        code: &Code,
+        site: &Site,
+        read: impl FnOnce(&Evaluator, &Entry) -> Option<T>,
+    ) -> Option<T> {
+        let info = code.module.info()?;
+        let (unit, function) = info.die(code.die)?;
+        let env = Env {
+            memory: self.memory,
+            registers: Some(self.registers),
+            cfa: self.cfa,
+            bias: code.bias,
+            tls: None,
+            entry: Some(self.entry),
+        };
+        let evaluator = Evaluator {
+            info,
+            unit: &unit,
+            env: &env,
+            frame_base: function.attr_value(dw::DW_AT_frame_base),
+            pc: self.pc,
+        };
+        read(&evaluator, &unit.entry(site.offset)?)
+    }
+
+    /// The address that an indirect call goes to.
+    fn target(&self, code: &Code, site: &Site) -> Option<u64> {
+        self.evaluated(code, site, |evaluator, site| {
+            let target = site
+                .attr_value(dw::DW_AT_call_target)
+                .or_else(|| site.attr_value(dw::DW_AT_GNU_call_site_target));
+            number(evaluator, target?)
+        })
+    }
+
+    /// What the called function is passed.
+    fn passed(&self, code: &Code, site: &Site) -> Option<CallSiteValues> {
+        self.evaluated(code, site, |evaluator, site| {
+            let mut values = CallSiteValues::default();
+            for parameter in children(evaluator.unit, offset_of(site)) {
+                let value = parameter
+                    .attr_value(dw::DW_AT_call_value)
+                    .or_else(|| parameter.attr_value(dw::DW_AT_GNU_call_site_value));
+                let Some(value) = value.and_then(|v| number(evaluator, v)) else {
+                    continue;
+                };
+                if let Some(register) = register_of(evaluator.unit, &parameter) {
+                    values.registers.insert(register, value);
+                }
+                let removed = match parameter.tag() {
+                    dw::DW_TAG_GNU_call_site_parameter => {
+                        parameter.attr_value(dw::DW_AT_abstract_origin)
+                    }
+                    _ => parameter.attr_value(dw::DW_AT_call_parameter),
+                };
+                if let Some(id) = evaluator.info.follow(evaluator.unit, removed) {
+                    values.parameters.insert(id, value);
+                }
+            }
+            Some(values)
+        })
+    }
 }
 
 /// The caller's registers where the function has run nothing yet: those that functions may change
@@ -141,31 +243,6 @@ fn registers_at_call(frame: &Frame, caller: &Frame) -> Option<Registers> {
     })
 }
 
-fn find_site(unit: &Unit, offset: u32, after: u64, depth: usize) -> Option<Entry> {
-    if depth > 64 {
-        return None;
-    }
-    for child in children(unit, offset) {
-        match child.tag() {
-            dw::DW_TAG_call_site | dw::DW_TAG_GNU_call_site => {
-                let pc = child
-                    .attr_value(dw::DW_AT_call_return_pc)
-                    .or_else(|| child.attr_value(dw::DW_AT_low_pc));
-                if unit.address(pc) == Some(after) {
-                    return Some(child);
-                }
-            }
-            dw::DW_TAG_lexical_block | dw::DW_TAG_inlined_subroutine => {
-                if let Some(found) = find_site(unit, offset_of(&child), after, depth + 1) {
-                    return Some(found);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
 /// The register that a parameter is passed in.
 fn register_of(unit: &Unit, parameter: &Entry) -> Option<u16> {
     let location = parameter.attr_value(dw::DW_AT_location)?.exprloc_value()?;
@@ -176,11 +253,8 @@ fn register_of(unit: &Unit, parameter: &Entry) -> Option<u16> {
     }
 }
 
-fn parameter_value(evaluator: &Evaluator, parameter: &Entry) -> Option<u64> {
-    let value = parameter
-        .attr_value(dw::DW_AT_call_value)
-        .or_else(|| parameter.attr_value(dw::DW_AT_GNU_call_site_value))?;
-    // The value is computed, not a place: what looks like an address is the number itself.
+/// A value is computed, not a place: what looks like an address is the number itself.
+fn number(evaluator: &Evaluator, value: Value) -> Option<u64> {
     match evaluator.evaluate(value.exprloc_value()?, None, 0).ok()? {
         Place::Memory(number) => Some(number),
         Place::Register(number) => evaluator.env.registers?.get(number),

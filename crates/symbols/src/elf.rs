@@ -204,8 +204,13 @@ impl Elf {
     }
 
     fn load_section(&self, name: &str) -> Option<&'static [u8]> {
-        // `section_by_name` finds `.zdebug_info` for `.debug_info` by itself.
-        let data = self.file.section_by_name(name)?.compressed_data().ok()?;
+        // Older tools say by the name that a section is compressed.
+        let packed = || {
+            let name = name.strip_prefix(".debug_")?;
+            self.file.section_by_name(&format!(".zdebug_{name}"))
+        };
+        let section = self.file.section_by_name(name).or_else(packed)?;
+        let data = section.compressed_data().ok()?;
         let packed: &'static [u8] = data.data;
         let size = usize::try_from(data.uncompressed_size).ok()?;
         // A corrupt header may claim any size; deflate never does better than 1032 to 1, and

@@ -49,6 +49,10 @@ pub struct InlinedCall {
     pub die: DieId,
     /// Where it was called.
     pub called: Option<(Arc<SourceFile>, u32)>,
+    /// The debug information says where it is entered, and not only which code is its.
+    pub is_entry_stated: bool,
+    /// What several calls have in common: it is not said in which column it was called.
+    pub is_merged: bool,
 }
 
 /// A frame of the source: a function, or one inlined into the next.
@@ -127,7 +131,7 @@ pub(crate) fn file_ranges(ranges: &[(u64, u64)]) -> Vec<(FileAddr, FileAddr)> {
 }
 
 /// The first instruction: `DW_AT_entry_pc`, else the start of the first range.
-fn entry_address(unit: &Unit, entry: &Entry, ranges: &[(u64, u64)]) -> Option<u64> {
+pub(crate) fn entry_address(unit: &Unit, entry: &Entry, ranges: &[(u64, u64)]) -> Option<u64> {
     let low = unit.address(entry.attr_value(dw::DW_AT_low_pc));
     low.filter(|&a| a > 1 && ranges.iter().any(|r| r.0 == a))
         .or_else(|| ranges.first().map(|r| r.0))
@@ -139,7 +143,7 @@ pub(crate) fn read_function(info: &Arc<Info>, id: DieId) -> Option<Function> {
     let start = entry_address(&unit, &entry, &ranges)?;
     let declared = paths::declaration(info, id);
     let (home, declaration) = info.die(declared)?;
-    let linkage = linkage_name(info, id);
+    let linkage = linkage_name(info, id).map(str::to_owned);
     let name = paths::qualified(info, id).or_else(|| linkage.clone())?;
     let place = |u: &Unit, e: &Entry| u.place(e, dw::DW_AT_decl_file, dw::DW_AT_decl_line);
     Some(Function {
@@ -164,14 +168,15 @@ pub(crate) fn origin(info: &Info, unit: &Unit, entry: &Entry) -> Option<(Arc<Uni
     info.die(info.follow(unit, value)?)
 }
 
-fn linkage_name(info: &Info, id: DieId) -> Option<String> {
+/// The name of a function that is not as it is written in the source.
+pub(crate) fn linkage_name(info: &Info, id: DieId) -> Option<&'static str> {
     let (mut unit, mut entry) = info.die(id)?;
     for _ in 0..4 {
         let value = entry
             .attr_value(dw::DW_AT_linkage_name)
             .or_else(|| entry.attr_value(dw::DW_AT_MIPS_linkage_name));
         if let Some(name) = unit.string(value) {
-            return Some(name.to_owned());
+            return Some(name);
         }
         (unit, entry) = origin(info, &unit, &entry)?;
     }
@@ -233,7 +238,7 @@ impl Module {
         out
     }
 
-    fn matching(&self, query: &FunctionQuery, kind: EntryKind) -> Vec<DieId> {
+    pub(crate) fn matching(&self, query: &FunctionQuery, kind: EntryKind) -> Vec<DieId> {
         let Some(info) = self.info() else {
             return Vec::new();
         };
@@ -346,9 +351,14 @@ impl Module {
 
     /// Whether a function is described that may have no code of its own, only in its callers.
     pub fn has_inlined(&self, query: &FunctionQuery) -> bool {
-        !self
-            .matching(&self.meant(query), EntryKind::Inlined)
-            .is_empty()
+        !self.abstract_instances(query).is_empty()
+    }
+
+    /// What a name means that was inlined somewhere.
+    fn abstract_instances(&self, query: &FunctionQuery) -> Vec<DieId> {
+        let mut all = self.matching(&self.meant(query), EntryKind::Inlined);
+        all.extend(self.inlined_lambdas(query));
+        all
     }
 
     /// Places where the functions a name means were inlined.
@@ -356,33 +366,46 @@ impl Module {
         let Some(info) = self.info() else {
             return Vec::new();
         };
+        let column = |entry: &Entry, name| entry.attr_value(name)?.udata_value();
         let mut out = Vec::new();
-        for id in self.matching(&self.meant(query), EntryKind::Inlined) {
+        for id in self.abstract_instances(query) {
             let Some(unit) = info.unit(id.unit) else {
                 continue;
             };
             let name = paths::qualified(info, id).unwrap_or_default();
-            let calls = unit
-                .walker()
-                .map(|w| w.inlined(id.offset))
-                .unwrap_or_default();
-            for offset in calls {
-                let Some(entry) = unit.entry(offset) else {
+            // GCC may split a function and inline its parts: the second one is called by the
+            // first, in its declaration.
+            let declared = unit.entry(id.offset).and_then(|e| {
+                let place = unit.place(&e, dw::DW_AT_decl_file, dw::DW_AT_decl_line)?;
+                Some((place, column(&e, dw::DW_AT_decl_column)))
+            });
+            if !in_file(query, declared.as_ref().map(|(place, _)| place)) {
+                continue;
+            }
+            let near = unit.walker().map(|w| w.inlined(id.offset));
+            let near = near.into_iter().flatten();
+            let calls = near.map(|offset| DieId { offset, ..id });
+            for die in calls.chain(info.far_inlined().of(id).iter().copied()) {
+                let Some((unit, entry)) = info.die(die) else {
                     continue;
                 };
                 let ranges = unit.ranges(&entry);
                 let Some(start) = entry_of_inlined(&unit, &entry, &ranges) else {
                     continue;
                 };
+                let called = unit.place(&entry, dw::DW_AT_call_file, dw::DW_AT_call_line);
+                let from = column(&entry, dw::DW_AT_call_column);
+                if from.is_some() && declared == called.as_ref().map(|c| (c.clone(), from)) {
+                    continue;
+                }
                 out.push(InlinedCall {
                     name: name.clone(),
                     entry: FileAddr(start),
                     ranges: file_ranges(&ranges),
-                    die: DieId {
-                        unit: unit.index,
-                        offset,
-                    },
-                    called: unit.place(&entry, dw::DW_AT_call_file, dw::DW_AT_call_line),
+                    die,
+                    called,
+                    is_entry_stated: stated_entry(&unit, &entry, &ranges).is_some(),
+                    is_merged: from.is_none_or(|c| c == 0),
                 });
             }
         }
@@ -436,6 +459,42 @@ impl Module {
         Some(out)
     }
 
+    /// Whether a function or inlined call is one that a name means.
+    pub fn is_meant(&self, die: DieId, query: &FunctionQuery) -> bool {
+        let Some(info) = self.info() else {
+            return false;
+        };
+        let declared = paths::declaration(info, die);
+        let Some((unit, entry)) = info.die(declared) else {
+            return false;
+        };
+        let Some(name) = unit.string(entry.attr_value(dw::DW_AT_name)) else {
+            return false;
+        };
+        let scopes = paths::scope_steps(info, declared);
+        let readable = linkage_name(info, die).and_then(demangle);
+        self.meant(query)
+            .matches(name, &scopes, readable.as_deref())
+    }
+
+    /// The linker's name of a function or inlined call, readable.
+    pub fn readable_name(&self, die: DieId) -> Option<String> {
+        linkage_name(self.info()?, die).and_then(demangle)
+    }
+
+    /// Where a function or inlined call is declared.
+    pub fn declared_at(&self, die: DieId) -> Option<(Arc<SourceFile>, u32)> {
+        let info = self.info()?;
+        let (mut unit, mut entry) = info.die(die)?;
+        for _ in 0..4 {
+            if let Some(place) = unit.place(&entry, dw::DW_AT_decl_file, dw::DW_AT_decl_line) {
+                return Some(place);
+            }
+            (unit, entry) = origin(info, &unit, &entry)?;
+        }
+        None
+    }
+
     /// The code of an inlined call.
     pub fn code_of_call(&self, call: DieId) -> Vec<(FileAddr, FileAddr)> {
         let found = self.info().and_then(|info| info.die(call));
@@ -461,8 +520,12 @@ impl Module {
 
     /// The function as a type: result and parameters.
     pub fn function_type(&self, function: &Function) -> Option<Type> {
+        self.type_of_function(function.die?)
+    }
+
+    /// The same for an inlined call, too.
+    pub fn type_of_function(&self, id: DieId) -> Option<Type> {
         let info = self.info()?;
-        let id = function.die?;
         let (_, entry) = info.die(id)?;
         // The concrete instance of an inline function has its types in the abstract one.
         let typed = entry.attr_value(dw::DW_AT_abstract_origin).is_none()
@@ -538,6 +601,10 @@ fn in_file(query: &FunctionQuery, declared: Option<&(Arc<SourceFile>, u32)>) -> 
 }
 
 fn entry_of_inlined(unit: &Unit, entry: &Entry, ranges: &[(u64, u64)]) -> Option<u64> {
+    stated_entry(unit, entry, ranges).or_else(|| ranges.first().map(|r| r.0))
+}
+
+fn stated_entry(unit: &Unit, entry: &Entry, ranges: &[(u64, u64)]) -> Option<u64> {
     let stated = match entry.attr_value(dw::DW_AT_entry_pc) {
         Some(gimli::AttributeValue::Udata(offset)) => {
             ranges.first().map(|r| r.0.wrapping_add(offset))
@@ -545,9 +612,7 @@ fn entry_of_inlined(unit: &Unit, entry: &Entry, ranges: &[(u64, u64)]) -> Option
         value => unit.address(value),
     };
     let inside = |a: &u64| ranges.iter().any(|r| r.0 <= *a && *a < r.1);
-    stated
-        .filter(inside)
-        .or_else(|| ranges.first().map(|r| r.0))
+    stated.filter(inside)
 }
 
 /// The innermost function around an address.

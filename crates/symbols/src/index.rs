@@ -55,19 +55,11 @@ pub(crate) struct Named {
 
 impl Index {
     pub fn build(info: &Info) -> Index {
-        let count = info.unit_count();
-        let next = AtomicU32::new(0);
-        let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let workers = workers.min(count as usize).clamp(1, 8);
-        let work = || {
+        let parts = share(info, |units| {
             let mut entries = Vec::new();
             let mut scopes = Vec::new();
             let mut walker = None;
-            loop {
-                let unit = next.fetch_add(1, Ordering::Relaxed);
-                if unit >= count {
-                    break;
-                }
+            for unit in units {
                 if let Some(used) = index_unit(info, unit, walker.take(), &mut entries, &mut scopes)
                 {
                     walker = Some(used);
@@ -76,15 +68,7 @@ impl Index {
             entries.sort_unstable_by_key(|e: &IndexEntry| (e.hash, e.unit, e.offset));
             entries.shrink_to_fit();
             (entries, scopes)
-        };
-        let parts: Vec<_> = if workers == 1 {
-            vec![work()]
-        } else {
-            std::thread::scope(|s| {
-                let handles: Vec<_> = (0..workers).map(|_| s.spawn(work)).collect();
-                handles.into_iter().filter_map(|h| h.join().ok()).collect()
-            })
-        };
+        });
         let mut index = Index {
             shards: Vec::new(),
             scopes: HashMap::new(),
@@ -180,8 +164,30 @@ impl<'a> Walkers<'a> {
     }
 }
 
+/// Several threads share the units of a file; what each of them has found.
+pub(crate) fn share<T: Send>(
+    info: &Info,
+    work: impl Fn(&mut dyn Iterator<Item = u32>) -> T + Sync,
+) -> Vec<T> {
+    let count = info.unit_count();
+    let next = AtomicU32::new(0);
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let workers = workers.min(count as usize).clamp(1, 8);
+    let work = || {
+        let units = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
+        work(&mut units.take_while(|unit| *unit < count))
+    };
+    if workers == 1 {
+        return vec![work()];
+    }
+    std::thread::scope(|s| {
+        let handles: Vec<_> = (0..workers).map(|_| s.spawn(work)).collect();
+        handles.into_iter().filter_map(|h| h.join().ok()).collect()
+    })
+}
+
 /// A walker on a unit; on its split part when it has one.
-fn open_walker(info: &Info, unit: u32, previous: Option<&Walker>) -> Option<Walker> {
+pub(crate) fn open_walker(info: &Info, unit: u32, previous: Option<&Walker>) -> Option<Walker> {
     let (dwarf, header) = info.header(unit)?;
     let walker = Walker::new(&dwarf, &header, previous)?;
     if !walker.is_skeleton() {

@@ -6,6 +6,7 @@ use crate::debug_files;
 use crate::elf::{Elf, Kind, Segment, Symbol, TlsImage};
 use crate::error::Error;
 use crate::units::{DieId, Info, Unit};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -18,6 +19,7 @@ pub struct Module {
     info: OnceLock<Option<Arc<Info>>>,
     unit_ranges: OnceLock<Vec<UnitRange>>,
     by_address: OnceLock<Vec<Symbol>>,
+    linked: OnceLock<HashMap<&'static str, FileAddr>>,
     pub(crate) unwind: OnceLock<UnwindTables>,
 }
 
@@ -30,6 +32,23 @@ struct UnitRange {
     unit: u32,
 }
 
+/// An ELF file for this machine that ends with its header.
+static NOTHING: [u8; 64] = {
+    let mut header = [0; 64];
+    let start = [0x7f, b'E', b'L', b'F', 2, 1, 1];
+    let mut i = 0;
+    while i < start.len() {
+        header[i] = start[i];
+        i += 1;
+    }
+    // The type of a program, the machine, the versions and sizes.
+    header[16] = 2;
+    header[18] = 62;
+    header[20] = 1;
+    header[52] = 64;
+    header
+};
+
 impl Module {
     /// Opens a file, with separate debug files under `/usr/lib/debug`.
     pub fn open(path: impl AsRef<Path>) -> Result<Arc<Module>, Error> {
@@ -39,6 +58,11 @@ impl Module {
     /// Opens a file, with separate debug files under the directories given.
     pub fn open_with(path: impl AsRef<Path>, dirs: Vec<PathBuf>) -> Result<Arc<Module>, Error> {
         Ok(Module::new(Elf::open(path.as_ref())?, dirs))
+    }
+
+    /// The module of a file that is not there, or cannot be read: it has nothing.
+    pub fn missing(path: PathBuf) -> Result<Arc<Module>, Error> {
+        Ok(Module::new(Elf::parse(path, &NOTHING)?, Vec::new()))
     }
 
     /// A module from bytes that are in no file (the vDSO, read from the program's memory).
@@ -55,6 +79,7 @@ impl Module {
             info: OnceLock::new(),
             unit_ranges: OnceLock::new(),
             by_address: OnceLock::new(),
+            linked: OnceLock::new(),
             unwind: OnceLock::new(),
         })
     }
@@ -104,6 +129,17 @@ impl Module {
         self.elf.section_at(addr)
     }
 
+    /// Whether the dynamic linker knows a name by this file, which offers it or takes it from
+    /// another.
+    pub fn links_by(&self, name: &str) -> bool {
+        let names = self.section(".dynstr").and_then(|(at, size)| {
+            let size = usize::try_from(size).ok()?;
+            self.bytes_at(at, size)
+        });
+        let mut names = names.unwrap_or_default().split(|b| *b == 0);
+        !name.is_empty() && names.any(|n| n == name.as_bytes())
+    }
+
     /// Up to `len` bytes of the file's image at an address.
     pub fn bytes_at(&self, addr: FileAddr, len: usize) -> Option<&'static [u8]> {
         self.elf.bytes_at(addr, len)
@@ -148,15 +184,42 @@ impl Module {
         }
     }
 
-    /// The symbol an address is in, with how far into it: what `<main+4>` says.
-    pub fn symbol_at(&self, addr: FileAddr) -> Option<(Symbol, u64)> {
-        let sorted = self.by_address.get_or_init(|| {
+    fn by_address(&self) -> &[Symbol] {
+        self.by_address.get_or_init(|| {
             let mut all: Vec<Symbol> = self.symbols().to_vec();
             all.retain(|s| !s.is_tls);
             // At one address: sized before unsized, global before local, as gdb prefers them.
             all.sort_by_key(|s| (s.addr, s.size != 0, s.is_global, std::cmp::Reverse(s.name)));
             all
+        })
+    }
+
+    /// All names of an address.
+    pub(crate) fn symbols_at(&self, addr: FileAddr) -> &[Symbol] {
+        let sorted = self.by_address();
+        let begin = sorted.partition_point(|s| s.addr < addr);
+        let end = sorted.partition_point(|s| s.addr <= addr);
+        &sorted[begin..end]
+    }
+
+    /// The function that the linker knows by a name, unless it is chosen when the program runs.
+    pub(crate) fn linked(&self, name: &str) -> Option<FileAddr> {
+        let linked = self.linked.get_or_init(|| {
+            let functions = self.symbols().iter().filter(|s| s.is_code && !s.is_ifunc);
+            let mut out = HashMap::new();
+            for symbol in functions {
+                if symbol.is_global || !out.contains_key(symbol.name) {
+                    out.insert(symbol.name, symbol.addr);
+                }
+            }
+            out
         });
+        linked.get(name).copied()
+    }
+
+    /// The symbol an address is in, with how far into it: what `<main+4>` says.
+    pub fn symbol_at(&self, addr: FileAddr) -> Option<(Symbol, u64)> {
+        let sorted = self.by_address();
         let end = sorted.partition_point(|s| s.addr <= addr);
         let candidates = sorted[..end].iter().rev().take(256);
         let mut nearest = None;
@@ -219,7 +282,7 @@ impl Module {
 /// the unit's own ranges.
 fn unit_ranges(info: &Arc<Info>) -> Vec<UnitRange> {
     let count = info.unit_count();
-    let mut starts = std::collections::HashMap::new();
+    let mut starts = HashMap::new();
     for unit in 0..count {
         if let Some((dwarf, header)) = info.header(unit)
             && dwarf.file_type == gimli::DwarfFileType::Main

@@ -207,21 +207,85 @@ pub(crate) fn split_parameters(name: &str) -> (&str, Option<&str>) {
 
 /// A parameter list in a form in which `const char *` and `char const*` are the same.
 pub(crate) fn normal_parameters(list: &str) -> Vec<String> {
+    let all = split_list(list).into_iter();
+    let all = all.map(|one| normal_type(&normal_arguments(one, 0)));
+    all.filter(|one| !one.is_empty() && one != "void").collect()
+}
+
+/// Splits at commas outside brackets.
+fn split_list(list: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut start = 0;
-    let cuts: Vec<usize> = Brackets::new(list)
-        .filter(|&(_, c, depth)| c == ',' && depth == 0)
-        .map(|(at, ..)| at)
-        .chain([list.len()])
-        .collect();
-    for cut in cuts {
-        let one = normal_type(&list[start.min(cut)..cut]);
-        if !one.is_empty() && one != "void" {
-            out.push(one);
+    for (at, c, depth) in Brackets::new(list) {
+        if c == ',' && depth == 0 {
+            out.push(&list[start..at]);
+            start = at + 1;
         }
-        start = cut + 1;
+    }
+    out.push(&list[start..]);
+    out
+}
+
+/// Templates within templates; names with more are left as they are.
+const DEEPEST: usize = 32;
+
+/// A name with its template arguments in one form: GCC's `Ring<short int, 4ul>` is `Ring<short,4>`,
+/// as everybody writes it.
+fn normal_arguments(name: &str, deep: usize) -> String {
+    let open = Brackets::new(name).find(|&(at, c, depth)| c == '<' && depth == 1 && at > 0);
+    let found = open.filter(|_| deep < DEEPEST).and_then(|(open, ..)| {
+        let mut inside = Brackets::new(&name[open..]);
+        let (close, ..) = inside.find(|&(_, c, depth)| c == '>' && depth == 0)?;
+        Some((open, open + close))
+    });
+    let Some((open, close)) = found else {
+        return name.to_owned();
+    };
+    let one = |argument: &str| {
+        let argument = normal_arguments(argument.trim(), deep + 1);
+        match argument.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+            true => argument.trim_end_matches(['u', 'U', 'l', 'L']).to_owned(),
+            false => normal_type(&argument),
+        }
+    };
+    let arguments: Vec<String> = split_list(&name[open + 1..close])
+        .into_iter()
+        .map(one)
+        .collect();
+    let rest = normal_arguments(&name[close + 1..], deep + 1);
+    format!("{}<{}>{rest}", &name[..open], arguments.join(","))
+}
+
+/// A name of C++ with numbers' types inside template arguments in the words of gdb: GCC calls
+/// `unsigned long` `long unsigned int`.
+pub fn plain_arguments(name: &str) -> String {
+    let mut out = name.to_owned();
+    for words in [
+        "long long unsigned int",
+        "long unsigned int",
+        "short unsigned int",
+        "long long int",
+        "long int",
+        "short int",
+    ] {
+        if out.contains(words) {
+            out = out.replace(words, plain_c_name(words));
+        }
     }
     out
+}
+
+/// GCC's `long unsigned int` in the words of gdb.
+pub fn plain_c_name(name: &str) -> &str {
+    match name {
+        "long int" => "long",
+        "long unsigned int" => "unsigned long",
+        "short int" => "short",
+        "short unsigned int" => "unsigned short",
+        "long long int" => "long long",
+        "long long unsigned int" => "unsigned long long",
+        other => other,
+    }
 }
 
 fn normal_type(text: &str) -> String {
@@ -267,6 +331,7 @@ fn meaning(word: &str) -> Vec<&str> {
 /// A name in the form in which all writers agree: without spaces, and `std::vector<int>` for
 /// `std::vector<int, std::allocator<int> >`.
 pub(crate) fn squeeze(name: &str) -> String {
+    let name = normal_arguments(name, 0);
     let dense: String = name.chars().filter(|c| !c.is_whitespace()).collect();
     without_defaults(&dense)
 }
@@ -380,6 +445,28 @@ mod tests {
         assert_eq!(
             readable_paths(hidden)[0],
             ["(anonymous namespace)", "hidden"]
+        );
+    }
+
+    #[test]
+    fn template_arguments_have_one_form() {
+        for (one, other) in [
+            ("Ring<short,4>", "Ring<short int, 4>"),
+            ("Ring<unsigned long, 2>", "Ring<long unsigned int, 2ul>"),
+            ("Ring<const char *, 3>", "Ring<char const*, 3>"),
+            (
+                "A<B<long>, C<unsigned> >",
+                "A<B<long int>, C<unsigned int>>",
+            ),
+            ("A<short>::B<long>", "A<short int>::B<long int>"),
+        ] {
+            assert_eq!(squeeze(one), squeeze(other));
+        }
+        assert_ne!(squeeze("Ring<short, 4>"), squeeze("Ring<long, 4>"));
+        assert_ne!(squeeze("Ring<short, 4>"), squeeze("Ring<short, 14>"));
+        assert_eq!(
+            normal_parameters("Ring<short, 4> &, int"),
+            normal_parameters("Ring<short int, 4>&, int")
         );
     }
 

@@ -1,7 +1,8 @@
 //! The scopes around a DIE: `ns::Class` of a member function, `crate::module` of a Rust one.
 
+use crate::names::plain_arguments;
 use crate::scan::{RawDie, Scope, Walker};
-use crate::units::{DieId, Info};
+use crate::units::{DieId, Info, Language};
 use gimli::constants as dw;
 use std::sync::Arc;
 
@@ -93,5 +94,9 @@ pub(crate) fn qualified(info: &Arc<Info>, id: DieId) -> Option<String> {
     let name = unit.string(entry.attr_value(dw::DW_AT_name))?;
     let mut path = scope_names(info, declared);
     path.push(name.to_owned());
-    Some(path.join("::"))
+    let path = path.join("::");
+    Some(match unit.language {
+        Language::Cpp => plain_arguments(&path),
+        _ => path,
+    })
 }

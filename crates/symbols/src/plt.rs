@@ -1,6 +1,7 @@
 //! Stubs that jump to functions of other modules.
 
 use crate::addr::FileAddr;
+use crate::demangle;
 use crate::module::Module;
 use object::{Object, ObjectSymbol, RelocationTarget};
 
@@ -10,6 +11,22 @@ const JUMP: [u8; 2] = [0xff, 0x25];
 const LONGEST: usize = 16;
 
 impl Module {
+    /// What the linker calls the place of an address, and how far into that it is: a symbol, or
+    /// the stub of one. `readable`: names as in the source.
+    pub fn linker_name_at(&self, addr: FileAddr, readable: bool) -> Option<(String, u64)> {
+        let plain = |name: &str| match readable {
+            true => demangle(name).unwrap_or_else(|| name.to_owned()),
+            false => name.to_owned(),
+        };
+        match self.symbol_at(addr) {
+            Some((symbol, into)) => Some((plain(symbol.name), into)),
+            None => {
+                let (name, into) = self.stub_at(addr)?;
+                Some((format!("{}@plt", plain(name)), into))
+            }
+        }
+    }
+
     /// The function that the stub around an address leads to, and how far into the stub it is.
     pub fn stub_at(&self, addr: FileAddr) -> Option<(&'static str, u64)> {
         if !self.is_plt(addr) {

@@ -379,16 +379,35 @@ impl Walker {
 
     /// Offsets of all functions with code, at any depth: lambdas and local classes too.
     pub fn functions(&self) -> Vec<u32> {
-        self.all(dw::DW_TAG_subprogram, |die| die.has_code)
+        let with_code = |offset, die: &RawDie| die.has_code.then_some(offset);
+        self.all(dw::DW_TAG_subprogram, with_code)
     }
 
     /// Offsets of the inlined copies of the function at an offset of this unit.
     pub fn inlined(&self, of: u32) -> Vec<u32> {
         let origin = Some(Link::Unit(of));
-        self.all(dw::DW_TAG_inlined_subroutine, |die| die.origin == origin)
+        let copy = |offset, die: &RawDie| (die.origin == origin).then_some(offset);
+        self.all(dw::DW_TAG_inlined_subroutine, copy)
     }
 
-    fn all(&self, tag: dw::DwTag, wanted: impl Fn(&RawDie) -> bool) -> Vec<u32> {
+    /// Offsets of the inlined copies of functions that are not in this unit, with where these are.
+    pub fn inlined_from_afar(&self) -> Vec<(u32, Link)> {
+        let far = |abbrev: &Abbrev| {
+            let form = dw::DW_FORM_ref_addr.0;
+            let mut attrs = abbrev.attrs.iter();
+            abbrev.tag == dw::DW_TAG_inlined_subroutine.0
+                && attrs.any(|a| a.name == dw::DW_AT_abstract_origin.0 && a.form == form)
+        };
+        if !self.abbrevs.any(far) {
+            return Vec::new();
+        }
+        self.all(dw::DW_TAG_inlined_subroutine, |offset, die| {
+            let link = die.origin?;
+            matches!(link, Link::Far(_)).then_some((offset, link))
+        })
+    }
+
+    fn all<T>(&self, tag: dw::DwTag, pick: impl Fn(u32, &RawDie) -> Option<T>) -> Vec<T> {
         let mut out = Vec::new();
         let mut data = self.dies;
         let mut step = || -> Option<()> {
@@ -403,9 +422,7 @@ impl Walker {
             }
             let mut die = RawDie::default();
             self.attributes(&mut data, abbrev, &mut die)?;
-            if wanted(&die) {
-                out.push(offset);
-            }
+            out.extend(pick(offset, &die));
             Some(())
         };
         while step().is_some() {}

@@ -390,7 +390,13 @@ impl Type {
 
     /// A function without known parameters that returns this type.
     pub fn function_returning(&self) -> Type {
-        let kind = Kind::Function(self.link(), Vec::new(), false, false);
+        self.function_of(&[], false, false)
+    }
+
+    /// A function that returns this type.
+    pub fn function_of(&self, parameters: &[Type], variadic: bool, prototyped: bool) -> Type {
+        let parameters = parameters.iter().map(Type::link).collect();
+        let kind = Kind::Function(self.link(), parameters, variadic, prototyped);
         Type::made(kind, None, Some(1), self.language())
     }
 

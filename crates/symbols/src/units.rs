@@ -2,9 +2,11 @@
 
 use crate::debug_files;
 use crate::elf::Elf;
+use crate::far_inlined::FarInlined;
 use crate::index::Index;
 use crate::lines::{SourceFile, UnitLines};
 use crate::scan::{Link, Scope, Walker};
+use crate::tail_calls::Site;
 use crate::types::Node;
 use gimli::{DwarfFileType, DwarfPackage, EndianSlice, LittleEndian, UnitHeader};
 use std::collections::HashMap;
@@ -79,6 +81,7 @@ pub(crate) struct Unit {
     pub(crate) walker: OnceLock<Option<Walker>>,
     pub(crate) files: OnceLock<Vec<Option<Arc<SourceFile>>>>,
     pub(crate) lines: OnceLock<Arc<UnitLines>>,
+    pub(crate) bodies: OnceLock<HashMap<DieId, Vec<u32>>>,
 }
 
 impl Unit {
@@ -175,7 +178,12 @@ pub(crate) struct Info {
     package: OnceLock<Option<DwarfPackage<R>>>,
     split_types: Mutex<HashMap<(usize, u64), Option<u32>>>,
     index: OnceLock<Index>,
+    far_inlined: OnceLock<FarInlined>,
     pub(crate) types: Mutex<HashMap<DieId, Arc<Node>>>,
+    /// The calls of functions that somebody asked about.
+    pub(crate) sites: Mutex<HashMap<DieId, Arc<Vec<Site>>>>,
+    /// Whether such a function can take its own place.
+    pub(crate) repeating: Mutex<HashMap<DieId, bool>>,
 }
 
 fn load_dwarf(elf: &Elf) -> Dwarf {
@@ -228,13 +236,22 @@ impl Info {
             package: OnceLock::new(),
             split_types: Mutex::default(),
             index: OnceLock::new(),
+            far_inlined: OnceLock::new(),
             types: Mutex::default(),
+            sites: Mutex::default(),
+            repeating: Mutex::default(),
         }
     }
 
     /// The names of the file; the first to ask builds it.
     pub fn index(&self) -> &Index {
         self.index.get_or_init(|| Index::build(self))
+    }
+
+    /// Functions inlined into other units than the one that describes them; the first to ask looks
+    /// for them.
+    pub fn far_inlined(&self) -> &FarInlined {
+        self.far_inlined.get_or_init(|| FarInlined::build(self))
     }
 
     /// How many units the file itself has (split type units come later).
@@ -298,6 +315,7 @@ impl Info {
             walker: OnceLock::new(),
             files: OnceLock::new(),
             lines: OnceLock::new(),
+            bodies: OnceLock::new(),
         })
     }
 

@@ -90,6 +90,16 @@ impl Variable {
         self.ty.with_bounds(&bound)
     }
 
+    /// The variable that it pointed to before the compiler did without the pointer, and bytes into it.
+    pub fn implied_target(&self, place: &Place) -> Option<(Variable, u64)> {
+        let Place::ImplicitPointer { target, offset } = place else {
+            return None;
+        };
+        let (unit, entry) = self.info.die(*target)?;
+        let variable = read_variable_named(&self.info, &unit, &entry, self.frame_base)?;
+        Some((variable, u64::try_from(*offset).ok()?))
+    }
+
     fn constant_place(&self, value: Value) -> Result<Place, LocationError> {
         if let gimli::AttributeValue::Block(bytes) = value {
             return Ok(Place::Bytes(bytes.slice().to_vec()));
@@ -317,6 +327,9 @@ fn read_variable_named(
     })
 }
 
+/// Blocks without code within such blocks; deeper ones are a corrupt file's.
+const DEEPEST: usize = 64;
+
 /// Variables of one block.
 #[derive(Clone, Debug)]
 pub struct Block {
@@ -362,6 +375,28 @@ impl Module {
         let mut all = variables_in(info, &unit, frame.offset, base);
         all.retain(|v| v.is_parameter);
         all
+    }
+
+    /// Whether the debug information says what a function takes, be it nothing. With lines only
+    /// (`-g1`) it says of no function what it takes and of no type what it is.
+    pub fn tells_parameters(&self, function: &Function) -> bool {
+        let die = function.die.zip(self.info());
+        let Some((id, info)) = die else {
+            return false;
+        };
+        let Some((unit, entry)) = info.die(id) else {
+            return false;
+        };
+        let has = |name| entry.attr_value(name).is_some();
+        if has(dw::DW_AT_type) || has(dw::DW_AT_prototyped) || has(dw::DW_AT_abstract_origin) {
+            return true;
+        }
+        let is_parameter = |c: &Entry| c.tag() == dw::DW_TAG_formal_parameter;
+        let is_type = |c: &Entry| c.tag() == dw::DW_TAG_base_type;
+        children(&unit, id.offset).iter().any(is_parameter)
+            || children(&unit, unit.unit.header.root_offset().0 as u32)
+                .iter()
+                .any(is_type)
     }
 
     /// Whether a function takes variable arguments.
@@ -552,50 +587,88 @@ fn variables_in(
     offset: u32,
     base: Option<Value>,
 ) -> Vec<Variable> {
+    let inside = children(unit, offset);
     let mut out = Vec::new();
-    let mut mentioned = Vec::new();
-    for child in children(unit, offset) {
-        if !is_variable(&child) {
-            continue;
-        }
-        if let Some(id) = info.follow(unit, child.attr_value(dw::DW_AT_abstract_origin)) {
-            mentioned.push(id);
-        }
-        out.extend(read_variable(info, unit, &child, base));
+    for child in &inside {
+        declared_by(info, unit, child, base, 0, &mut out);
     }
     let block = unit.entry(offset);
     let from = block.and_then(|b| info.follow(unit, b.attr_value(dw::DW_AT_abstract_origin)));
     if let Some((id, home)) = from.and_then(|id| Some((id, info.unit(id.unit)?))) {
+        let mentioned: Vec<DieId> = inside
+            .iter()
+            .filter_map(|c| outermost_origin(info, unit, c))
+            .collect();
         let mut missing: Vec<Variable> = Vec::new();
         for child in children(&home, id.offset) {
-            if is_variable(&child) && !mentioned.contains(&child_id(&home, &child)) {
-                missing.extend(read_variable(info, &home, &child, base));
+            if !mentioned.contains(&child_id(&home, &child)) {
+                declared_by(info, &home, &child, base, 0, &mut missing);
             }
         }
         // An array whose length is not constant may be there without saying what it is a copy of.
         missing.retain(|m| !out.iter().any(|v| v.name == m.name && v.line == m.line));
-        // Parameters keep their order: the missing ones are usually last anyway.
         out.extend(missing);
-        out.sort_by_key(|v| !v.is_parameter);
         order_parameters(info, &home, id.offset, &mut out);
     }
     out
 }
 
-/// Puts parameters in the order of the abstract instance.
+/// What a child of a function or block declares there: itself, or what is in a block without code.
+/// Of such a block only the names are left, and nothing says where they would be seen.
+fn declared_by(
+    info: &Arc<Info>,
+    unit: &Arc<Unit>,
+    child: &Entry,
+    base: Option<Value>,
+    depth: usize,
+    out: &mut Vec<Variable>,
+) {
+    if is_variable(child) {
+        out.extend(read_variable(info, unit, child, base));
+    } else if child.tag() == dw::DW_TAG_lexical_block && !says_where(child) && depth < DEEPEST {
+        for inner in children(unit, offset_of(child)) {
+            declared_by(info, unit, &inner, base, depth + 1, out);
+        }
+    }
+}
+
+/// Whether a block says where its code is.
+fn says_where(block: &Entry) -> bool {
+    let attributes = [dw::DW_AT_ranges, dw::DW_AT_low_pc, dw::DW_AT_high_pc];
+    attributes.iter().any(|a| block.attr_value(*a).is_some())
+}
+
+/// What a DIE of a copy is a copy of, through copies of copies.
+fn outermost_origin(info: &Info, unit: &Unit, entry: &Entry) -> Option<DieId> {
+    let mut found = info.follow(unit, entry.attr_value(dw::DW_AT_abstract_origin))?;
+    for _ in 0..4 {
+        let Some((unit, entry)) = info.die(found) else {
+            break;
+        };
+        match info.follow(&unit, entry.attr_value(dw::DW_AT_abstract_origin)) {
+            Some(next) => found = next,
+            None => break,
+        }
+    }
+    Some(found)
+}
+
+/// Puts parameters first and in the order of the abstract instance.
 fn order_parameters(info: &Info, home: &Unit, abstract_offset: u32, variables: &mut [Variable]) {
     let order: Vec<DieId> = children(home, abstract_offset)
         .iter()
         .map(|c| child_id(home, c))
         .collect();
     let position = |v: &Variable| {
-        let origin = info
-            .die(v.die)
-            .and_then(|(u, e)| info.follow(&u, e.attr_value(dw::DW_AT_abstract_origin)))
-            .unwrap_or(v.die);
-        order.iter().position(|id| *id == origin)
+        let copied = info.die(v.die);
+        let from = copied.and_then(|(u, e)| outermost_origin(info, &u, &e));
+        let from = from.unwrap_or(v.die);
+        order.iter().position(|id| *id == from)
     };
-    variables.sort_by_cached_key(|v| (!v.is_parameter, position(v).unwrap_or(usize::MAX)));
+    variables.sort_by_cached_key(|v| match v.is_parameter {
+        true => position(v).unwrap_or(order.len()),
+        false => usize::MAX,
+    });
 }
 
 fn read_variable(

@@ -203,6 +203,7 @@ fn split_dwarf_in_a_package() {
 fn compressed_and_typed_sections() {
     let lab = Lab::new();
     compare(&lab, "sym_values.c", "-g -gz=zlib -O0", &C_NAMES);
+    compare(&lab, "sym_values.c", "-g -gz=zlib-gnu -O0", &C_NAMES);
     compare(
         &lab,
         "sym_names.cpp",

@@ -1,15 +1,19 @@
-//! The signals that this process was started with ignored. A program must be
-//! started with the same: `nohup` and shells rely on it.
+//! What this process was started with: signals that are ignored, standard descriptors that are
+//! closed. A program must be started with the same: `nohup` and shells rely on it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const LAST: i32 = 64;
+const STANDARD: i32 = 3;
 
 /// A bit for each signal that was ignored, the first for signal 1.
 static IGNORED: AtomicU64 = AtomicU64::new(0);
 
-/// Called by the loader before `main`: Rust's runtime ignores SIGPIPE, and nobody could tell later
-/// whether it was so before.
+/// A bit for each of the three standard descriptors that was closed.
+static CLOSED: AtomicU64 = AtomicU64::new(0);
+
+/// Called by the loader before `main`: Rust's runtime ignores SIGPIPE and opens what is closed of the
+/// standard descriptors, and nobody could tell later what was so before.
 #[used]
 // SAFETY: the section holds pointers to functions of this form, and the function needs nothing of
 // the runtime.
@@ -28,6 +32,30 @@ extern "C" fn note() {
         }
     }
     IGNORED.store(set, Ordering::Relaxed);
+    let mut closed = 0;
+    for fd in 0..STANDARD {
+        // SAFETY: no memory is involved.
+        if unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
+            closed |= 1 << fd;
+        }
+    }
+    CLOSED.store(closed, Ordering::Relaxed);
+}
+
+/// The signal was ignored at the start.
+pub fn is_ignored(signal: i32) -> bool {
+    (1..=LAST).contains(&signal) && IGNORED.load(Ordering::Relaxed) & 1 << (signal - 1) != 0
+}
+
+/// Closes one of the standard descriptors if it was closed at the start.
+///
+/// # Safety
+/// Only in a child between fork and exec. Safe for signal handlers.
+pub(crate) unsafe fn close_again(fd: i32) {
+    if CLOSED.load(Ordering::Relaxed) & 1 << fd != 0 {
+        // SAFETY: nobody but the runtime has opened it, and nothing of this process will use it.
+        unsafe { libc::close(fd) };
+    }
 }
 
 /// Ignores what was ignored at the start, and nothing else.

@@ -322,8 +322,8 @@ unsafe fn child(p: &Prepared, namespace: Option<RawFd>, gate: RawFd, errors: Raw
             libc::personality(now as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
         }
         for (target, fd) in p.stdio.iter().enumerate() {
+            let target = target as i32;
             if let Some(fd) = fd {
-                let target = target as i32;
                 // dup2 onto itself would keep close-on-exec.
                 let done = if *fd == target {
                     libc::fcntl(target, libc::F_SETFD, 0)
@@ -333,6 +333,8 @@ unsafe fn child(p: &Prepared, namespace: Option<RawFd>, gate: RawFd, errors: Raw
                 if done < 0 {
                     give_up();
                 }
+            } else {
+                crate::inherited::close_again(target);
             }
         }
         if let Some(wanted) = &p.descriptors {

@@ -16,6 +16,12 @@ pub struct Namespace {
     init: PidFd,
 }
 
+const CREATE: &str = "create namespaces";
+const MAP: &str = "map the user into a namespace";
+
+/// The calls that fail where users may have no namespaces of their own.
+pub const REFUSED: [&str; 2] = [CREATE, MAP];
+
 const CAP_CHECKPOINT_RESTORE: u32 = 40;
 
 /// A fork with more flags; 0 in the child.
@@ -39,14 +45,13 @@ impl Namespace {
             }
             pid
         };
-        check("create namespaces", pid)?;
+        check(CREATE, pid)?;
         let init = PidFd::open(Tid(pid as i32))?;
         let namespace = Namespace { init };
         // SAFETY: no memory is involved.
         let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
         let write = |name: &str, text: String| {
-            fs::write(format!("/proc/{pid}/{name}"), text)
-                .map_err(|e| SysError::from_io("map the user into a namespace", &e))
+            fs::write(format!("/proc/{pid}/{name}"), text).map_err(|e| SysError::from_io(MAP, &e))
         };
         write("uid_map", format!("{uid} {uid} 1\n"))?;
         write("setgroups", "deny".to_owned())?;

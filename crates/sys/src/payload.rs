@@ -52,6 +52,29 @@ global_asm!(
     "mov edi, 30",
     "syscall",
     "mov [rbx + 40], rax",
+    // prctl(PR_GET_TSC), prctl(PR_MCE_KILL_GET)
+    "mov dword ptr [rbx + 48], 0",
+    "mov eax, 157",
+    "mov edi, 25",
+    "lea rsi, [rbx + 48]",
+    "syscall",
+    "mov eax, 157",
+    "mov edi, 34",
+    "xor esi, esi",
+    "xor edx, edx",
+    "xor r10d, r10d",
+    "xor r8d, r8d",
+    "syscall",
+    "mov [rbx + 56], rax",
+    // get_mempolicy
+    "mov eax, 239",
+    "lea rdi, [rbx + 72]",
+    "lea rsi, [rbx + 80]",
+    "mov edx, 1024",
+    "xor r10d, r10d",
+    "xor r8d, r8d",
+    "syscall",
+    "mov [rbx + 64], rax",
     "int3",
     ".balign 16",
     // rbx: thread entries, r12: their number. clone3 for each.
@@ -66,10 +89,18 @@ global_asm!(
     "jz verde_payload_self",
     "mov [rbx + 96], rax",
     "js 3f",
-    "add rbx, 256",
+    "add rbx, 384",
     "dec r12",
     "jmp 2b",
     "3: int3",
+    // A tile configuration: one tile of one row of four bytes.
+    ".balign 64",
+    "25: .byte 1",
+    ".fill 15, 1, 0",
+    ".short 4",
+    ".fill 30, 1, 0",
+    ".byte 1",
+    ".fill 15, 1, 0",
     ".balign 16",
     // rbx: the thread's own entry.
     "verde_payload_self:",
@@ -113,7 +144,36 @@ global_asm!(
     "mov edi, 29",
     "mov eax, 157",
     "syscall",
-    "8: int3",
+    // prctl(PR_SET_TSC), prctl(PR_MCE_KILL, PR_MCE_KILL_SET), set_mempolicy; none for 0.
+    "8: mov rsi, [rbx + 208]",
+    "test rsi, rsi",
+    "jz 9f",
+    "mov edi, 26",
+    "mov eax, 157",
+    "syscall",
+    "9: mov rdx, [rbx + 216]",
+    "dec rdx",
+    "js 22f",
+    "mov edi, 33",
+    "mov esi, 1",
+    "xor r10d, r10d",
+    "xor r8d, r8d",
+    "mov eax, 157",
+    "syscall",
+    "22: mov rdi, [rbx + 224]",
+    "dec rdi",
+    "js 23f",
+    "lea rsi, [rbx + 232]",
+    "mov edx, 1024",
+    "mov eax, 238",
+    "syscall",
+    // The kernel makes room for tiles when a thread first uses one.
+    "23: cmp qword ptr [rbx + 360], 0",
+    "jz 24f",
+    "ldtilecfg [rip + 25b]",
+    "tilezero tmm0",
+    "tilerelease",
+    "24: int3",
     "verde_payload_end:",
     ".popsection",
 );
@@ -193,18 +253,49 @@ pub struct SaveEntry {
     pub attributes: Attributes,
 }
 
-/// What a thread has asked of the kernel by `prctl`.
+/// Words of a set of memory nodes.
+const NODES: usize = 16;
+
+/// Where a thread gets its memory (`set_mempolicy`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryPolicy {
+    mode: u64,
+    nodes: [u64; NODES],
+}
+
+/// What a thread has asked of the kernel, mostly by `prctl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// The signal that it gets when its parent ends, 0 for none.
     pub parent_signal: u64,
     /// How late its timers may be, in nanoseconds; 0: nothing to choose.
     pub timer_slack: u64,
+    /// Whether it may read the CPU's time stamps (`PR_SET_TSC`).
+    pub time_stamps: Option<u64>,
+    /// When it hears of broken memory (`PR_MCE_KILL`).
+    pub memory_errors: Option<u64>,
+    /// Where it gets memory.
+    pub memory_policy: Option<MemoryPolicy>,
+}
+
+impl Attributes {
+    /// Without what a thread inherits from the one that creates it.
+    pub fn beyond(&self, creator: &Attributes) -> Attributes {
+        fn unlike<T: Copy + PartialEq>(own: Option<T>, inherited: Option<T>) -> Option<T> {
+            own.filter(|_| own != inherited)
+        }
+        Attributes {
+            time_stamps: unlike(self.time_stamps, creator.time_stamps),
+            memory_errors: unlike(self.memory_errors, creator.memory_errors),
+            memory_policy: unlike(self.memory_policy, creator.memory_policy),
+            ..*self
+        }
+    }
 }
 
 impl SaveEntry {
     /// Bytes of one entry.
-    pub const SIZE: u64 = 48;
+    pub const SIZE: u64 = 208;
 
     /// Reads an entry that the code has filled in.
     pub fn decode(bytes: &[u8]) -> Option<SaveEntry> {
@@ -214,6 +305,14 @@ impl SaveEntry {
         };
         // The flags are an int with padding behind it.
         let words = [word(0)?, word(1)? & 0xffff_ffff, word(2)?];
+        let mut nodes = [0; NODES];
+        for (i, place) in nodes.iter_mut().enumerate() {
+            *place = word(10 + i)?;
+        }
+        let policy = MemoryPolicy {
+            mode: word(9)? & 0xffff_ffff,
+            nodes,
+        };
         Some(SaveEntry {
             stack: AltStack { words },
             clear_tid: word(3)?,
@@ -221,6 +320,10 @@ impl SaveEntry {
                 parent_signal: word(4)? & 0xffff_ffff,
                 // An error is none.
                 timer_slack: Some(word(5)?).filter(|w| *w as i64 > 0).unwrap_or(0),
+                time_stamps: Some(word(6)? & 0xffff_ffff).filter(|w| *w != 0),
+                memory_errors: Some(word(7)?).filter(|w| *w as i64 >= 0),
+                // Not every kernel has them.
+                memory_policy: Some(policy).filter(|_| word(8) == Some(0)),
             },
         })
     }
@@ -273,11 +376,13 @@ pub struct ThreadEntry {
     pub name: [u8; 16],
     /// Its attributes.
     pub attributes: Attributes,
+    /// It needs room for tiles.
+    pub tiles: bool,
 }
 
 impl ThreadEntry {
     /// Bytes of one entry.
-    pub const SIZE: u64 = 256;
+    pub const SIZE: u64 = 384;
     /// Where the id is.
     pub const TID: u64 = 88;
     /// Where clone3 leaves its result.
@@ -286,8 +391,8 @@ impl ThreadEntry {
     pub const RSEQ_RESULT: u64 = 184;
 
     /// The entry as the code reads it.
-    pub fn encode(&self) -> [u8; 256] {
-        let mut words = [0u64; 32];
+    pub fn encode(&self) -> [u8; Self::SIZE as usize] {
+        let mut words = [0u64; Self::SIZE as usize / 8];
         words[..11].copy_from_slice(&self.clone.words());
         words[11] = self.tid as u32 as u64;
         (words[13], words[14]) = self.robust;
@@ -295,7 +400,15 @@ impl ThreadEntry {
         words[18..21].copy_from_slice(&self.stack.words);
         words[24] = self.attributes.parent_signal;
         words[25] = self.attributes.timer_slack;
-        let mut bytes = [0; 256];
+        // One more than the value: 0 is nothing to set.
+        words[26] = self.attributes.time_stamps.unwrap_or(0);
+        words[27] = self.attributes.memory_errors.map_or(0, |e| e + 1);
+        if let Some(policy) = &self.attributes.memory_policy {
+            words[28] = policy.mode + 1;
+            words[29..29 + NODES].copy_from_slice(&policy.nodes);
+        }
+        words[29 + NODES] = u64::from(self.tiles);
+        let mut bytes = [0; Self::SIZE as usize];
         for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
             *place = word.to_ne_bytes();
         }
@@ -335,14 +448,26 @@ mod tests {
             attributes: Attributes {
                 parent_signal: 12,
                 timer_slack: 13,
+                time_stamps: Some(14),
+                memory_errors: Some(14),
+                memory_policy: Some(MemoryPolicy {
+                    mode: 15,
+                    nodes: [17; NODES],
+                }),
             },
+            tiles: true,
         };
         let bytes = entry.encode();
         let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
-        let places = [0, 72, 88, 104, 112, 120, 128, 136, 144, 152, 160, 192, 200];
+        let places = [
+            0, 72, 88, 104, 112, 120, 128, 136, 144, 152, 160, 192, 200, 208, 216, 224, 232, 352,
+            360,
+        ];
         assert_eq!(
             places.map(word),
-            [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]
+            [
+                1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 17, 1
+            ]
         );
         assert_eq!(&bytes[168..184], b"0123456789abcde\0");
     }

@@ -1,12 +1,13 @@
 //! A process held by a descriptor: its id cannot come to mean another one.
 
-use crate::Tid;
 use crate::error::{Result, SysError};
+use crate::{Tid, departed};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// A process.
 #[derive(Debug)]
 pub struct PidFd {
+    pid: Tid,
     fd: OwnedFd,
 }
 
@@ -24,6 +25,7 @@ impl PidFd {
         // SAFETY: no memory is involved.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.0, 0) };
         Ok(PidFd {
+            pid,
             fd: owned("pidfd_open", fd)?,
         })
     }
@@ -39,7 +41,8 @@ impl PidFd {
         owned("pidfd_getfd", fd)
     }
 
-    /// Kills the process, whatever it is doing.
+    /// Kills the process, a child of this thread, whatever it is doing. Nobody
+    /// has to wait for its end: see [`departed`](crate::departed).
     pub fn kill(&self) -> Result<()> {
         let info = std::ptr::null::<libc::siginfo_t>();
         // SAFETY: without an info the kernel makes its own.
@@ -53,7 +56,10 @@ impl PidFd {
             )
         };
         match done {
-            0 => Ok(()),
+            0 => {
+                departed::killed(self.pid);
+                Ok(())
+            }
             _ => Err(SysError::last("pidfd_send_signal")),
         }
     }

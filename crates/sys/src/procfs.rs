@@ -11,10 +11,24 @@ fn read(call: &'static str, path: String) -> Result<Vec<u8>> {
     whole(path).map_err(|e| SysError::from_io(call, &e))
 }
 
-/// All of a file of /proc, whose size nobody knows, with few calls.
+/// All of a file of /proc. Nobody knows its size, so it is not asked for: checkpoints read
+/// hundreds of them.
 fn whole(path: String) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(8192);
-    File::open(path)?.read_to_end(&mut bytes)?;
+    let mut file = File::open(path)?;
+    let mut bytes = vec![0; 8192];
+    let mut length = 0;
+    loop {
+        if length == bytes.len() {
+            bytes.resize(2 * length, 0);
+        }
+        match file.read(&mut bytes[length..]) {
+            Ok(0) => break,
+            Ok(n) => length += n,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    bytes.truncate(length);
     Ok(bytes)
 }
 
@@ -316,21 +330,41 @@ pub struct Rights {
 /// What a thread may do.
 pub fn rights(pid: Tid, tid: Tid) -> Option<Rights> {
     const CREDENTIALS: [&str; 7] = [
-        "Uid:",
-        "Gid:",
-        "Groups:",
-        "CapInh:",
-        "CapPrm:",
-        "CapEff:",
-        "NoNewPrivs:",
+        "Uid",
+        "Gid",
+        "Groups",
+        "CapInh",
+        "CapPrm",
+        "CapEff",
+        "NoNewPrivs",
     ];
     let text = text(format!("/proc/{pid}/task/{tid}/status")).ok()?;
-    let field = |name: &str| text.lines().find_map(|l| l.strip_prefix(name));
-    let value = |name: &str| field(name).map_or_else(String::new, |v| v.trim().to_owned());
+    let mut seccomp = (String::new(), String::new());
+    let mut credentials = vec![String::new(); CREDENTIALS.len()];
+    for (name, value) in text.lines().filter_map(|l| l.split_once(':')) {
+        let field = match name {
+            "Seccomp" => &mut seccomp.0,
+            "Seccomp_filters" => &mut seccomp.1,
+            _ => match CREDENTIALS.iter().position(|c| *c == name) {
+                Some(i) => &mut credentials[i],
+                None => continue,
+            },
+        };
+        *field = value.trim().to_owned();
+    }
     Some(Rights {
-        seccomp: (value("Seccomp:"), value("Seccomp_filters:")),
-        credentials: CREDENTIALS.map(value).to_vec(),
+        seccomp,
+        credentials,
     })
+}
+
+/// The seccomp filters of a thread are this process's, if this process has started its program:
+/// they are inherited, and can only become more.
+pub fn has_our_filters(pid: Tid, tid: Tid) -> bool {
+    let us = crate::signals::current_process();
+    let of = |pid, tid| rights(pid, tid).map(|rights| rights.seccomp);
+    // Old kernels do not count them.
+    of(pid, tid).is_some_and(|its| !its.1.is_empty() && of(us, us) == Some(its))
 }
 
 /// The id of a thread in the innermost PID namespace it is in.

@@ -59,6 +59,11 @@ impl SigInfo {
         (self.code() <= 0).then(|| Tid(self.i32_at(16)))
     }
 
+    /// The timer that it tells of, if it is one of POSIX.
+    pub fn timer(&self) -> Option<i32> {
+        (self.code() == libc::SI_TIMER).then(|| self.i32_at(16))
+    }
+
     /// Faulting address of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP.
     pub fn address(&self) -> Addr {
         Addr(self.u64_at(16))

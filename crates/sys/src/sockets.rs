@@ -11,6 +11,8 @@ pub struct Unread {
     pub messages: Vec<Vec<u8>>,
     /// Descriptors travel with them.
     pub descriptors: bool,
+    /// There are urgent data (`MSG_OOB`).
+    pub urgent: bool,
 }
 
 /// Looks at what a Unix socket holds, which it keeps. `longest`: no message is
@@ -23,7 +25,10 @@ pub fn unread(
 ) -> Result<Unread> {
     let before: i32 = option(socket, libc::SO_PEEK_OFF)?;
     set_option(socket, libc::SO_PEEK_OFF, &0i32)?;
-    let mut found = Unread::default();
+    let mut found = Unread {
+        urgent: stream && has_urgent(socket),
+        ..Unread::default()
+    };
     let mut buffer = vec![0; longest];
     while let Some(length) = peek(socket, &mut buffer, &mut found.descriptors) {
         let message = &buffer[..length];
@@ -35,6 +40,15 @@ pub fn unread(
     }
     set_option(socket, libc::SO_PEEK_OFF, &before)?;
     Ok(found)
+}
+
+/// A byte was sent with `MSG_OOB` and not received.
+fn has_urgent(socket: BorrowedFd<'_>) -> bool {
+    let mut byte = [0u8; 1];
+    let flags = libc::MSG_PEEK | libc::MSG_OOB | libc::MSG_DONTWAIT;
+    // SAFETY: the buffer has the length given.
+    let got = unsafe { libc::recv(socket.as_raw_fd(), byte.as_mut_ptr().cast(), 1, flags) };
+    got == 1
 }
 
 /// More than the descriptors that can travel with one message.

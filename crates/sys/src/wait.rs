@@ -3,7 +3,7 @@
 //! Real-time signals are ordinary numbers here (32..=64).
 
 use crate::error::{Result, SysError};
-use crate::{Addr, Tid, procfs};
+use crate::{Addr, Tid, departed, procfs};
 
 /// What a wait status says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +167,13 @@ fn wait(pid: i32, block: bool) -> Result<Option<(Tid, WaitStatus)>> {
     match tid {
         -1 => Err(SysError::last("waitpid")),
         0 => Ok(None),
-        tid => Ok(Some((Tid(tid), WaitStatus::decode(status)))),
+        tid => {
+            let (tid, status) = (Tid(tid), WaitStatus::decode(status));
+            if status.is_end() {
+                departed::reaped(tid);
+            }
+            Ok(Some((tid, status)))
+        }
     }
 }
 

@@ -19,7 +19,18 @@ const YMM_HIGH: usize = 576;
 const SSE: u8 = 2;
 const AVX: u8 = 4;
 
+/// Where the state bits are, and the byte of them with that of tiles.
+const STATE_BITS: usize = 512;
+const TILES: (usize, u8) = (STATE_BITS + 2, 1 << 2);
+
 impl XState {
+    /// The thread has something in tiles (AMX). The kernel takes that back only for a thread
+    /// that has used tiles.
+    pub fn has_tiles(&self) -> bool {
+        let (at, bit) = TILES;
+        self.bytes.get(at).is_some_and(|bits| bits & bit != 0)
+    }
+
     /// The low 16 bytes of vector register `i` (0..16).
     pub fn xmm(&self, i: usize) -> Option<[u8; 16]> {
         self.at(XMM, 16, i)
@@ -56,9 +67,9 @@ impl XState {
             return false;
         };
         place.copy_from_slice(&value);
-        // The state bits at 512 say which components are not in their initial
+        // The state bits say which components are not in their initial
         // state; without its bit the kernel would load zeros.
-        if let Some(bits) = self.bytes.get_mut(512) {
+        if let Some(bits) = self.bytes.get_mut(STATE_BITS) {
             *bits |= component;
         }
         true

@@ -171,7 +171,7 @@ pub struct ReplayArgs {
     /// How many events of a slice a violation shows
     #[arg(long, value_name = "N", default_value_t = 32)]
     history: usize,
-    /// Seconds that a Python block may run before it is interrupted
+    /// Seconds that a Python block or functions file may run before it is interrupted
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     block_timeout: f64,
     /// Exit code when a property is violated

@@ -7,6 +7,7 @@ mod web_args;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, Parser};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -64,13 +65,15 @@ fn on_interrupt(interrupt: Arc<Interrupt>, violated: u8) -> std::io::Result<()> 
     Ok(())
 }
 
-/// ^C ends the run, and its report says so; so does SIGTERM, which is how others end it.
+/// ^C ends the run, and its report says so; so does SIGTERM, which is how others end it, and the end
+/// of the terminal, unless `nohup` was asked to keep that away.
 fn until_interrupted() -> Arc<Interruption> {
     let interruption = Arc::new(Interruption::default());
     let asked = interruption.clone();
     // Without the handler ^C simply kills the run.
-    let both = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
-    if let Ok(mut signals) = signal_hook::iterator::Signals::new(both) {
+    let mut all = vec![SIGINT, SIGTERM];
+    all.extend((!verde_session::is_ignored(SIGHUP)).then_some(SIGHUP));
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new(all) {
         let wait = move || signals.forever().for_each(|_| asked.ask());
         let _ = std::thread::Builder::new().spawn(wait);
     }

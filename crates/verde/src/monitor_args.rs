@@ -32,7 +32,7 @@ pub struct MonitorArgs {
     /// Keep a backtrace with each event
     #[arg(long)]
     history_stacks: bool,
-    /// Seconds that a Python block may run before it is interrupted
+    /// Seconds that a Python block or functions file may run before it is interrupted
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     block_timeout: f64,
     /// Take checkpoints by itself: after events, after changes of state, or every so many seconds

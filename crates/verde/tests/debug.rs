@@ -4,6 +4,7 @@
 mod lab;
 
 use lab::{Fallible, Lab};
+use std::io::Write;
 use std::process::{Command, Stdio};
 
 const SOURCE: &str = r#"#include <stdio.h>
@@ -174,6 +175,46 @@ fn mistakes_are_one_line_and_the_next_command_runs() -> Fallible {
     );
     assert!(errors.contains("inner"), "a near name is offered: {errors}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "$1 = 42\n");
+    Ok(())
+}
+
+/// Without a program the prompt goes on, and one that comes is taken.
+#[test]
+fn a_program_that_cannot_be_read_is_waited_for() -> Fallible {
+    let lab = new_lab()?;
+    let prog = lab.path("prog");
+    let aside = lab.path("aside");
+    std::fs::rename(&prog, &aside)?;
+    let text = lab.path("text");
+    std::fs::write(&text, "no program\n")?;
+    for (file, why) in [
+        (&prog, "No such file or directory"),
+        (&text, "not an ELF file"),
+    ] {
+        let script = format!(
+            "print 40 + 2\nlist\nbt\nbreak main\nrun\nshell ln -f {} {}\nrun\nbreak main\nrun\n",
+            aside.display(),
+            file.display()
+        );
+        let mut verde = Command::new(env!("CARGO_BIN_EXE_verde"));
+        verde.arg("debug").arg(file).stdin(Stdio::piped());
+        verde.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut verde = verde.spawn()?;
+        let input = verde.stdin.take();
+        input.ok_or("a pipe")?.write_all(script.as_bytes())?;
+        let output = verde.wait_with_output()?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let first = errors.lines().next().unwrap_or_default();
+        assert_eq!(first, format!("{}: {why}", file.display()));
+        assert!(output.status.success(), "{errors}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("$1 = 42"), "{text}");
+        assert!(text.contains("Breakpoint 1, main"), "{text}\n{errors}");
+        let batch = lab.path("missing");
+        let mut verde = Command::new(env!("CARGO_BIN_EXE_verde"));
+        let output = verde.args(["debug", "--batch"]).arg(batch).output()?;
+        assert_eq!(output.status.code(), Some(1));
+    }
     Ok(())
 }
 

@@ -364,3 +364,53 @@ fn children_that_go_on_without_the_program_are_named() -> Fallible {
     assert_eq!(warned, [child], "{text}");
     Ok(())
 }
+
+/// Runs a command and tells how many of its children it has left to others.
+const REAPER: &str = r#"#include <errno.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execv(argv[1], argv + 1);
+        _exit(127);
+    }
+    int status, left = 0;
+    waitpid(pid, &status, 0);
+    while (wait(NULL) > 0)
+        left++;
+    printf("status %d, left %d\n", status, left);
+    return 0;
+}
+"#;
+
+#[test]
+fn no_process_outlives_the_session() -> Fallible {
+    let dir = tempfile::tempdir()?;
+    for (name, source) in [("prog", SOURCE), ("reaper", REAPER)] {
+        let file = dir.path().join(format!("{name}.c"));
+        std::fs::write(&file, source)?;
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-g", "-O0", "-o", name]).arg(file);
+        assert!(gcc.current_dir(dir.path()).status()?.success());
+    }
+    for options in [&[][..], &["--namespace"]] {
+        let mut reaper = Command::new(dir.path().join("reaper"));
+        reaper.arg(env!("CARGO_BIN_EXE_verde"));
+        reaper.args(["debug", "--batch"]).args(options);
+        for command in ["break inner", "run", "checkpoint", "c", "checkpoint"] {
+            reaper.args(["--ex", command]);
+        }
+        reaper
+            .args(["--ex", "restart 1"])
+            .arg(dir.path().join("prog"));
+        let output = reaper.stdin(Stdio::null()).output()?;
+        let text = String::from_utf8(output.stdout)?;
+        assert!(text.contains("Checkpoint 2: "), "{text}");
+        assert!(text.ends_with("status 0, left 0\n"), "{text}");
+    }
+    Ok(())
+}

@@ -217,7 +217,89 @@ fn the_program_goes_on_elsewhere() -> Fallible {
     );
     let text = lab.script("run\nprint got\nsignal 0\n", &[])?;
     in_order(&text, &["$1 = 0\n", "r 8 got 0 h 1.5\n"]);
+    let text = lab.script(
+        "tbreak twice\nrun\nqueue-signal SIGUSR1\nstep\nprint got\nnext\nprint got\nnext\n",
+        &[],
+    )?;
+    in_order(
+        &text,
+        &[
+            "on (s=10) at prog.c:8\n",
+            "$1 = 0\n",
+            "twice (x=4) at prog.c:10\n",
+            "$2 = 10\n",
+            "11\t",
+        ],
+    );
     Ok(())
+}
+
+#[test]
+fn a_queued_signal_waits_until_the_program_goes_on() -> Fallible {
+    let lab = lab()?;
+    let taken = "tbreak twice\nrun\nqueue-signal SIGUSR1\nqueue-signal 0\nnext\nprint got\n";
+    in_order(
+        &lab.script(taken, &[])?,
+        &["twice (x=4)", "11\t", "$1 = 0\n"],
+    );
+    // SIGUSR2 would end the program. Called functions do not get it.
+    let replaced = "tbreak twice\nrun\nqueue-signal SIGUSR2\nqueue-signal SIGUSR1\n\
+                    print half(5)\nprint got\nstep\nnext\nprint got\n";
+    in_order(
+        &lab.script(replaced, &[])?,
+        &[
+            "$1 = 2.5\n",
+            "$2 = 0\n",
+            "on (s=10) at prog.c:8\n",
+            "twice (x=4) at prog.c:10\n",
+            "$3 = 10\n",
+        ],
+    );
+    Ok(())
+}
+
+const BLOCKS: &str = r#"#include <signal.h>
+static volatile int got;
+static void on(int s) { got = s; }
+static void f(void) { got++; }
+int main(void) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    signal(SIGUSR1, on);
+    sigprocmask(SIG_BLOCK, &one, 0);
+    f();
+    f();
+    sigprocmask(SIG_UNBLOCK, &one, 0);
+    return got;
+}
+"#;
+
+#[test]
+fn a_queued_signal_that_is_blocked_changes_no_step() -> Fallible {
+    let lab = Lab::c(BLOCKS, &["-O0"])?;
+    let script = "tbreak 11\nrun\nqueue-signal SIGUSR1\nnext\nprint got\nnext\nnext\nprint got\n";
+    in_order(
+        &lab.script(script, &[])?,
+        &["11\t", "12\t", "$1 = 1\n", "13\t", "14\t", "$2 = 10\n"],
+    );
+    Ok(())
+}
+
+#[test]
+fn stubs_have_the_names_of_their_functions() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0", "-Wl,-z,lazy"])?;
+    let call = [
+        "tbreak 22",
+        "run",
+        "stepi 2",
+        "stepi",
+        "stepi",
+        "stepi",
+        "bt",
+        "info symbol $pc",
+    ];
+    lab.same_as_gdb(&call)
 }
 
 #[test]

@@ -160,3 +160,42 @@ int main() { B b(2); return b.b; }
     in_order(&text, &["    int b;\n", "    B(int);\n"]);
     Ok(())
 }
+
+#[test]
+fn memory_is_shown_on_as_before() -> Fallible {
+    let source = "short gs[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}; int g = 5;
+int sum;
+int main(void) {
+  g = 3;
+  sum += g;
+  return sum - 3;
+}
+";
+    let lab = Lab::c(source, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break main",
+        "run",
+        "x/4hd gs",
+        "x",
+        "x gs",
+        "x/2i $pc",
+        "x/2g gs",
+        "print/c 300",
+        "print/c 200",
+        "print/c 200u",
+        "print/c (short)-1",
+    ])?;
+    // Who reads has not written, whatever somebody else did since the last hit.
+    let text = lab.text(&["break main", "run", "rwatch g", "continue"])?;
+    assert!(text.contains("\nValue = 3"), "{text}");
+    let text = lab.text(&["break main", "ignore 1 1", "ignore 1 0", "ignore 1 2"])?;
+    in_order(
+        &text,
+        &[
+            "Will ignore next crossing of breakpoint 1.",
+            "Will stop next time breakpoint 1 is reached.",
+            "Will ignore next 2 crossings of breakpoint 1.",
+        ],
+    );
+    Ok(())
+}

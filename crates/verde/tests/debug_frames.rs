@@ -99,3 +99,17 @@ fn numbers_of_frames_stand_apart() -> Fallible {
     let lab = Lab::c(source, &["-O0"])?;
     lab.same_as_gdb(&["break leaf", "run", "frame 100", "frame 1000", "bt -3"])
 }
+
+/// A recursion without an end fills the stack with more frames than anybody counts.
+#[test]
+fn deep_stacks_are_shown_to_their_end() -> Fallible {
+    let source = "int down(int n) { return n ? 1 + down(n - 1) : *(volatile int *)0; }\n\
+                  int main(void) { return down(110000); }\n";
+    let options = ["-O1", "-fno-optimize-sibling-calls", "-fno-inline"];
+    let lab = Lab::c(source, &options)?;
+    let text = lab.text(&["run", "bt -1"])?;
+    let last = text.lines().last().unwrap_or_default();
+    assert!(last.starts_with("#110001 "), "{last}");
+    assert!(last.contains("in main () at prog.c:2"), "{last}");
+    Ok(())
+}

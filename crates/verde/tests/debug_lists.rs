@@ -227,6 +227,71 @@ fn displays_are_switched() -> Fallible {
     Ok(())
 }
 
+/// A name that several files or functions have means all of them; a variable is listed where it is
+/// declared.
+#[test]
+fn lines_of_names_that_mean_several_things() -> Fallible {
+    let main = "int other(int);\nstatic int shared = 1;\nstatic int helper(int x) { return x + shared; }\n\
+                int main(void) { return helper(1) + other(2) - 6; }\n";
+    let lab = Lab::c("int main(void) { return 0; }\n", &["-O0"])?;
+    std::fs::create_dir(lab.path("sub"))?;
+    let other = "static int shared = 2;\nstatic int helper(int x) { return x + shared; }\n\
+                 int other(int x) { return helper(x); }\n";
+    std::fs::write(lab.path("sub/prog.c"), other)?;
+    lab.build("gcc", "prog.c", main, "prog", &["-O0", "sub/prog.c"])?;
+    for command in ["list helper", "list prog.c:2", "list shared", "list other"] {
+        lab.same_as_gdb(&[command])?;
+    }
+    let lines = |text: String| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    for command in ["info line helper", "info line prog.c:2", "info line other"] {
+        let ours = lines(lab.text(&[command])?);
+        assert_eq!(ours.len(), if command.ends_with("other") { 1 } else { 2 });
+        if let Some(theirs) = lab.gdb(&[command])? {
+            assert_eq!(ours, lines(theirs), "{command}");
+        }
+    }
+    Ok(())
+}
+
+/// A breakpoint in a library that is unloaded and loaded again.
+#[test]
+fn breakpoints_come_again_with_their_library() -> Fallible {
+    let source = "#include <dlfcn.h>\nint main(void) {\n  int sum = 0;\n  for (int i = 1; i < 4; i++) {\n\
+                  \x20   void *l = dlopen(\"./lib.so\", RTLD_NOW);\n    int (*f)(int) = dlsym(l, \"late\");\n\
+                  \x20   sum += f(i);\n    dlclose(l);\n  }\n  return sum;\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let library = "int late(int n) {\n  return n;\n}\n";
+    lab.build("gcc", "lib.c", library, "lib.so", &["-shared", "-fPIC"])?;
+    let cd = format!("cd {}", lab.path(".").display());
+    let commands = [
+        cd.as_str(),
+        "break 7",
+        "run",
+        "break late",
+        "delete 1",
+        "continue",
+        "continue",
+        "continue",
+        "info breakpoints",
+        "continue",
+    ];
+    in_order(
+        &lab.text(&commands)?,
+        &[
+            "Breakpoint 2, late (n=1)",
+            "Breakpoint 2, late (n=2)",
+            "Breakpoint 2, late (n=3)",
+            "breakpoint already hit 3 times",
+            "exited with code 06]",
+        ],
+    );
+    Ok(())
+}
+
 /// A place of a library that is not loaded yet, if the user wants to wait for it.
 #[test]
 fn breakpoints_wait_for_their_library() -> Fallible {
@@ -409,4 +474,43 @@ fn displays_of_memory_are_of_the_variable_meant() -> Fallible {
     let text = lab.text(&["break 3", "run", "display/s name", "break 7", "continue"])?;
     assert_eq!(text.matches("\"outer\"").count(), 2, "{text}");
     Ok(())
+}
+
+/// When the program has ended `list` goes on where it was, or around where the program stood.
+#[test]
+fn list_goes_on_after_the_end() -> Fallible {
+    let pad = |n: u32| (0..n).map(move |i| format!("int pad{n}_{i};\n"));
+    let mut source: String = pad(20).collect();
+    source.push_str("int f(int n) {\n  n++;\n  return n;\n}\n");
+    source.extend(pad(15));
+    source.push_str("int main(void) {\n  return f(1) - 2;\n}\n");
+    source.extend(pad(14));
+    let lab = Lab::c(&source, &["-O0"])?;
+    let ways: [&[&str]; 4] = [&[], &["list", "list"], &["list f"], &["up", "list"]];
+    for way in ways {
+        let begin = ["tbreak 22", "run"];
+        let end = ["continue", "list", "list", "list -"];
+        lab.same_as_gdb(&[&begin[..], way, &end].concat())?;
+    }
+    Ok(())
+}
+
+/// Text that a pointer is set to is put into the program.
+#[test]
+fn a_pointer_can_be_set_to_new_text() -> Fallible {
+    let source = "#include <stdio.h>\nchar *global = \"orig\";\nint main(void) {\n\
+        \x20 char *cp = global; const char *k = \"k\"; char buf[4] = \"abc\";\n\
+        \x20 printf(\"%s %s %s %s\\n\", global, cp, k, buf);\n  return 0;\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break 5",
+        "run",
+        "set var cp = \"zz\"",
+        "print k = \"longer text\"",
+        "print k[2]",
+        "set var buf = \"xyz\"",
+        "set var global = \"new\"",
+        "info locals",
+        "continue",
+    ])
 }

@@ -152,6 +152,7 @@ fn wrappers_of_cpp_and_objects_are_shown_as_gdb_does() -> Fallible {
         "print *base",
         "print same",
         "print *same",
+        "print reference",
         "print plain",
         "print diamond",
         "print diamonds",

@@ -16,9 +16,17 @@ fn said(lab: &Lab, args: &[&str], commands: &[&str]) -> std::io::Result<String> 
 
 /// The same as an ordinary user: root may have as many processes as it likes.
 fn said_to_user(lab: &Lab, commands: &[&str]) -> std::io::Result<String> {
-    let args = ["debug", "--batch", "prog"];
+    let verde = user_command(lab, &[])?;
+    said_by(verde, lab, &["debug", "--batch", "prog"], commands)
+}
+
+/// `verde` as an ordinary user, behind the words of a command that runs it.
+fn user_command(lab: &Lab, before: &[&str]) -> std::io::Result<Command> {
     if std::fs::metadata(lab.path("."))?.uid() != 0 {
-        return said(lab, &args, commands);
+        let mut words = before.iter().copied().chain([env!("CARGO_BIN_EXE_verde")]);
+        let mut verde = Command::new(words.next().unwrap_or_default());
+        verde.args(words);
+        return Ok(verde);
     }
     std::fs::set_permissions(lab.path("."), Permissions::from_mode(0o777))?;
     // The build directory may be closed to others. Not by ourselves: what a
@@ -28,8 +36,9 @@ fn said_to_user(lab: &Lab, commands: &[&str]) -> std::io::Result<String> {
     assert!(copy.arg(lab.path("verde")).status()?.success());
     let mut verde = Command::new("setpriv");
     verde.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-    verde.arg("--inh-caps=-all").arg(lab.path("verde"));
-    said_by(verde, lab, &args, commands)
+    verde.arg("--inh-caps=-all").args(before);
+    verde.arg(lab.path("verde"));
+    Ok(verde)
 }
 
 fn said_by(
@@ -252,7 +261,8 @@ int main(void) {
     let commands = ["break hold", "run", "info checkpoints"];
     let text = said(&lab, &options, &commands)?;
     assert_eq!(text.matches("cannot be restored").count(), 1, "{text}");
-    assert!(text.contains("No checkpoints."), "{text}");
+    // That of the beginning, when nothing spoke against it.
+    assert!(text.contains("\n1 automatic, "), "{text}");
     Ok(())
 }
 
@@ -292,6 +302,81 @@ int main(void) {
     in_order(
         &text,
         &["Back before event 4", "event (i=2)", "in worker (", "* 2 "],
+    );
+    Ok(())
+}
+
+/// A mutex that knows its owner, held over events.
+const HELD: &str = "#define _GNU_SOURCE
+#include <pthread.h>
+void event(int i) {}
+void hold(int result) {}
+int main(void) {
+    pthread_mutex_t mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    pthread_mutex_lock(&mutex);
+    for (int i = 0; i < 3; i++)
+        event(i);
+    hold(pthread_mutex_unlock(&mutex));
+    return 0;
+}
+";
+
+#[test]
+fn a_user_who_asks_for_checkpoints_gets_a_namespace() -> Fallible {
+    let lab = Lab::c(HELD, &["-O0"])?;
+    std::fs::write(lab.path("p.prop"), ALTERNATES)?;
+    let options = [
+        "debug",
+        "--batch",
+        "-p",
+        "p.prop",
+        "--auto-checkpoint",
+        "states",
+        "prog",
+    ];
+    let commands = [
+        "break hold",
+        "run",
+        "verde back",
+        "continue",
+        "print result",
+        "set namespace off",
+        "run",
+        "verde back",
+        "continue",
+        "print result",
+    ];
+    let text = said_by(user_command(&lab, &[])?, &lab, &options, &commands)?;
+    in_order(
+        &text,
+        &[
+            "[verde] the program runs in a user and PID namespace of its own",
+            "Back before event 3",
+            "$1 = 0",
+            "warning: process and thread ids have changed",
+            "$2 = 1",
+        ],
+    );
+    // Where there are no namespaces for users the program runs without.
+    let forbids = "echo 0 > /proc/sys/user/max_user_namespaces || exit 1
+exec setpriv --inh-caps=-all --ambient-caps=-all \"$@\"";
+    let before = [
+        "unshare",
+        "--user",
+        "--map-user=1000",
+        "--map-group=1000",
+        "--keep-caps",
+        "sh",
+        "-c",
+        forbids,
+        "sh",
+    ];
+    let verde = user_command(&lab, &before)?;
+    let text = said_by(verde, &lab, &options, &commands[..5])?;
+    assert!(!text.contains("PID namespace"), "{text}");
+    in_order(
+        &text,
+        &["warning: process and thread ids have changed", "$1 = 1"],
     );
     Ok(())
 }

@@ -299,3 +299,49 @@ fn the_field_is_that_of_the_variant_held() -> Fallible {
     }
     Ok(())
 }
+
+const TEMPLATES: &str = r#"template <class T, int N> struct Ring { T d[N]; int head; T get(int i) const { return d[i % N]; } };
+struct Sq { int s; };
+static int stop(int n) { return n; }
+int lengths(int n) {
+  int vla[n]; for (int i = 0; i < n; i++) vla[i] = i * 3;
+  int m[n][2]; for (int i = 0; i < n; i++) m[i][0] = m[i][1] = i;
+  return stop(vla[1] + m[0][0]);
+}
+int refs(int &r, const Sq &q, int (&arr)[3], int *&pr, Sq &&rv) {
+  int &rr = r; rr++;
+  return stop(r + q.s + arr[0] + *pr + rv.s);
+}
+int main() {
+  Ring<short, 4> a{}; Ring<unsigned long, 2> ul{}; Ring<const char *, 3> cs{}; a.d[1] = 7;
+  int x = 5; Sq q{3}; int arr[3] = {7, 8, 9}; int *p = &x;
+  int t = refs(x, q, arr, p, Sq{4}); t += lengths(4);
+  return stop(t + a.get(1) + ul.get(1) + (cs.get(1) != nullptr)) == 0;
+}
+"#;
+
+/// Types by the names that people write for them, references, and arrays whose length is known late.
+#[test]
+fn templates_references_and_late_lengths() -> Fallible {
+    let lab = Lab::made("g++", "prog.cc", TEMPLATES, &["-O0", "-Wno-vla"])?;
+    let refs = "print r;print &r;print rr;print q;print q.s;print &q;print arr;print *arr;\
+        print &arr;print arr[1];print pr;print *pr;print &pr;print rv;print rv.s;print r + 1;\
+        print -r;print sizeof(r);whatis r;whatis &r;print r = 77;print/x r;print &*&r;\
+        print (int)r;print r == rr;print *&r";
+    let late = "print vla;print &vla;print &m;print *&vla;print *&m;print sizeof(*&vla);\
+        print &vla[1];print &m[1];print sizeof(Ring<short,4>);print sizeof(Ring<short int, 4>);\
+        print sizeof(Ring<unsigned long,2>);print sizeof(Ring<const char *, 3>);\
+        print sizeof(struct Ring<short,4>);whatis Ring<short,4>;print (Ring<short,4>*)0;\
+        print sizeof(Ring<short,4>*);break Ring<short,4>::get;break Ring<unsigned long, 2>::get;\
+        info breakpoints;continue;backtrace 1";
+    for (place, commands) in [("refs", refs), ("lengths", late)] {
+        let start = format!("tbreak {place}");
+        let mut all = vec![start.as_str(), "run", "tbreak stop", "continue", "up"];
+        all.extend(commands.split(';').map(str::trim));
+        lab.same_as_gdb(&all)?;
+    }
+    let output = lab.verde(&["tbreak refs", "run", "print *r"], &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(errors, "Attempt to take contents of a non-pointer value.\n");
+    Ok(())
+}

@@ -634,3 +634,35 @@ fn a_function_begins_before_all_that_is_inlined_into_it() -> Fallible {
     );
     Ok(())
 }
+
+/// `until` and `advance` to a place end when the selected frame returns, not the innermost one.
+#[test]
+fn until_a_place_goes_by_the_selected_frame() -> Fallible {
+    let source = "int inner(int n) {\n  return n + 1;\n}\nint outer(int n) {\n  int r = inner(n);\n\
+                  \x20 r *= 2;\n  return r;\n}\nint main(void) {\n  int r = outer(3);\n  r += 1;\n  return r;\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    for command in ["until 7", "advance 7", "until 12", "advance 12"] {
+        lab.same_as_gdb(&["break inner", "run", "up", command])?;
+    }
+    lab.same_as_gdb(&["break inner", "run", "until 7"])
+}
+
+#[test]
+fn a_system_call_enters_nothing() -> Fallible {
+    let source = r#"static long pid(void) {
+    long n = 39;
+    __asm__ volatile("syscall" : "+a"(n) : : "rcx", "r11", "memory");
+    return n;
+}
+int main(void) {
+    long a = pid();
+    long b = pid();
+    return a == b ? 0 : 1;
+}
+"#;
+    let lab = Lab::c(source, &["-O0"])?;
+    for kind in ["step", "next"] {
+        lab.same_as_gdb(&["break pid", "run", kind, kind, kind, kind, kind, kind, kind])?;
+    }
+    Ok(())
+}

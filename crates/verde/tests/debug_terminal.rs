@@ -13,6 +13,7 @@ const SOURCE: &str = r#"#include <stdio.h>
 #include <termios.h>
 #include <unistd.h>
 volatile long n;
+volatile int enough;
 static int begin(int round) { return round; }
 int main(void) {
     char name[100];
@@ -31,7 +32,7 @@ int main(void) {
     }
     puts("counting");
     fflush(stdout);
-    while (n >= 0) {
+    while (!enough) {
         n++;
         if (n % 10000000 == 0) {
             puts("tick");
@@ -156,6 +157,22 @@ fn the_terminal_is_handed_over() -> Fallible {
     shell.send("\u{1a}")?;
     shell.expect("received signal SIGTSTP, Stopped (user).")?;
     shell.expect("(verde) ")?;
+    // The program gets the signal and is stopped by it; then it goes on.
+    shell.command("continue", "received signal SIGTSTP, Stopped (user).")?;
+    shell.send("continue\n")?;
+    shell.expect("Continuing.")?;
+    shell.expect("tick")?;
+    shell.send("\u{3}")?;
+    shell.expect("received signal SIGINT, Interrupt.")?;
+    shell.expect("(verde) ")?;
+    // Also where it is not to stop for the signal itself.
+    shell.command("handle SIGTSTP nostop noprint", "SIGTSTP ")?;
+    shell.send("continue\n")?;
+    shell.expect("Continuing.")?;
+    shell.expect("tick")?;
+    shell.send("\u{1a}")?;
+    shell.expect("received signal SIGTSTP, Stopped (user).")?;
+    shell.expect("(verde) ")?;
 
     // ^Z at the prompt stops the debugger, and the shell has it back.
     shell.send("\u{1a}")?;
@@ -164,7 +181,8 @@ fn the_terminal_is_handed_over() -> Fallible {
     shell.send("fg\n")?;
     shell.expect("debug ./prog")?;
     shell.command("print 6 * 7", "$3 = 42")?;
-    shell.command("set var n = -5", "n = -5")?;
+    // Not `n`: the program may be between its load and its store.
+    shell.command("set var enough = 1", "enough = 1")?;
     shell.command("signal 0", "exited normally]")?;
     shell.send("quit\n")?;
     shell.expect("shell> ")?;
@@ -476,6 +494,28 @@ fn an_interrupt_ends_loops_scripts_and_commands() -> Fallible {
     shell.send("\u{3}")?;
     shell.expect("(verde) ")?;
     shell.command("print 6 * 7", " = 42")?;
+    Ok(())
+}
+
+/// ^C ends a long answer.
+#[test]
+fn an_interrupt_ends_a_backtrace() -> Fallible {
+    let source = "int stop(void) { return 0; }\nint deep(int n) { return n ? deep(n - 1) + 1 : stop(); }\n\
+                  int main(void) { return deep(20000) != 20000; }\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let mut shell = Shell::start(&lab)?;
+    shell.send("$VERDE debug ./prog\n")?;
+    shell.expect("(verde) ")?;
+    shell.command("break stop", "Breakpoint 1")?;
+    shell.command("run", "Breakpoint 1, stop")?;
+    shell.send("backtrace\n")?;
+    shell.expect("#50 ")?;
+    shell.send("\u{3}")?;
+    let shown = shell.expect("Quit")?;
+    assert!(!shown.contains("main ("), "{}", shown.len());
+    shell.expect("(verde) ")?;
+    // The program was not meant.
+    shell.command("continue", "exited normally]")?;
     Ok(())
 }
 

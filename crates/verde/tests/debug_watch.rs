@@ -298,3 +298,139 @@ fn a_result_is_told_with_the_end_of_a_watchpoint() -> Fallible {
         "finish",
     ])
 }
+
+/// Stores of several threads at one time: the value that the first one's stop shows has the others'
+/// in it, which are hits all the same. A store of what is there is none.
+#[test]
+fn each_store_of_several_threads_counts() -> Fallible {
+    let source = r#"#include <pthread.h>
+#include <stdlib.h>
+long counter, again;
+static void *add(void *unused) {
+    for (int i = 0; i < 40; i++) {
+        __sync_fetch_and_add(&counter, 1);
+        again = 7;
+    }
+    return unused;
+}
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 2;
+    pthread_t threads[16];
+    again = 7;
+    for (int i = 0; i < n; i++)
+        pthread_create(&threads[i], 0, add, 0);
+    for (int i = 0; i < n; i++)
+        pthread_join(threads[i], 0);
+    return counter == n * 40 ? 0 : 1;
+}
+"#;
+    let lab = Lab::c(source, &["-O1", "-pthread"])?;
+    for threads in [2, 4, 16] {
+        let output = lab.verde(
+            &[
+                "watch counter",
+                "watch again",
+                "ignore 1 1000000",
+                "ignore 2 1000000",
+                "run",
+                "info watchpoints",
+            ],
+            &[&threads.to_string()],
+        )?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let hits = format!("already hit {} times", threads * 40);
+        in_order(&text, &["exited normally", &hits, "already hit 1 time"]);
+    }
+    Ok(())
+}
+
+/// Variables of a library that is opened again begin with their values of the file, and not with
+/// those that were there before it was closed.
+#[test]
+fn a_library_opened_again_begins_anew() -> Fallible {
+    let source = r#"#include <dlfcn.h>
+int main(void) {
+    int sum = 0;
+    for (int i = 0; i < 5; i++) {
+        void *library = dlopen("./libagain.so", RTLD_NOW);
+        int (*count)(int) = (int (*)(int))dlsym(library, "count");
+        sum += count(1);
+        dlclose(library);
+    }
+    return sum == 20 ? 0 : 1;
+}
+"#;
+    let lab = Lab::c(source, &["-O0", "-ldl"])?;
+    let library = "int counted = 3;\nint count(int x) { counted += x; return counted; }\n";
+    lab.build(
+        "gcc",
+        "again.c",
+        library,
+        "libagain.so",
+        &["-shared", "-fPIC"],
+    )?;
+    let cd = format!("cd {}", lab.path("").display());
+    let text = lab.text(&[
+        &cd,
+        "set breakpoint pending on",
+        "break count",
+        "run",
+        "watch counted",
+        "delete 1",
+        "continue",
+        "ignore 2 100",
+        "continue",
+        "info watchpoints",
+    ])?;
+    let one = ["Old value = 3", "New value = 4", "already hit 5 times"];
+    in_order(&text, &one);
+    Ok(())
+}
+
+/// More than the CPU has slots for, inside a filter as a container has it.
+#[test]
+fn many_are_watched_inside_a_filter() -> Fallible {
+    let source = r#"#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+long v[6];
+int main(int argc, char **argv) {
+    if (argc == 1) {
+        for (int i = 0; i < 6; i++)
+            v[i]++;
+        return 0;
+    }
+    struct sock_filter all[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog filter = {1, all};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+        return 1;
+    execv(argv[1], argv + 1);
+    return 1;
+}
+"#;
+    let lab = Lab::c(source, &["-O0"])?;
+    let mut inside = std::process::Command::new(lab.path("prog"));
+    inside
+        .arg(env!("CARGO_BIN_EXE_verde"))
+        .args(["debug", "--batch"]);
+    for i in 0..6 {
+        inside.args(["--ex", &format!("watch v[{i}]")]);
+    }
+    let steps = ["run", "checkpoint", "continue", "continue", "continue"];
+    for command in steps.iter().chain(["continue", "continue"].iter()) {
+        inside.args(["--ex", command]);
+    }
+    let output = inside.arg(lab.path("prog")).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut wanted = vec![
+        String::from("watchpoint 1: v[0]\n\nOld"),
+        "Checkpoint 1".to_owned(),
+    ];
+    wanted.extend((2..=6).map(|i| format!("watchpoint {i}: v[{}]\n\nOld", i - 1)));
+    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    in_order(&text, &wanted);
+    assert!(output.status.success(), "{text}");
+    Ok(())
+}

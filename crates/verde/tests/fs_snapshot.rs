@@ -274,7 +274,14 @@ fn an_ordinary_user_needs_a_namespace() -> Fallible {
     assert_eq!(lab.log(), "");
     let said = run(&["--namespace"])?;
     assert!(said.contains("saved in"), "{said}");
+    assert!(!said.contains("warning"), "{said}");
     assert_eq!(lab.log(), ALL);
+    // What could not be changed there is said.
+    let foreign = lab.work.join("foreign");
+    fs::write(&foreign, "")?;
+    std::os::unix::fs::chown(&foreign, Some(65534), Some(0))?;
+    let said = run(&["--namespace"])?;
+    assert!(said.contains("foreign has an owner or a group"), "{said}");
     Ok(())
 }
 

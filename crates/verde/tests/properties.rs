@@ -141,7 +141,8 @@ properties! {
     curl: "early" -> "made_before_global_init", "use" -> "used_after_cleanup", "leak" -> "open";
     dir: "use" -> "used_after_close", "leak" -> "open";
     dl: "use" -> "used_after_close", "leak" -> "open";
-    fd: "use" -> "used_after_close", "twice" -> "closed_twice";
+    fd: "use" -> "used_after_close", "twice" -> "closed_twice", "flags" -> "used_after_close", "copy" -> "used_after_close",
+        "waiting" -> "used_after_close";
     file: "use" -> "used_after_close", "twice" -> "closed_twice", "leak" -> "open", "all" -> "used_after_close",
         "wide" -> "used_after_close", "unlocked" -> "used_after_close", "place" -> "used_after_close",
         "buffer" -> "used_after_close";
@@ -152,9 +153,11 @@ properties! {
     regex: "early" -> "used_before_init", "twice" -> "freed_twice", "leak" -> "ready";
     rwlock: "upgrade" -> "waits_for_itself", "another" -> "unlocked_but_not_held", "destroy" -> "destroyed_while_held";
     semaphore: "early" -> "used_before_init", "late" -> "used_after_destroy";
-    socket: "listen" -> "listen_before_bind", "accept" -> "accept_before_listen", "send" -> "not_connected", "closed" -> "used_after_close";
+    socket: "listen" -> "listen_before_bind", "accept" -> "accept_before_listen", "send" -> "not_connected",
+        "read" -> "not_connected", "write" -> "not_connected", "closed" -> "used_after_close";
     thread: "detached" -> "joined_after_detach", "loose" -> "joined_after_detach", "leak" -> "joinable", "attributes" -> "joinable";
-    vector: "moved" -> "used_after_move";
+    vector: "moved" -> "used_after_move", "reserve" -> "used_after_move", "assign" -> "used_after_move",
+        "another" -> "used_after_move", "erase" -> "used_after_erase", "clear" -> "used_after_erase";
 }
 
 #[test]
@@ -187,22 +190,56 @@ fn a_static_program_leaks_what_it_leaks() -> Fallible {
     case.passes()
 }
 
+/// A program that properties leave alone.
+fn holds(source: &str, properties: &[&str]) -> Fallible {
+    let dir = tempfile::tempdir()?;
+    let program = dir.path().join("program");
+    let options: &[&str] = match source.ends_with(".rs") {
+        true => &["rustc", "-g", "--edition", "2024", "-o"],
+        false => &["g++", "-g", "-w", "-pthread", "-o"],
+    };
+    let status = Command::new(options[0])
+        .args(&options[1..])
+        .arg(&program)
+        .arg(sources().join(source))
+        .status()?;
+    assert!(status.success());
+    for property in properties {
+        let output = Command::new(env!("CARGO_BIN_EXE_verde"))
+            .args(["check", "-p", property])
+            .arg(&program)
+            .stdin(Stdio::null())
+            .output()?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{property}: {errors}");
+    }
+    Ok(())
+}
+
 /// The streams of C++ keep their buffers.
 #[test]
 fn cpp_streams_leak_nothing() -> Fallible {
-    let dir = tempfile::tempdir()?;
-    let program = dir.path().join("streams");
-    let mut compiler = Command::new("g++");
-    compiler.args(["-g", "-pthread", "-o"]).arg(&program);
-    let status = compiler.arg(sources().join("leak_streams.cc")).status()?;
-    assert!(status.success());
-    let output = Command::new(env!("CARGO_BIN_EXE_verde"))
-        .args(["check", "-p", "std:leak"])
-        .arg(&program)
-        .output()?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{errors}");
-    Ok(())
+    holds("leak_streams.cc", &["std:leak"])
+}
+
+/// What is named as a function of C, and is none, is not meant.
+#[test]
+fn methods_are_not_functions_of_c() -> Fallible {
+    let all = [
+        "std:socket",
+        "std:malloc",
+        "std:leak",
+        "std:dir",
+        "std:file",
+        "std:mutex",
+    ];
+    holds("scopes.cc", &all)?;
+    holds("scopes.rs", &all)
+}
+
+#[test]
+fn a_mutex_in_new_memory_is_another() -> Fallible {
+    holds("lock_order_again.cc", &["std:lock_order"])
 }
 
 /// What Rust's library makes once is no leak, however its callers are compiled; what a program forgets is one.

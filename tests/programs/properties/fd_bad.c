@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 int main(int argc, char **argv) {
@@ -10,6 +11,13 @@ int main(int argc, char **argv) {
     close(fd);
     if (!strcmp(what, "use")) {
         write(fd, "x", 1); // BAD use
+    } else if (!strcmp(what, "flags")) {
+        fcntl(fd, F_SETFD, FD_CLOEXEC); // BAD flags
+    } else if (!strcmp(what, "copy")) {
+        dup(fd); // BAD copy
+    } else if (!strcmp(what, "waiting")) {
+        int bytes;
+        ioctl(fd, FIONREAD, &bytes); // BAD waiting
     } else {
         close(fd); // BAD twice
     }

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <mqueue.h>
+#include <pty.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -27,5 +28,19 @@ int main(void) {
             mq_close(queue);
     }
     mq_unlink("/verde-fd-good");
+    // The terminal's number comes from an ioctl.
+    int spare[2] = {open("/dev/null", O_RDONLY), open("/dev/null", O_RDONLY)};
+    close(spare[0]);
+    close(spare[1]);
+    if (openpty(&ends[0], &ends[1], NULL, NULL, NULL) || write(ends[1], "x", 1) != 1 || read(ends[0], &byte, 1) != 1)
+        return 1;
+    close(ends[0]);
+    close(ends[1]);
+    // Whether it is open may be asked.
+    if (fcntl(ends[0], F_GETFD) != -1 || fcntl(ends[0], F_GETFL) != -1 || isatty(ends[0]))
+        return 1;
+    // There was none.
+    close(-1);
+    close(-1);
     return 0;
 }

@@ -14,7 +14,7 @@ static void *client(void *arg) {
         int s = socket(AF_INET, SOCK_STREAM, 0);
         if (connect(s, (struct sockaddr *)&address, sizeof address))
             return arg;
-        send(s, "ping", 4, 0);
+        write(s, "ping", 4);
         char answer[4];
         recv(s, answer, 4, MSG_WAITALL);
         close(s);
@@ -34,7 +34,7 @@ int main(void) {
     for (int i = 0; i < 3; i++) {
         int s = accept(l, NULL, NULL);
         char question[5] = "";
-        recv(s, question, 4, MSG_WAITALL);
+        read(s, question, 4);
         send(s, "pong", 4, 0);
         close(s);
         puts(question);
@@ -74,6 +74,25 @@ int main(void) {
     close(again);
     close(pair[0]);
     close(pair[1]);
+    // A file has the number, and is read by the library.
+    again = socket(AF_INET, SOCK_STREAM, 0);
+    fclose(fdopen(again, "w"));
+    FILE *zeros = fopen("/dev/zero", "r");
+    fgetc(zeros);
+    fclose(zeros);
+    // Connected as another number.
+    l = socket(AF_INET, SOCK_STREAM, 0);
+    address.sin_port = 0;
+    bind(l, (struct sockaddr *)&address, size);
+    listen(l, 1);
+    getsockname(l, (struct sockaddr *)&address, &size);
+    again = socket(AF_INET, SOCK_STREAM, 0);
+    int copy = fcntl(again, F_DUPFD_CLOEXEC, 0);
+    connect(copy, (struct sockaddr *)&address, sizeof address);
+    write(again, "x", 1);
+    close(copy);
+    close(again);
+    close(l);
     int u = socket(AF_INET, SOCK_DGRAM, 0);
     connect(u, (struct sockaddr *)&address, sizeof address);
     send(u, "x", 1, 0);

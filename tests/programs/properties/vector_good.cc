@@ -14,6 +14,39 @@ int main() {
         for (char c : names.back())
             sum += c;
     }
+    // What was behind the elements that are left has elements again.
+    v.clear();
+    for (int i = 0; i < 40; i++)
+        v.push_back(i);
+    for (auto it = v.begin(); it != v.end();)
+        it = *it % 2 ? v.erase(it) : it + 1;
+    v.resize(40);
+    for (int each : v)
+        sum += each;
+    // Two vectors that exchange their blocks.
+    std::vector<int> next, taken;
+    for (int round = 0; round < 4; round++) {
+        for (int each : v)
+            next.push_back(each + 1);
+        v.swap(next);
+        next.clear();
+    }
+    v.clear();
+    taken = std::move(v);
+    taken.assign(30, 1);
+    for (int each : taken)
+        sum += each;
+    taken.clear();
+    std::vector<int> last(std::move(taken));
+    last.assign(20, 2);
+    for (int each : last)
+        sum += each;
+    std::vector<bool> flags;
+    for (int i = 0; i < 200; i++)
+        flags.push_back(i % 3 == 0);
+    for (bool flag : flags)
+        sum += flag;
+    flags.clear();
     std::printf("%d\n", sum);
     return 6;
 }

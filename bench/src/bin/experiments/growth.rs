@@ -268,7 +268,7 @@ fn to_breakpoint(
             c
         }
         "gdb" => {
-            let mut c = Command::new("gdb");
+            let mut c = verde_oracle::gdb();
             c.args(["-nx", "-batch", "-iex", "set debuginfod enabled off"])
                 .args(["-ex", &stop, "-ex", "run", "-ex", "continue", "--args"]);
             c

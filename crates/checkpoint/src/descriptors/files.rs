@@ -6,11 +6,12 @@ use crate::snapshot::{Item, Items};
 use crate::{Result, Warning};
 use std::fs;
 use std::io::Write;
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::time::SystemTime;
 use verde_engine::Tid;
 use verde_sys::descriptors::{Descriptor, is_queue, seek};
+use verde_sys::file_control::seals;
 use verde_sys::number as n;
 use verde_sys::pidfd::PidFd;
 
@@ -33,6 +34,8 @@ struct File {
     written: Option<SystemTime>,
     /// What is in it, if it has no name.
     contents: Option<Vec<u8>>,
+    /// What could not be done to it any more, then.
+    seals: i32,
     /// How long it was, if all of it comes back as memory.
     mapped: Option<u64>,
 }
@@ -80,7 +83,13 @@ fn keeps_what_is_written(d: &Descriptor) -> bool {
 }
 
 impl Files {
-    pub fn save(pid: Tid, list: &[Descriptor], keep_input: bool, shared: &Shared) -> Found {
+    pub fn save(
+        pid: Tid,
+        list: &[Descriptor],
+        handle: &PidFd,
+        keep_input: bool,
+        shared: &Shared,
+    ) -> Found {
         let ours = our_own(keep_input);
         let paths = list.iter().filter(|d| d.target.starts_with('/'));
         let mut left = MOST_CONTENTS;
@@ -100,6 +109,13 @@ impl Files {
                 true => fs::read(place(pid, d.number)).ok(),
                 false => None,
             };
+            let seals = match meta.nlink() == 0 {
+                true => handle
+                    .descriptor(d.number)
+                    .map_or(0, |fd| seals(fd.as_fd())),
+                // Who has seals has no name.
+                false => 0,
+            };
             left -= contents.as_ref().map_or(0, |c| c.len() as u64).min(left);
             Some(File {
                 number: d.number,
@@ -108,6 +124,7 @@ impl Files {
                 flags: d.flags(),
                 written: meta.modified().ok().filter(|_| keeps_what_is_written(d)),
                 contents,
+                seals,
                 mapped: shared.keeps(&d.target, meta.len()).then_some(meta.len()),
             })
         });
@@ -127,13 +144,23 @@ impl Files {
         }
         let mut changed: Vec<String> = Vec::new();
         let mut elsewhere: Vec<String> = Vec::new();
+        let (mut sealed, mut stuck) = (Vec::new(), Vec::new());
         for file in &self.0 {
             let fd = handle.descriptor(file.number)?;
+            let is_sealed = file.contents.is_some() && seals(fd.as_fd()) != file.seals;
             if super::set_flags_of(&fd, file.flags).is_err() || seek(fd, file.offset).is_err() {
                 elsewhere.push(file.path.clone());
                 continue;
             }
-            if !without.contains(Item::Nameless) && file.put_back(pid).is_some() {
+            let is_back = !without.contains(Item::Nameless) && file.put_back(pid).is_some();
+            if is_sealed {
+                match is_back {
+                    true => sealed.push(file.path.clone()),
+                    false => stuck.push(file.path.clone()),
+                }
+                continue;
+            }
+            if is_back {
                 continue;
             }
             let now = stat(pid, file.number);
@@ -144,6 +171,12 @@ impl Files {
             if file.written.is_some() && now != file.written && !changed.contains(&file.path) {
                 changed.push(file.path.clone());
             }
+        }
+        if !sealed.is_empty() {
+            warnings.push(Warning::Sealed(sealed));
+        }
+        if !stuck.is_empty() {
+            warnings.push(Warning::SealedContents(stuck));
         }
         if !changed.is_empty() {
             warnings.push(Warning::ChangedFiles(changed));

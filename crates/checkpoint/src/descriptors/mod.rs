@@ -4,6 +4,7 @@
 mod counters;
 mod epoll;
 mod files;
+mod leases;
 mod locks;
 mod numbers;
 mod others;
@@ -20,6 +21,7 @@ use crate::{Error, Options, Result, Warning};
 use counters::{Counters, Terminals, Timers};
 use epoll::Epolls;
 use files::{Files, Found};
+use leases::Leases;
 use locks::Locks;
 use own_files::OwnFiles;
 use owners::Owners;
@@ -57,6 +59,7 @@ pub(crate) struct Descriptors {
     terminals: Terminals,
     epolls: Epolls,
     locks: Locks,
+    leases: Leases,
     pidfds: PidFds,
     own_files: OwnFiles,
     owners: Owners,
@@ -109,6 +112,9 @@ impl Descriptors {
         if !others.carrying.is_empty() {
             warnings.push(Warning::TravellingDescriptors(others.carrying));
         }
+        if !others.urgent.is_empty() {
+            warnings.push(Warning::UrgentData(others.urgent));
+        }
         let (terminals, unread) = Terminals::save(&list, &handle);
         if !unread.is_empty() {
             warnings.push(Warning::Terminals(unread));
@@ -116,7 +122,7 @@ impl Descriptors {
         if list.iter().any(|d| d.target == "anon_inode:inotify") {
             warnings.push(Warning::Inotify);
         }
-        let Found { files, queues } = Files::save(pid, &list, options.keep_input, shared);
+        let Found { files, queues } = Files::save(pid, &list, &handle, options.keep_input, shared);
         if !queues.is_empty() {
             warnings.push(Warning::Queues(queues));
         }
@@ -142,6 +148,7 @@ impl Descriptors {
             terminals,
             epolls,
             locks: Locks::save(pid, &list),
+            leases: Leases::save(pid, &list, &handle),
             pidfds: PidFds::save(pid, renewable),
             own_files: OwnFiles::save(pid, renewable),
             owners: Owners::save(&list, &handle),
@@ -218,6 +225,7 @@ impl Descriptors {
         self.counters.restore(pid, &handle, without)?;
         self.timers.restore(&handle, without)?;
         self.terminals.restore(&handle, without)?;
+        self.leases.restore(&handle, without, warnings)?;
         self.owners.restore(&handle, ids, without)?;
         if self.epolls.is_empty() {
             return Ok(());

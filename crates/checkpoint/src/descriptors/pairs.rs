@@ -44,6 +44,8 @@ pub(super) struct Others {
     pub external: Vec<RawFd>,
     /// Numbers of those with descriptors on their way.
     pub carrying: Vec<RawFd>,
+    /// Numbers of those with urgent data.
+    pub urgent: Vec<RawFd>,
 }
 
 impl Pairs {
@@ -92,10 +94,13 @@ impl Pairs {
             let longest = ends.iter().filter_map(|e| e.state.as_ref());
             let longest = longest.map(|s| s.options.longest_message()).max();
             for end in &mut ends {
-                if end.look(handle, longest.unwrap_or(0))? {
-                    others
-                        .carrying
-                        .extend(end.numbers.first().map(|(number, _)| number));
+                let number = end.numbers.first().map(|(number, _)| number);
+                let unread = end.look(handle, longest.unwrap_or(0))?;
+                if unread.is_some_and(|u| u.descriptors) {
+                    others.carrying.extend(number);
+                }
+                if unread.is_some_and(|u| u.urgent) {
+                    others.urgent.extend(number);
                 }
             }
             renew(&ends, handle)?;
@@ -226,16 +231,16 @@ impl End {
         })
     }
 
-    /// Looks at what was not received. `true`: descriptors are among it.
-    fn look(&mut self, handle: &PidFd, longest: usize) -> Result<bool> {
+    /// Looks at what was not received.
+    fn look(&mut self, handle: &PidFd, longest: usize) -> Result<Option<&Unread>> {
         let (Some((number, _)), Some(state)) = (self.numbers.first(), &mut self.state) else {
-            return Ok(false);
+            return Ok(None);
         };
         let fd = handle.descriptor(number)?;
         let socket = &self.socket;
         let ends = socket.ends_with_empty();
         state.unread = sockets::unread(fd.as_fd(), socket.is_stream(), longest, ends)?;
-        Ok(state.unread.descriptors)
+        Ok(Some(&state.unread))
     }
 }
 

@@ -35,7 +35,16 @@ pub(super) fn open(
     web: Web,
 ) -> Result<Box<dyn Commands>, Failure> {
     let out = Box::new(std::io::stdout());
-    let mut debugger = Debugger::open(program, args, out)?;
+    let mut debugger = match batch {
+        true => Debugger::open(program, args, out)?,
+        false => {
+            let (debugger, missing) = Debugger::open_or_wait(program, args, out)?;
+            if let Some(why) = missing {
+                super::complain(&why.to_string());
+            }
+            debugger
+        }
+    };
     // A program that runs gets ^C itself, and its stop brings the prompt back.
     let interrupts = debugger.interrupts();
     on_interrupt(move || interrupts.give_up_call())?;
@@ -115,7 +124,10 @@ impl Commands for Debugger {
         self.is_watched().then_some(self)
     }
 
-    fn end(&mut self) {}
+    fn end(&mut self) {
+        // Nobody is left to tell.
+        let _ = Debugger::end(self);
+    }
 }
 
 /// Shared with the line editor, which asks for completions.

@@ -97,7 +97,8 @@ pub(crate) fn data_pointer(ty: &Type) -> Option<(u64, Type)> {
     let name = ty.qualified_name()?;
     if ty.language() == Language::Rust {
         let is_slice = ["&[", "&mut [", "alloc::boxed::Box<["];
-        if is_slice.iter().any(|p| name.starts_with(p)) {
+        let is_text = ["&str", "&mut str", "alloc::boxed::Box<str, "];
+        if is_slice.iter().chain(&is_text).any(|p| name.starts_with(p)) {
             let member = ty.find_member("data_ptr")?;
             return Some((member.offset, member.ty.strip().target()?));
         }

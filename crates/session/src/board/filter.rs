@@ -98,8 +98,8 @@ const OPS: &[(&str, Op)] = &[
 impl Filter {
     /// Reads a filter for the slices of a property; the error is for the user.
     pub fn parse(text: &str, property: &Property) -> Result<Filter, String> {
-        let words = text.split_whitespace();
-        let terms = words.map(|w| match w.strip_prefix('!') {
+        let words = joined(text);
+        let terms = words.iter().map(|w| match w.strip_prefix('!') {
             Some(rest) if !rest.is_empty() => Ok((true, Term::parse(rest, property)?)),
             _ => Ok((false, Term::parse(w, property)?)),
         });
@@ -131,6 +131,20 @@ impl Filter {
         let mut all = self.terms.iter();
         all.all(|(negated, term)| term.passes_past(past, &mut text) != *negated)
     }
+}
+
+/// The words of a filter; a comparison is one, also with white space around its sign.
+fn joined(text: &str) -> Vec<String> {
+    const SIGNS: [char; 3] = ['=', '<', '>'];
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let begins = word.starts_with(SIGNS) || word.starts_with("!=");
+        match words.last_mut() {
+            Some(last) if begins || last.ends_with(SIGNS) => last.push_str(word),
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 impl Term {

@@ -17,6 +17,7 @@ impl Debugger {
         let mut debugger = Debugger::open(program, Vec::new(), out)?;
         let options = Options {
             signals: debugger.signals.clone(),
+            report_group_stops: debugger.is_attended(),
             follow: debugger.settings.follow,
             ..Options::default()
         };
@@ -42,6 +43,9 @@ impl Debugger {
     /// Lets an attached program go on, and tells it; a launched one is killed
     /// when the debugger is dropped.
     pub fn end(&mut self) -> Result<()> {
+        if let Some(text) = self.unfinished_group() {
+            self.say(&text)?;
+        }
         match &self.live {
             Some(live) if live.process.is_attached() && live.process.ended().is_none() => {
                 self.detach("")

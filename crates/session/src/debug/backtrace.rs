@@ -2,7 +2,11 @@
 
 use super::Debugger;
 use super::failure::{Result, failure};
+use super::live::ALL_FRAMES;
 use verde_expr::{Named, locals, print_inner};
+
+/// So many frames are shown at once: a stack may be deep, and the user may have seen enough.
+const TOGETHER: usize = 100;
 
 /// What `backtrace` was asked for.
 #[derive(Default)]
@@ -34,7 +38,25 @@ impl Debugger {
         let request = Request::parse(args);
         let count = self.all_frames()?;
         let (first, last) = self.frames_wanted(request.count, count)?;
-        let parts: Vec<_> = (first..last).map(|l| self.frame_parts(l, true)).collect();
+        for from in (first..last).step_by(TOGETHER) {
+            self.say_calls(from, last.min(from + TOGETHER), request.full)?;
+        }
+        if last < count && self.style.is_on() {
+            self.say("(More stack frames follow...)")?;
+        }
+        if last == count && self.live.as_ref().is_some_and(|live| live.is_cut) {
+            self.say(&format!("Backtrace limit of {ALL_FRAMES} exceeded."))?;
+        }
+        Ok(())
+    }
+
+    /// Some frames, with their places below each other.
+    fn say_calls(&mut self, first: usize, last: usize, full: bool) -> Result<()> {
+        let mut parts = Vec::new();
+        for level in first..last {
+            self.quit_if_asked()?;
+            parts.push(self.frame_parts(level, true));
+        }
         let width = match self.style.is_on() {
             true => common_width(&parts),
             false => 0,
@@ -42,14 +64,11 @@ impl Debugger {
         for (level, (call, place)) in (first..last).zip(parts) {
             let missing = width.saturating_sub(width_of(&call));
             self.say(&format!("{call}{}{place}", " ".repeat(missing)))?;
-            if request.full {
+            if full {
                 self.say_locals_of(level)?;
             }
         }
-        if last < count && self.style.is_on() {
-            self.say("(More stack frames follow...)")?;
-        }
-        Ok(())
+        self.out_flush()
     }
 
     /// The first frame and the one after the last.

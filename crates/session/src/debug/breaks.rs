@@ -176,7 +176,8 @@ impl Debugger {
         if sites.len() > 1 {
             return format!("{at}: {spec}. ({} locations)", sites.len());
         }
-        let line = self.line_in_function(spec, addr);
+        let line = self.frame_meant(spec, addr).and_then(|f| f.line);
+        let line = line.or_else(|| sites.first().and_then(|s| s.line.clone()));
         let line = line.or_else(|| self.line_at(addr).map(|s| (s.file, s.line)));
         match line {
             Some((file, line)) => format!("{at}: file {}, line {line}.", file.name),
@@ -204,9 +205,25 @@ impl Debugger {
                 sites.extend(fresh);
             }
         }
+        self.forget_unloaded();
         self.bind_late();
         self.rebind_monitors();
         self.arm()
+    }
+
+    /// Traps go with the library that they are in; it may come again.
+    fn forget_unloaded(&mut self) {
+        let Some(live) = &self.live else {
+            return;
+        };
+        let traps = live.process.traps();
+        for point in &mut self.points.list {
+            if let Kind::Code { sites, .. } = &mut point.kind {
+                for site in sites {
+                    site.trap = site.trap.filter(|id| traps.get(*id).is_some());
+                }
+            }
+        }
     }
 
     /// Puts every enabled breakpoint and watchpoint into the process.
@@ -372,9 +389,11 @@ impl Debugger {
             return failure("Which, and how often?  ignore NUMBER COUNT");
         };
         self.points.get_mut(number)?.ignore = count;
-        self.say(&format!(
-            "Will ignore next {count} crossings of breakpoint {number}."
-        ))
+        self.say(&match count {
+            0 => format!("Will stop next time breakpoint {number} is reached."),
+            1 => format!("Will ignore next crossing of breakpoint {number}."),
+            _ => format!("Will ignore next {count} crossings of breakpoint {number}."),
+        })
     }
 
     /// The breakpoint the program stands at is to be passed some times.

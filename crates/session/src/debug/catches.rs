@@ -360,7 +360,9 @@ impl Debugger {
     /// say of it.
     pub(super) fn libraries_changed(&mut self, tid: Tid, cause: &Cause) -> Result<Vec<String>> {
         let before = self.library_paths();
+        let loaded = self.images.loaded().to_vec();
         self.images_changed()?;
+        self.watch_in_new(tid, &loaded)?;
         let after = self.library_paths();
         let only = |a: &[String], b: &[String]| -> Vec<String> {
             let new = a.iter().filter(|p| !b.contains(p));

@@ -8,7 +8,7 @@ use super::points::{Kind, Point};
 use super::timeline::{Moment, Timeline};
 use std::time::Duration;
 use verde_checkpoint::{Error, Options, Restored, Snapshot, Warning};
-use verde_engine::{End, Tid, TrapSet};
+use verde_engine::{End, Tid};
 use verde_sys::terminal::TerminalSettings;
 
 /// The checkpoints of a session.
@@ -45,6 +45,8 @@ pub(super) struct Checkpoint {
 pub(super) enum NotSaved {
     /// There is no room for a copy of the process.
     Refused(verde_checkpoint::Error),
+    /// A little later it will be possible, or the program is over.
+    NotNow(verde_checkpoint::Error),
     Otherwise(Failure),
 }
 
@@ -131,7 +133,7 @@ impl From<verde_checkpoint::Error> for Failure {
 impl From<NotSaved> for Failure {
     fn from(not: NotSaved) -> Failure {
         match not {
-            NotSaved::Refused(error) => error.into(),
+            NotSaved::Refused(error) | NotSaved::NotNow(error) => error.into(),
             NotSaved::Otherwise(failure) => failure,
         }
     }
@@ -201,6 +203,17 @@ impl Debugger {
         Ok(self.checkpoints.with_new_warnings(restored.warnings, text))
     }
 
+    /// Goes back for the scenario when the program has just ended; what to say.
+    pub(super) fn revive_for(&mut self, number: u32) -> Result<String> {
+        self.forget_process();
+        let done = self.restore_for(number);
+        if self.live.is_none() {
+            // Its end is the news, then.
+            self.live = self.checkpoints.ended.take();
+        }
+        done
+    }
+
     pub(super) fn save(&mut self) -> Result<(Checkpoint, Vec<Warning>)> {
         self.save_with_reason().map_err(Failure::from)
     }
@@ -224,6 +237,7 @@ impl Debugger {
         let taken = Snapshot::take(&mut live.process, &options);
         let (snapshot, warnings) = taken.map_err(|error| match error {
             lack if lack.is_lack() => NotSaved::Refused(lack),
+            passing @ (Error::NotNow(_) | Error::Ended) => NotSaved::NotNow(passing),
             other => NotSaved::Otherwise(other.into()),
         })?;
         let checkpoint = Checkpoint {
@@ -308,7 +322,11 @@ impl Debugger {
             Err(NotSaved::Refused(error)) => failure(format!(
                 "Not restarted, for the present could not be kept for \"restart undo\": {error}"
             )),
-            Err(NotSaved::Otherwise(reason)) => {
+            Err(other) => {
+                let reason = match other {
+                    NotSaved::NotNow(Error::Ended) => Failure("the program has ended".to_owned()),
+                    other => other.into(),
+                };
                 if self.checkpoints.is_news(&reason) {
                     self.say(&format!(
                         "warning: \"restart undo\" will not work: {reason}"
@@ -327,8 +345,8 @@ impl Debugger {
                 let Some(mut live) = self.checkpoints.ended.take() else {
                     return failure(NOT_RUN);
                 };
-                // Breakpoints know nothing of their traps any more.
-                live.process.apply(&TrapSet::new());
+                // Breakpoints and monitors know nothing of their traps any more.
+                live.process.release_all();
                 live.process.options.signals = self.signals.clone();
                 self.live = Some(live);
                 self.terminal.open();
@@ -375,7 +393,11 @@ impl Debugger {
         // The engine has set all that is wanted now; only where files are loaded
         // elsewhere do names have to be looked up again.
         let moved = self.images.refresh(&live.process) || restored.change.other_program;
-        live.look(now(checkpoint.tid), &self.images)?;
+        // The thread that was selected may have ended before the checkpoint, unnoticed.
+        let looked = match live.that_or_other(now(checkpoint.tid)) {
+            Some(tid) => live.look(tid, &self.images),
+            None => Ok(()),
+        };
         self.listing.reset();
         let mut gone = Vec::new();
         for point in &mut self.points.list {
@@ -411,14 +433,20 @@ impl Debugger {
                  which its expression is valid."
             ))?;
         }
-        match moved {
-            true => self.images_changed()?,
-            false => self.arm()?,
+        if restored.change.other_program {
+            self.monitors_lose_traps();
         }
-        if let Some(then) = &checkpoint.monitors {
-            self.monitors_back(then, now).map_err(Failure)?;
-        }
-        self.refresh_watches()
+        // What fails of it must not keep the rest from being done.
+        let armed = match moved {
+            true => self.images_changed(),
+            false => self.arm(),
+        };
+        let monitors = match &checkpoint.monitors {
+            Some(then) => self.monitors_back(then, now).map_err(Failure),
+            None => Ok(()),
+        };
+        let watches = self.refresh_watches();
+        looked.and(armed).and(monitors).and(watches)
     }
 
     /// The values to compare with are those of now.

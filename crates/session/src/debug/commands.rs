@@ -80,6 +80,7 @@ const COMMANDS: &[Command] = commands! {
     ["jump", "j"], Debugger::jump, No, "jump LOCATION: go on there";
     ["return"], Debugger::return_now, No, "return [VALUE]: leave the selected function at once";
     ["signal"], Debugger::signal, No, "signal SIGNAL: go on with this signal; signal 0 with none";
+    ["queue-signal"], Debugger::queue_signal, No, "queue-signal SIGNAL: the selected thread gets it when the program goes on; queue-signal 0 takes the one that it has";
     ["backtrace", "bt", "where"], Debugger::backtrace, Same, "backtrace [full] [N]: the calls that led here; the N innermost, the outermost if negative; full with their variables";
     ["frame", "f"], Debugger::frame, Same, "frame [N]: select a call of the backtrace; frame function NAME the innermost of a function; frame apply all [-q] [-s] COMMAND in each of them";
     ["up"], Debugger::up, Same, "up [N]: select the caller";

@@ -115,7 +115,7 @@ impl Completer {
             ("catch" | "tcatch", Some("syscall")) => {
                 fitting(&mut syscalls::names().map(str::to_owned))
             }
-            ("catch" | "tcatch", Some("signal")) | ("signal" | "handle", None) => {
+            ("catch" | "tcatch", Some("signal")) | ("signal" | "queue-signal" | "handle", None) => {
                 signal_names(word)
             }
             ("handle", Some(_)) => of(TREATMENTS),

@@ -129,6 +129,8 @@ impl Debugger {
         let (letters, text) = split_format(args);
         let options = with_format(print, letters)?;
         let text = if text.is_empty() { "$" } else { text };
+        let states = self.with_states(text, false)?;
+        let text = states.as_deref().unwrap_or(text);
         let value = self.evaluate(text)?;
         let is_void = matches!(value.ty.strip().kind(), Kind::Void);
         if is_void && silent_void {
@@ -179,10 +181,7 @@ impl Debugger {
     pub(super) fn examine(&mut self, args: &str) -> Result<()> {
         let (letters, text) = split_format(args);
         let what = match args.is_empty() {
-            true => Examine {
-                count: 1,
-                ..self.examine
-            },
+            true => self.examine,
             false => Examine::parse(letters, self.examine)?,
         };
         let start = match text {

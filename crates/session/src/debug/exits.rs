@@ -8,7 +8,9 @@ use verde_engine::Addr;
 /// As far as a program has them.
 const JUMPS: [&str; 4] = ["longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"];
 const CATCHES: [&str; 1] = ["__cxa_begin_catch"];
-/// Where they end is known only if a function of `CATCHES` is called: not in Rust.
+/// How libgcc's unwinder is told where it goes on, in C++ and in Rust.
+const LANDINGS: [&str; 1] = ["_Unwind_SetIP"];
+/// Where they end is known only if one of those is called.
 const THROWS: [&str; 2] = ["_Unwind_RaiseException", "_Unwind_Resume_or_Rethrow"];
 
 impl Debugger {
@@ -25,9 +27,11 @@ impl Debugger {
         }
         let jumps = self.images.functions_named(&JUMPS);
         let catches = self.images.functions_named(&CATCHES);
+        let landings = self.images.functions_named(&LANDINGS);
         let throws = self.images.functions_named(&THROWS);
         live.process.observe_jumps(&jumps)?;
         live.process.observe_catches(&catches)?;
+        live.process.observe_landings(&landings)?;
         live.process.observe_exits(&throws)?;
         Ok(())
     }

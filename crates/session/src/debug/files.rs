@@ -2,6 +2,7 @@
 
 use super::Debugger;
 use super::failure::{Failure, Result, failure};
+use super::foreign_files;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -16,7 +17,8 @@ pub(super) fn directories(text: &str) -> Option<Vec<PathBuf>> {
     }
 }
 
-fn is_root() -> bool {
+/// Nothing needs a user namespace, then.
+pub(super) fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0)
 }
 
@@ -26,7 +28,7 @@ impl Debugger {
         let Some(mut dirs) = self.settings.fs_snapshot.clone() else {
             return Ok(None);
         };
-        if !self.settings.namespace && !is_root() {
+        if !self.wants_namespace() && !is_root() {
             return failure(
                 "--fs-snapshot needs a mount namespace, which an ordinary user gets in a user \
                  namespace only: add --namespace (or \"set namespace on\")",
@@ -46,7 +48,17 @@ impl Debugger {
                  see the README there"
             ))?;
         }
-        Ok(Some(Rc::new(Layers::prepare(&dirs)?)))
+        let layers = Layers::prepare(&dirs)?;
+        if self.wants_namespace()
+            && let Some(file) = foreign_files::find(layers.dirs())
+        {
+            let file = file.display();
+            self.say(&format!(
+                "warning: {file} has an owner or a group that a user namespace does not know: \
+                 with --fs-snapshot the program cannot change it (EOVERFLOW)"
+            ))?;
+        }
+        Ok(Some(Rc::new(layers)))
     }
 
     /// A start with layers that failed.
@@ -112,21 +124,8 @@ impl Debugger {
         }
     }
 
-    /// Whether detaching would leave files aside.
-    pub(super) fn refuse_to_leave_files(&self) -> Result<()> {
-        match &self.files {
-            None => Ok(()),
-            Some(files) => failure(format!(
-                "Cannot detach: with --fs-snapshot the program's files are in {} until it ends.",
-                files.home().display()
-            )),
-        }
-    }
-}
-
-impl Drop for Debugger {
     /// No file of the program is lost with the session.
-    fn drop(&mut self) {
+    pub(super) fn leave_no_files(&mut self) {
         if self.files.is_none() {
             return;
         }
@@ -136,5 +135,16 @@ impl Drop for Debugger {
         // Nobody wants to hear of checkpoints any more.
         self.forget_checkpoints();
         self.settle_files();
+    }
+
+    /// Whether detaching would leave files aside.
+    pub(super) fn refuse_to_leave_files(&self) -> Result<()> {
+        match &self.files {
+            None => Ok(()),
+            Some(files) => failure(format!(
+                "Cannot detach: with --fs-snapshot the program's files are in {} until it ends.",
+                files.home().display()
+            )),
+        }
     }
 }

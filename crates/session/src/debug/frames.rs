@@ -6,7 +6,7 @@ use super::here::Here;
 use std::sync::Arc;
 use verde_engine::Tid;
 use verde_expr::frame_arguments;
-use verde_symbols::{FileAddr, SourceFile, demangle};
+use verde_symbols::{FileAddr, SourceFile};
 
 impl Debugger {
     /// File and line of the selected frame.
@@ -28,8 +28,8 @@ impl Debugger {
         }
         let frame = live.frame(level).ok()?;
         let (module, bias) = frame.module.as_ref()?;
-        let (symbol, _) = module.symbol_at(FileAddr::of(frame.lookup(), *bias))?;
-        Some(demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned()))
+        let at = FileAddr::of(frame.lookup(), *bias);
+        module.linker_name_at(at, true).map(|(name, _)| name)
     }
 
     /// The frame does not stand at the beginning of a statement.

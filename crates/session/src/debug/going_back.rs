@@ -4,7 +4,8 @@ use super::Debugger;
 use super::checkpoints::{Checkpoint, NotSaved, milliseconds, size};
 use super::failure::{Result, failure};
 use super::irv::Then;
-use std::time::{Duration, Instant};
+use super::ticking::Ticker;
+use std::time::Duration;
 use verde_engine::Tid;
 use verde_sys::procfs;
 
@@ -13,10 +14,21 @@ use verde_sys::procfs;
 pub enum Often {
     /// After every event that concerns some slice.
     Events,
-    /// After the first event, and after every change of a slice's state.
+    /// After every change of a slice's state.
     States,
-    /// At the first event after so much time.
+    /// Whenever so much time has passed.
     Every(Duration),
+}
+
+/// What may be worth a checkpoint. Whatever is chosen, there is one of the program's beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occasion {
+    /// The program begins: the loader has done its work.
+    Start,
+    /// An event was applied, the last of so many; `changed`: a slice has another state.
+    Event { changed: bool, n: u64 },
+    /// The chosen time has passed.
+    Tick,
 }
 
 /// How checkpoints are taken by themselves.
@@ -43,8 +55,10 @@ impl Default for Automation {
 #[derive(Default)]
 pub(super) struct Automatic {
     list: Vec<Checkpoint>,
-    /// When the last was taken, and after which event.
-    last: Option<(Instant, u64)>,
+    /// The event after which the last was taken.
+    last: Option<u64>,
+    /// Tells when the time for one has come.
+    ticker: Option<Ticker>,
     /// What they may cost at most: adding up the pages of a process takes its time, so that is
     /// done when this is beyond the budget.
     most: u64,
@@ -94,7 +108,10 @@ impl Automatic {
     /// What there is to go back to, in a line.
     pub fn summary(&self, budget: u64) -> Option<String> {
         let event = |c: &Checkpoint| c.monitors.as_ref().map_or(0, Then::event);
-        let (first, last) = (event(self.list.first()?), event(self.list.last()?));
+        let events = match (event(self.list.first()?), event(self.list.last()?)) {
+            (_, 0) => String::new(),
+            (first, last) => format!(" after events {first} to {last},"),
+        };
         let cost = self.cost();
         let note = match cost > budget && self.list.len() <= LEAST {
             true => format!(
@@ -104,7 +121,7 @@ impl Automatic {
             false => String::new(),
         };
         Some(format!(
-            "{} automatic, after events {first} to {last}, {}{note}: \"verde back\" goes to them",
+            "{} automatic,{events} {}{note}: \"verde back\" goes to them",
             self.list.len(),
             size(cost)
         ))
@@ -122,8 +139,7 @@ impl Automatic {
 
     /// The program is what it was at a checkpoint: the next one is due as after that.
     pub fn went_back(&mut self, to: &Checkpoint) {
-        let event = to.monitors.as_ref().map_or(0, Then::event);
-        self.last = (event > 0).then(|| (Instant::now(), event));
+        self.last = Some(to.monitors.as_ref().map_or(0, Then::event));
     }
 
     /// What they cost together.
@@ -147,44 +163,70 @@ impl Debugger {
         }
     }
 
-    /// Takes a checkpoint if it is time for one. `changed`: a slice has another state; `n`: the
-    /// event that was just applied. If one was taken all threads are stopped; with what is new to
-    /// warn of.
-    pub(super) fn automatic_checkpoint(
-        &mut self,
-        changed: bool,
-        n: u64,
-    ) -> Result<Option<Vec<String>>> {
+    /// The program was started, and checkpoints are to be taken by themselves.
+    pub(super) fn begin_automatic(&mut self) {
+        if let (Some(Often::Every(time)), Some(live)) = (self.automation.often, &self.live) {
+            match Ticker::start(time, live.process.interrupter()) {
+                Ok(ticker) => self.automatic.ticker = Some(ticker),
+                Err(e) => self.tell_once(e.into()),
+            }
+        }
+        // Others begin when their libraries are loaded.
+        if !self.is_loading() {
+            self.take_automatic(Occasion::Start);
+        }
+    }
+
+    /// Somebody has woken the wait for the program.
+    pub(super) fn tend_checkpoints(&mut self) {
+        if self.automatic.ticker.as_ref().is_some_and(Ticker::is_due) {
+            self.take_automatic(Occasion::Tick);
+        }
+    }
+
+    /// Takes a checkpoint if it is time for one. `true`: one was taken, of the program as it is.
+    pub(super) fn take_automatic(&mut self, occasion: Occasion) -> bool {
+        match self.automatic_checkpoint(occasion) {
+            Ok(Some(warnings)) => {
+                self.tell_of_checkpoint(Ok(warnings.join("\n")));
+                true
+            }
+            Ok(None) => false,
+            Err(e) => {
+                self.tell_once(e);
+                false
+            }
+        }
+    }
+
+    /// With what is new to warn of.
+    fn automatic_checkpoint(&mut self, occasion: Occasion) -> Result<Option<Vec<String>>> {
         let Some(often) = self.automation.often else {
             return Ok(None);
         };
         let last = self.automatic.last;
-        if last.is_some_and(|(_, event)| event == n) || n == 0 {
-            return Ok(None);
-        }
-        let due = match often {
-            Often::Events => true,
+        let due = match (occasion, often) {
+            (Occasion::Event { n, .. }, _) if last.unwrap_or(0) == n => false,
             // The first change needs one before it, too.
-            Often::States => changed || last.is_none(),
-            Often::Every(time) => last.is_none_or(|(at, _)| at.elapsed() >= time),
+            (Occasion::Event { changed, .. }, Often::States) => changed || last.is_none(),
+            (Occasion::Event { .. }, Often::Every(_)) => false,
+            (Occasion::Start | Occasion::Tick, _) | (Occasion::Event { .. }, Often::Events) => true,
         };
         if !due {
             return Ok(None);
         }
-        let Some(live) = &mut self.live else {
-            return Ok(None);
-        };
-        live.process.stop_all()?.keep();
         let (checkpoint, warnings) = match self.save_with_reason() {
             // With some of the older ones less there is room, if not at once.
             Err(NotSaved::Refused(_)) if self.drop_some() => match self.save_with_reason() {
                 Err(NotSaved::Refused(_)) => return Ok(Some(Vec::new())),
                 done => done?,
             },
+            // The time for another comes.
+            Err(NotSaved::NotNow(_)) if occasion == Occasion::Tick => return Ok(None),
             done => done?,
         };
+        self.automatic.last = Some(checkpoint.monitors.as_ref().map_or(0, Then::event));
         self.automatic.add(checkpoint);
-        self.automatic.last = Some((Instant::now(), n));
         self.thin_out();
         Ok(Some(self.checkpoints.new_warnings(warnings)))
     }
@@ -220,6 +262,7 @@ impl Debugger {
     }
 
     /// `verde back [N]`: before the N-th last change of state of the slice that moved last.
+    /// Without properties: to the N-th last checkpoint that was taken by itself.
     pub(super) fn back(&mut self, args: &str) -> Result<()> {
         let count = match args.trim() {
             "" => 1,
@@ -228,6 +271,14 @@ impl Debugger {
                 _ => return failure("How far?  verde back [N]"),
             },
         };
+        if !self.has_property() && !self.automatic.is_empty() {
+            let Some(index) = self.automatic.list.len().checked_sub(count) else {
+                let all = self.automatic.list.len();
+                return failure(format!("There are {all} automatic checkpoints only."));
+            };
+            let text = self.go_to_automatic(index, None, "Back")?;
+            return self.show_back(&text);
+        }
         let changes = self.changes_of_last_slice();
         let Some((event, tid)) = changes.iter().rev().nth(count - 1).copied() else {
             return failure(match changes.len() {
@@ -237,9 +288,30 @@ impl Debugger {
             });
         };
         let text = self.go_before(event, tid)?;
-        self.say(&text)?;
+        self.show_back(&text)
+    }
+
+    fn show_back(&mut self, text: &str) -> Result<()> {
+        self.say(text)?;
         self.say_frame(0, true)?;
         self.show_displays()
+    }
+
+    /// Goes to one of the checkpoints that were taken by themselves; what to say.
+    fn go_to_automatic(&mut self, index: usize, tid: Option<Tid>, title: &str) -> Result<String> {
+        let checkpoint = self.automatic.list.remove(index);
+        // What came after it belongs to a future that is gone.
+        let later = self.automatic.list.split_off(index);
+        for gone in later {
+            self.forget_checkpoint(Some(gone));
+        }
+        let done = self.go_back(&checkpoint);
+        self.automatic.list.push(checkpoint);
+        let restored = done?;
+        self.look_at_thread(tid.map(|t| restored.id_now(t)))?;
+        let (place, time) = (self.place(), milliseconds(restored.elapsed));
+        let text = format!("{title}: {place} restored in {time}");
+        Ok(self.checkpoints.with_new_warnings(restored.warnings, text))
     }
 
     /// Goes to the youngest checkpoint from before an event, and to the thread that will bring
@@ -252,19 +324,8 @@ impl Debugger {
         let (users, users_moment) = users.map(|(number, c)| (*number, c.moment)).unzip();
         match (own, users) {
             (Some(index), _) if own_moment > users_moment => {
-                let checkpoint = self.automatic.list.remove(index);
-                // What came after it belongs to a future that is gone.
-                let later = self.automatic.list.split_off(index);
-                for gone in later {
-                    self.forget_checkpoint(Some(gone));
-                }
-                let done = self.go_back(&checkpoint);
-                self.automatic.list.push(checkpoint);
-                let restored = done?;
-                self.look_at_thread(tid.map(|t| restored.id_now(t)))?;
-                let (place, time) = (self.place(), milliseconds(restored.elapsed));
-                let text = format!("Back before event {event}: {place} restored in {time}");
-                Ok(self.checkpoints.with_new_warnings(restored.warnings, text))
+                let title = format!("Back before event {event}");
+                self.go_to_automatic(index, tid, &title)
             }
             (_, Some(number)) => {
                 let text = self.restore_for(number)?;
@@ -272,7 +333,7 @@ impl Debugger {
                 Ok(text)
             }
             _ if self.automation.often.is_some() => failure(format!(
-                "No checkpoint is left from before event {event}: the first is taken after the first event, and old ones make room (--checkpoint-budget)."
+                "No checkpoint is left from before event {event}: old ones make room (--checkpoint-budget)."
             )),
             _ => failure(format!(
                 "No checkpoint is from before event {event}; start with --auto-checkpoint states."

@@ -19,8 +19,23 @@ const TOPICS: &[Topic] = &[
         name: "running",
         title: "Run the program and go on after a stop",
         commands: &[
-            "run", "start", "starti", "continue", "step", "next", "finish", "until", "advance",
-            "stepi", "nexti", "jump", "return", "signal", "kill", "detach",
+            "run",
+            "start",
+            "starti",
+            "continue",
+            "step",
+            "next",
+            "finish",
+            "until",
+            "advance",
+            "stepi",
+            "nexti",
+            "jump",
+            "return",
+            "signal",
+            "queue-signal",
+            "kill",
+            "detach",
         ],
         examples: &[
             (
@@ -151,7 +166,7 @@ const TOPICS: &[Topic] = &[
         examples: &[
             (
                 "verde load-property f.prop",
-                "from now on; verde debug -p f.prop from the start",
+                "then verde run, and it sees events; verde debug -p f.prop from the start",
             ),
             ("info monitors", "their states; info slices for each object"),
         ],

@@ -41,7 +41,15 @@ impl Images {
     pub fn open(path: &Path) -> Result<Images, verde_symbols::Error> {
         // Before it is read: a later change is seen.
         let version = Version::of(path);
-        let program = Module::open(path)?;
+        Ok(Images::of(Module::open(path)?, version))
+    }
+
+    /// Of a program that is not there. When it comes, it is as if it had changed.
+    pub fn missing(path: &Path) -> Result<Images, verde_symbols::Error> {
+        Ok(Images::of(Module::missing(path.to_owned())?, None))
+    }
+
+    fn of(program: Arc<Module>, version: Option<Version>) -> Images {
         let mains = program.functions(&FunctionQuery::parse("main"));
         let described = mains.iter().find(|f| f.die.is_some());
         let mut images = Images {
@@ -52,7 +60,7 @@ impl Images {
             loaded: Vec::new(),
         };
         images.unload();
-        Ok(images)
+        images
     }
 
     /// Reads files again that are others now than when they were read; those files. Nothing may

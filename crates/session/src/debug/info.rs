@@ -7,10 +7,15 @@ use super::commands::nearest;
 use super::failure::{NO_STACK, NOT_RUN, Result, failure};
 use super::location::Spec;
 use super::names::pattern;
-use super::points::{Kind, Point};
+use super::points::{Kind, Point, Site};
 use super::registers::to_dwarf;
-use verde_expr::{arguments, flag_names, frame_arguments, name_of, print_value, symbol_text};
-use verde_symbols::{FileAddr, Language, Module, Modules, REGISTER_NAMES, demangle};
+use std::sync::Arc;
+use verde_expr::{
+    Loaded, arguments, flag_names, frame_arguments, name_of, print_value, symbol_text,
+};
+use verde_symbols::{
+    FileAddr, Function, Language, Module, Modules, REGISTER_NAMES, SourceFrame, demangle,
+};
 
 type Topic = (
     &'static str,
@@ -311,10 +316,11 @@ impl Debugger {
                     "breakpoint"
                 };
                 let all = sites.iter().enumerate();
-                let all = all.filter_map(|(i, s)| Some((i, s.disabled, self.address(s)?)));
-                places = all
-                    .map(|(i, off, at)| (i, off, at, self.place_text(at)))
-                    .collect();
+                let place = |(i, s): (usize, &Site)| {
+                    let at = self.address(s)?;
+                    Some((i, s.disabled, at, self.place_text(spec, at, s)))
+                };
+                places = all.filter_map(place).collect();
                 match places.as_slice() {
                     [(_, false, at, text)] => {
                         let thread = point.thread.map(|(n, _)| format!(" thread {n}"));
@@ -362,26 +368,39 @@ impl Debugger {
     /// The function of an address, as its breakpoints name it.
     pub(super) fn function_text(&self, at: u64) -> Option<String> {
         let (module, bias) = self.images.module_at(at)?;
+        let frames = module.frames_at(FileAddr::of(at, bias));
+        self.name_of_frame(frames.first()?, at)
+    }
+
+    fn name_of_frame(&self, frame: &SourceFrame, at: u64) -> Option<String> {
+        let (module, bias) = self.images.module_at(at)?;
         let place = FileAddr::of(at, bias);
-        let frames = module.frames_at(place);
-        let frame = frames.first()?;
         // A name of C++ alone may mean several functions.
+        let symbol = || demangle(module.symbol_at(place)?.0.name);
         let whole = match (frame.language, frame.is_inlined) {
-            (Language::Cpp, false) => module.symbol_at(place),
+            (Language::Cpp, false) => symbol(),
+            (Language::Cpp, true) => module.readable_name(frame.die),
             _ => None,
         };
-        let whole = whole.and_then(|(symbol, _)| demangle(symbol.name));
         Some(whole.unwrap_or_else(|| match frame.language {
-            Language::Cpp => format!("{}({})", frame.name, parameters(&module, place)),
+            Language::Cpp => format!("{}({})", frame.name, parameters(&module, frame)),
             _ => frame.name.clone(),
         }))
     }
 
-    /// `in f at a.c:12` of an address.
-    fn place_text(&self, at: u64) -> String {
-        match (self.function_text(at), self.line_at(at)) {
-            (Some(name), Some(span)) => format!("in {name} at {}:{}", span.file.name, span.line),
-            (None, Some(span)) => format!("{}:{}", span.file.name, span.line),
+    /// `in f at a.c:12` of a breakpoint's place.
+    fn place_text(&self, spec: &str, at: u64, site: &Site) -> String {
+        if let Some(frame) = self.frame_meant(spec, at)
+            && let Some(name) = self.name_of_frame(&frame, at)
+            && let Some((file, line)) = &frame.line
+        {
+            return format!("in {name} at {}:{line}", file.name);
+        }
+        let line = site.line.clone();
+        let line = line.or_else(|| self.line_at(at).map(|s| (s.file, s.line)));
+        match (self.function_text(at), line) {
+            (Some(name), Some((file, line))) => format!("in {name} at {}:{line}", file.name),
+            (None, Some((file, line))) => format!("{}:{line}", file.name),
             _ => {
                 let symbol = self.images.module_at(at).and_then(|(module, bias)| {
                     let (symbol, into) = module.symbol_at(FileAddr::of(at, bias))?;
@@ -423,13 +442,20 @@ impl Debugger {
             text => self.settled(text)?,
         };
         let text = settled.as_str();
-        let at = match text {
+        let starts = match text {
             "" => match &self.live {
-                Some(live) => live.frame(live.selected)?.lookup(),
+                Some(live) => vec![live.frame(live.selected)?.lookup()],
                 None => return failure("No line here; name one."),
             },
-            text => self.start_of(text)?,
+            text => self.starts_of(text)?,
         };
+        for at in starts {
+            self.say_line_at(text, at)?;
+        }
+        Ok(())
+    }
+
+    fn say_line_at(&mut self, text: &str, at: u64) -> Result<()> {
         let Some(span) = self.line_at(at) else {
             return self.say(&format!("No line number information for address {at:#x}"));
         };
@@ -457,25 +483,38 @@ impl Debugger {
         ))
     }
 
-    /// The first instruction of a location: of a function its very entry.
-    fn start_of(&mut self, text: &str) -> Result<u64> {
-        if let Spec::Function(name) = Spec::parse(text)
-            && let Some((module, function)) = self.functions(name)?.into_iter().next()
-        {
-            return Ok(function.entry.at(self.images.bias(&module).unwrap_or(0)));
-        }
-        if let Spec::Line(file, line) = Spec::parse(text) {
-            let file = match file {
-                Some(file) => file.to_owned(),
-                None => self.default_file()?.name.clone(),
-            };
-            let all = self.images.loaded().iter();
-            let mut starts = all.filter_map(|l| Some(l.module.line_start(&file, line)?.at(l.bias)));
-            if let Some(at) = starts.next() {
-                return Ok(at);
+    /// The first instructions of a location: of functions their very entries.
+    fn starts_of(&mut self, text: &str) -> Result<Vec<u64>> {
+        let mut starts: Vec<u64> = match Spec::parse(text) {
+            Spec::Function(name) => {
+                let found = self.functions(name)?.into_iter();
+                let entry = |(module, f): (Arc<Module>, Function)| {
+                    f.entry.at(self.images.bias(&module).unwrap_or(0))
+                };
+                found.map(entry).collect()
             }
+            Spec::Line(file, line) => {
+                let files = match file {
+                    Some(file) => self.files_named(file),
+                    None => vec![self.default_file()?],
+                };
+                let all = self.images.loaded().iter();
+                let start = |l: &Loaded| {
+                    let starts = files
+                        .iter()
+                        .filter_map(|f| l.module.line_start(&f.path, line));
+                    starts.map(|at| at.at(l.bias)).collect::<Vec<u64>>()
+                };
+                all.flat_map(start).collect()
+            }
+            Spec::Address(_) => Vec::new(),
+        };
+        starts.sort_unstable();
+        starts.dedup();
+        match starts.is_empty() {
+            true => Ok(vec![self.address_of(text)?]),
+            false => Ok(starts),
         }
-        self.address_of(text)
     }
 
     pub(super) fn file_address(&self, at: u64) -> u64 {
@@ -671,9 +710,8 @@ impl Debugger {
 }
 
 /// The types of a function's parameters as the linker's names would have them.
-fn parameters(module: &Module, at: FileAddr) -> String {
-    let function = module.function_at(at);
-    let Some(ty) = function.and_then(|f| module.function_type(&f)) else {
+fn parameters(module: &Module, frame: &SourceFrame) -> String {
+    let Some(ty) = module.type_of_function(frame.die) else {
         return String::new();
     };
     let verde_symbols::Kind::Function(_, links, ..) = ty.kind() else {

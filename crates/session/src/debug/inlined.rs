@@ -166,10 +166,24 @@ impl Debugger {
             return;
         };
         let (pc, bias) = (frame.pc, frame.module.as_ref().map_or(0, |m| m.1));
+        let Some((module, _)) = frame.module.clone() else {
+            return;
+        };
+        // The place of a function is where it is entered: nothing in it was called before.
+        if let Spec::Function(name) = Spec::parse(spec) {
+            let query = FunctionQuery::parse(name);
+            let meant = |l: &Level| match &l.source {
+                Some(source) => l.code == 0 && module.is_meant(source.die, &query),
+                None => false,
+            };
+            if let Some(hidden) = live.levels.iter().position(meant) {
+                live.hide(hidden);
+            }
+            return;
+        }
         let meant = |source: &SourceFrame| match Spec::parse(spec) {
-            Spec::Function(name) => FunctionQuery::parse(name).base() == base_of(&source.name),
             Spec::Line(_, line) => source.line.as_ref().is_some_and(|(_, n)| *n == line),
-            Spec::Address(_) => false,
+            Spec::Function(_) | Spec::Address(_) => false,
         };
         // Where the body of a function begins none of its calls was made, wherever their code is.
         let body = frame.module.as_ref().and_then(|(module, bias)| {
@@ -221,25 +235,28 @@ impl Debugger {
         begun.count()
     }
 
-    /// The line of a function where an address is, also when another call is inlined there.
-    pub(super) fn line_in_function(&self, spec: &str, addr: u64) -> Option<(Arc<SourceFile>, u32)> {
+    /// The frame of the function that a breakpoint is for, at its place: others may be inlined
+    /// there.
+    pub(super) fn frame_meant(&self, spec: &str, addr: u64) -> Option<SourceFrame> {
         let Spec::Function(name) = Spec::parse(spec) else {
             return None;
         };
         let query = FunctionQuery::parse(name);
         let (module, bias) = self.images.module_at(addr)?;
-        let frames = module.frames_at(FileAddr::of(addr, bias));
-        let own = frames
-            .into_iter()
-            .find(|f| base_of(&f.name) == query.base());
-        own?.line
+        let frames = module.frames_at(FileAddr::of(addr, bias)).into_iter();
+        let mut own = frames.filter(|f| module.is_meant(f.die, &query));
+        let mut own = own.next()?;
+        if own.is_inlined {
+            // The first instruction may be one that is shared with the code around, or with no line.
+            let declared = module.declared_at(own.die);
+            let is_own = |(file, line): &(Arc<SourceFile>, u32)| match &declared {
+                Some((home, first)) => file.path == home.path && line >= first,
+                None => true,
+            };
+            own.line = own.line.filter(is_own).or(declared.clone());
+        }
+        Some(own)
     }
-}
-
-/// The last name of a path, without what follows it.
-fn base_of(name: &str) -> &str {
-    let name = name.split(['(', '<']).next().unwrap_or(name);
-    name.rsplit("::").next().unwrap_or(name)
 }
 
 fn same_line(a: &Option<(Arc<SourceFile>, u32)>, b: &Option<(Arc<SourceFile>, u32)>) -> bool {

@@ -115,6 +115,22 @@ impl Debugger {
 
     /// `signal SIGNAL`: goes on with this signal; 0 is none.
     pub(super) fn signal(&mut self, args: &str) -> Result<()> {
+        let signal = self.signal_for_thread(args)?;
+        let text = match signal {
+            Some(signal) => format!("signal {}", verde_sys::signals::name(signal)),
+            None => "no signal".to_owned(),
+        };
+        self.say(&format!("Continuing with {text}."))?;
+        self.go_on()
+    }
+
+    /// It comes when the program goes on, by whatever command.
+    pub(super) fn queue_signal(&mut self, args: &str) -> Result<()> {
+        self.signal_for_thread(args).map(drop)
+    }
+
+    /// Gives the selected thread a signal in place of the one that it has, or none.
+    fn signal_for_thread(&mut self, args: &str) -> Result<Option<i32>> {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
@@ -130,11 +146,6 @@ impl Debugger {
             Some(signal) => live.process.give_signal(live.tid, signal)?,
             None => live.process.cancel_signal(live.tid)?,
         }
-        let text = match signal {
-            Some(signal) => format!("signal {}", verde_sys::signals::name(signal)),
-            None => "no signal".to_owned(),
-        };
-        self.say(&format!("Continuing with {text}."))?;
-        self.go_on()
+        Ok(signal)
     }
 }

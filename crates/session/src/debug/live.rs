@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use verde_engine::{Addr, FrameRef, Process, Tid};
 use verde_expr::FrameScope;
 use verde_symbols::{
-    Frame, Language, LocationError, Memory, SourceFrame, backtrace, source_frames,
+    End, Frame, Language, LocationError, Memory, SourceFrame, backtrace, source_frames,
 };
 
 /// Frames looked at when the program stops; all of them when somebody asks.
 const FIRST_FRAMES: usize = 16;
-const ALL_FRAMES: usize = 100_000;
+pub(super) const ALL_FRAMES: usize = 1_000_000;
 
 /// A frame as the user counts them, inlined calls included.
 #[derive(Clone)]
@@ -34,6 +34,8 @@ pub(super) struct Live {
     pub names: HashMap<Tid, String>,
     pub frames: Vec<Frame>,
     pub levels: Vec<Level>,
+    /// There are more than were looked at.
+    pub is_cut: bool,
     /// The selected frame.
     pub selected: usize,
     /// How many modules were looked through for ways out of frames.
@@ -78,6 +80,7 @@ impl Live {
             names: HashMap::new(),
             frames: Vec::new(),
             levels: Vec::new(),
+            is_cut: false,
             selected: 0,
             exits_of: 0,
             hidden: None,
@@ -96,6 +99,12 @@ impl Live {
         self.unwind(images, FIRST_FRAMES)
     }
 
+    /// A thread if it can be looked at, otherwise another one.
+    pub fn that_or_other(&self, tid: Tid) -> Option<Tid> {
+        let all = [tid].into_iter().chain(self.process.threads());
+        all.into_iter().find(|t| self.process.is_stopped(*t))
+    }
+
     /// Unwinds the rest of the stack.
     pub fn look_at_all(&mut self, images: &Images) -> Result<()> {
         if self.frames.len() < FIRST_FRAMES {
@@ -110,7 +119,8 @@ impl Live {
             Ok(state) => with_vectors(regs, &state),
             Err(_) => to_dwarf(regs),
         };
-        let (frames, _) = backtrace(images, &ProcessMemory(&self.process), registers, limit);
+        let (frames, end) = backtrace(images, &ProcessMemory(&self.process), registers, limit);
+        self.is_cut = end == End::Limit;
         let mut levels: Vec<Level> = Vec::new();
         for (code, source) in source_frames(&frames) {
             let inside = levels.last().and_then(|l| l.source.as_ref());
@@ -122,6 +132,7 @@ impl Live {
                 holds_inlined,
             });
             if is_main {
+                self.is_cut = false;
                 break;
             }
         }

@@ -1,6 +1,7 @@
 //! What people write after `break` and `list`: a function, a line, an address.
 
 use super::Debugger;
+use super::entries::entries;
 use super::failure::{NO_LINES, Result, failure};
 use super::points::Site;
 use std::sync::Arc;
@@ -145,6 +146,7 @@ impl Debugger {
         let site = |module: &Arc<Module>, addr| Site {
             module: Some(module.clone()),
             addr,
+            line: None,
             trap: None,
             disabled: false,
         };
@@ -171,6 +173,7 @@ impl Debugger {
                     None => Site {
                         module: None,
                         addr: FileAddr(addr),
+                        line: None,
                         trap: None,
                         disabled: false,
                     },
@@ -183,8 +186,12 @@ impl Debugger {
                 };
                 for loaded in self.images.loaded() {
                     if let Some(found) = loaded.module.line_addresses(&file, line) {
-                        let addresses = found.addresses.iter();
-                        return Ok(addresses.map(|a| site(&loaded.module, *a)).collect());
+                        let named = |a: &FileAddr| found.own.contains(a);
+                        let sites = found.addresses.iter().map(|a| Site {
+                            line: named(a).then(|| (found.file.clone(), found.line)),
+                            ..site(&loaded.module, *a)
+                        });
+                        return Ok(sites.collect());
                     }
                 }
                 let all = self.images.loaded().iter();
@@ -208,7 +215,8 @@ impl Debugger {
                 for loaded in self.images.loaded() {
                     if query.fits_module(loaded.module.path()) {
                         let inlined = loaded.module.inlined_calls(&query);
-                        out.extend(inlined.iter().map(|i| site(&loaded.module, i.entry)));
+                        let starts = entries(&loaded.module, &inlined).into_iter();
+                        out.extend(starts.map(|addr| site(&loaded.module, addr)));
                     }
                 }
                 match out.is_empty() {
@@ -221,8 +229,8 @@ impl Debugger {
         }
     }
 
-    /// Functions of a name: those with debug information, else those that
-    /// only the linker knows.
+    /// Functions of a name: of each file those with debug information, else those that only the
+    /// linker knows.
     pub(super) fn functions(&self, name: &str) -> Result<Vec<(Arc<Module>, Function)>> {
         self.functions_in(name, |_| true)
     }
@@ -240,32 +248,32 @@ impl Debugger {
             if !query.fits_module(loaded.module.path()) || !wanted(&loaded.module) {
                 continue;
             }
-            for function in loaded.module.functions(&query) {
-                let list = match function.die {
-                    Some(_) => &mut described,
-                    None if loaded.module.is_plt(function.entry) => continue,
-                    None => &mut others,
-                };
-                list.push((loaded.module.clone(), function));
+            let module = &loaded.module;
+            let (known, linked): (Vec<Function>, Vec<Function>) = module
+                .functions(&query)
+                .into_iter()
+                .filter(|f| f.die.is_some() || !module.is_plt(f.entry))
+                .partition(|f| f.die.is_some());
+            // A file without debug information has functions of its own, and what stands behind an
+            // indirect function is another than those of its name. The C library's names are
+            // everywhere, and so are those in the scopes of C++'s.
+            let is_bare = |f: &Function| f.linkage_name.as_ref() == Some(&f.name);
+            let may_have_own = known.is_empty() && !self.is_systems(module);
+            for function in linked {
+                let is_own = function.is_ifunc || may_have_own && is_bare(&function);
+                others.push((is_own, (module.clone(), function)));
             }
+            described.extend(known.into_iter().map(|f| (module.clone(), f)));
         }
-        if described.is_empty() {
-            return Ok(others);
-        }
-        // What stands behind an indirect function is another than those of its name.
-        described.extend(others.into_iter().filter(|(_, f)| f.is_ifunc));
+        let is_alone = described.is_empty();
+        let others = others.into_iter().filter(|(own, _)| is_alone || *own);
+        described.extend(others.map(|(_, other)| other));
         Ok(described)
     }
 
     /// The program takes a function of this name from a library.
     pub(super) fn is_imported(&self, name: &str) -> bool {
-        let program = self.images.program();
-        let names = program.section(".dynstr").and_then(|(at, size)| {
-            let size = usize::try_from(size).ok()?;
-            program.bytes_at(at, size)
-        });
-        let mut names = names.unwrap_or_default().split(|b| *b == 0);
-        !name.is_empty() && names.any(|n| n == name.as_bytes())
+        self.images.program().links_by(name)
     }
 
     pub(super) fn unknown_function(&self, name: &str) -> String {
@@ -282,7 +290,8 @@ impl Debugger {
     /// The file a bare line number is in: that of the frame, else of `main`.
     pub(super) fn default_file(&self) -> Result<Arc<SourceFile>> {
         let shown = self.listing.file.clone();
-        if let Some(file) = shown.or_else(|| Some(self.current_line()?.0)) {
+        let stood = || self.current_line().or_else(|| self.listing.left());
+        if let Some(file) = shown.or_else(|| Some(stood()?.0)) {
             return Ok(file);
         }
         match self.main_line() {

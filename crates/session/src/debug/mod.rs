@@ -13,16 +13,20 @@ mod backtrace;
 mod breaks;
 mod catches;
 mod checkpoints;
+mod closing;
 mod code;
+mod code_flow;
 mod commands;
 mod complete;
 mod context;
 mod data;
 mod displays;
 mod dprintf;
+mod entries;
 mod exits;
 mod failure;
 mod files;
+mod foreign_files;
 mod frames;
 mod going_back;
 mod guide;
@@ -36,6 +40,7 @@ mod images;
 mod inferior;
 mod info;
 mod inlined;
+mod interpreted;
 mod interrupts;
 mod irv;
 mod jumps;
@@ -43,8 +48,10 @@ mod leaving;
 mod lists;
 mod live;
 mod location;
+mod meant;
 mod names;
 mod numbers;
+mod own_ids;
 mod places;
 mod points;
 mod print_settings;
@@ -69,6 +76,7 @@ mod stops;
 mod style;
 mod terminal;
 mod threads;
+mod ticking;
 mod timeline;
 mod tls;
 mod user_commands;
@@ -83,7 +91,7 @@ pub use going_back::{Automation, Often};
 pub use interrupts::Interrupts;
 pub use irv::{
     Choices, Ending, Interruption, Irv, Known, Limits, LoadFailure, Order, Output, PageOpener,
-    RunOutcome, TraceFile, Turn, Warnings, lint_against,
+    RunOutcome, TraceFile, Turn, Warnings, lint_against, unknown_signals,
 };
 pub use lists::LIST_PROMPT;
 pub use remote::{Remote, RemoteInterrupt, attach};
@@ -95,7 +103,7 @@ use points::Points;
 use source::{Listing, Sources};
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use verde_engine::SignalPolicy;
 use verde_expr::{EvalError, Examine, Format, Value, arguments, locals};
 use verde_symbols::{FunctionQuery, Outlook};
@@ -150,21 +158,36 @@ pub struct Debugger {
 impl Debugger {
     /// Opens a program; it is not started.
     pub fn open(program: PathBuf, args: Vec<OsString>, out: Box<dyn Write>) -> Result<Debugger> {
-        let name = program.clone().into_os_string();
-        let program = in_path(program);
-        if let Err(e) = std::fs::metadata(&program) {
-            return failure::failure(format!("{}: {}", program.display(), reason(&e)));
-        }
-        let images = Images::open(&program)?;
-        if images.program().kind() == verde_symbols::FileKind::Core {
-            return failure::failure(format!(
-                "{}: a core file, not a program: run the program again, it stops where it crashes",
-                program.display()
-            ));
-        }
-        Ok(Debugger {
+        let path = in_path(program.clone());
+        let images = images_of(&path)?;
+        Ok(Debugger::with(program, path, images, args, out))
+    }
+
+    /// The same; one that cannot be read is waited for: why, and the debugger. It is looked for
+    /// again when it is to run.
+    pub fn open_or_wait(
+        program: PathBuf,
+        args: Vec<OsString>,
+        out: Box<dyn Write>,
+    ) -> Result<(Debugger, Option<Failure>)> {
+        let path = in_path(program.clone());
+        let (images, missing) = match images_of(&path) {
+            Ok(images) => (images, None),
+            Err(why) => (Images::missing(&path)?, Some(why)),
+        };
+        Ok((Debugger::with(program, path, images, args, out), missing))
+    }
+
+    fn with(
+        name: PathBuf,
+        program: PathBuf,
+        images: Images,
+        args: Vec<OsString>,
+        out: Box<dyn Write>,
+    ) -> Debugger {
+        Debugger {
             program,
-            name,
+            name: name.into_os_string(),
             args: arguments::Arguments::Words(args),
             images,
             live: None,
@@ -202,7 +225,7 @@ impl Debugger {
             nesting: 0,
             for_block: false,
             out,
-        })
+        }
     }
 
     /// Writes a line for the user.
@@ -274,6 +297,27 @@ impl Debugger {
         let only = paths.pop()?;
         paths.is_empty().then_some(only)
     }
+}
+
+/// The files of a program, or why it is none.
+fn images_of(program: &Path) -> Result<Images> {
+    if let Err(e) = std::fs::metadata(program) {
+        return failure::failure(format!("{}: {}", program.display(), reason(&e)));
+    }
+    if let Some(interpreter) = interpreted::interpreter(program) {
+        let script = program.display();
+        return failure::failure(format!(
+            "{script}: a script: the program is its interpreter; give {interpreter} {script}"
+        ));
+    }
+    let images = Images::open(program)?;
+    if images.program().kind() == verde_symbols::FileKind::Core {
+        return failure::failure(format!(
+            "{}: a core file, not a program: run the program again, it stops where it crashes",
+            program.display()
+        ));
+    }
+    Ok(images)
 }
 
 /// A bare name that is no file here is looked for as a shell would.

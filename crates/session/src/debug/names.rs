@@ -254,8 +254,7 @@ impl Debugger {
         };
         let found = self.images.module_at(at).and_then(|(module, bias)| {
             let place = FileAddr::of(at, bias);
-            let (symbol, into) = module.symbol_at(place)?;
-            let name = demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned());
+            let (name, into) = module.linker_name_at(place, true)?;
             let name = match into {
                 0 => name,
                 into => format!("{name} + {into}"),

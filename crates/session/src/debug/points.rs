@@ -5,13 +5,15 @@ use super::failure::{Result, failure};
 use std::sync::Arc;
 use verde_engine::{FrameRef, Tid, TrapId};
 use verde_expr::{Node, Value};
-use verde_symbols::{DieId, FileAddr, Module};
+use verde_symbols::{DieId, FileAddr, Module, SourceFile};
 
 /// A place of code, in a file or at a fixed address.
 #[derive(Clone)]
 pub(super) struct Site {
     pub module: Option<Arc<Module>>,
     pub addr: FileAddr,
+    /// The line that was asked for and begins there, which may be one of several.
+    pub line: Option<(Arc<SourceFile>, u32)>,
     pub trap: Option<TrapId>,
     /// The user has disabled this place of several.
     pub disabled: bool,
@@ -44,6 +46,8 @@ pub(super) struct Watch {
     pub function: Option<DieId>,
     /// One for each range.
     pub traps: Vec<TrapId>,
+    /// Threads whose stores were seen with another's, and have not been told.
+    pub raced: Vec<Tid>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

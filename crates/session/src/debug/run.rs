@@ -5,7 +5,7 @@ use super::failure::{Failure, NOT_RUN, Result, failure};
 use super::live::Live;
 use super::points::Kind;
 use super::{Debugger, reason};
-use verde_engine::{Error, Launch, Options, Process};
+use verde_engine::{Error, Launch, Options};
 use verde_sys::SysError;
 
 impl Debugger {
@@ -53,16 +53,17 @@ impl Debugger {
             cwd: self.settings.cwd.clone(),
             aslr: self.settings.randomize,
             own_group: self.terminal.open(),
-            namespace: self.settings.namespace,
+            namespace: self.wants_namespace(),
             overlays: layers.as_ref().map_or_else(Vec::new, |l| l.overlays()),
             ..Launch::default()
         };
         let options = Options {
             signals: self.signals.clone(),
+            report_group_stops: self.is_attended(),
             follow: self.settings.follow,
             ..Options::default()
         };
-        let process = match Process::launch(&launch, options) {
+        let process = match self.start_process(launch, options) {
             Ok(process) => process,
             Err(e) => {
                 let reason = self.not_started(e);
@@ -90,6 +91,7 @@ impl Debugger {
         self.restart_monitors()?;
         self.await_start();
         self.rebind_monitors();
+        self.begin_automatic();
         Ok(())
     }
 
@@ -188,6 +190,8 @@ impl Debugger {
     pub(super) fn forget_process(&mut self) {
         self.terminal.close();
         self.hot.forget();
+        let stood = self.current_line();
+        self.listing.leave(stood);
         let others = !self.automatic.is_empty();
         self.checkpoints.process_gone(self.live.take(), others);
         self.monitors_lose_traps();
@@ -200,7 +204,6 @@ impl Debugger {
             point.forget_traps();
         }
         self.images.unload();
-        self.listing.reset();
         self.program_left_files();
     }
 

@@ -44,8 +44,9 @@ pub(super) struct Settings {
     pub follow: Follow,
     /// The program's addresses differ from run to run.
     pub randomize: bool,
-    /// A user and PID namespace for the program: restores keep ids without privileges.
-    pub namespace: bool,
+    /// A user and PID namespace for the program: restores keep ids without privileges. `None`: if
+    /// checkpoints are asked for from the start.
+    pub namespace: Option<bool>,
     /// malloc on huge pages: checkpoints of much memory are faster.
     huge_pages: bool,
     /// How values are shown.
@@ -72,7 +73,7 @@ impl Default for Settings {
             shell: true,
             follow: Follow::default(),
             randomize: false,
-            namespace: false,
+            namespace: None,
             huge_pages: false,
             print: PrintOptions::default(),
             list_size: None,
@@ -235,7 +236,7 @@ impl Debugger {
                 "There is no log of the session: verde debug ... 2>&1 | tee FILE keeps one, or script(1).",
             ),
             "namespace" => {
-                self.settings.namespace = on_or_off(what, rest)?;
+                self.settings.namespace = Some(on_or_off(what, rest)?);
                 Ok(())
             }
             "huge-pages" => {

@@ -77,9 +77,23 @@ pub(super) struct Listing {
     pub file: Option<Arc<SourceFile>>,
     next: u32,
     first: u32,
+    /// Where the program stood before it ended, if nothing was listed since.
+    left: Option<(Arc<SourceFile>, u32)>,
 }
 
 impl Listing {
+    /// The program is gone: `list` goes on where it was, or begins around where the program stood.
+    pub fn leave(&mut self, stood: Option<(Arc<SourceFile>, u32)>) {
+        if self.file.is_none() {
+            self.left = stood;
+        }
+    }
+
+    /// Where the program stood that is gone.
+    pub fn left(&self) -> Option<(Arc<SourceFile>, u32)> {
+        self.left.clone()
+    }
+
     /// The program stopped here: `list` begins around it.
     pub fn reset(&mut self) {
         *self = Listing::default();
@@ -94,6 +108,18 @@ impl Listing {
 impl Debugger {
     pub(super) fn list(&mut self, args: &str) -> Result<()> {
         let args = args.trim();
+        let several = match args.is_empty() || args.contains(',') {
+            true => Vec::new(),
+            false => self.several_meant(args),
+        };
+        for meant in &several {
+            self.say(&meant.to_string())?;
+            let (first, last) = self.around(meant.line);
+            self.list_lines(meant.file.clone(), first, last)?;
+        }
+        if !several.is_empty() {
+            return Ok(());
+        }
         let (file, first, last) = self.lines_to_list(args)?;
         if let (Spec::Address(_), false) = (Spec::parse(args), args.contains(',')) {
             let at = self.address_of(args)?;
@@ -102,6 +128,10 @@ impl Debugger {
                 self.say(&format!("{at:#x} is in {name} ({file}:{line})."))?;
             }
         }
+        self.list_lines(file, first, last)
+    }
+
+    fn list_lines(&mut self, file: Arc<SourceFile>, first: u32, last: u32) -> Result<()> {
         let Some(count) = self.sources.count(&file) else {
             return failure(format!("{}: No such file or directory.", file.name));
         };
@@ -119,16 +149,20 @@ impl Debugger {
             file: Some(file),
             next: last.min(count) + 1,
             first,
+            left: None,
         };
         Ok(())
     }
 
+    /// The first and the last line to list around one.
+    fn around(&self, line: u32) -> (u32, u32) {
+        let size = self.settings.list_size();
+        let first = line.saturating_sub(size / 2).max(1);
+        (first, first.saturating_add(size - 1))
+    }
+
     fn lines_to_list(&mut self, args: &str) -> Result<(Arc<SourceFile>, u32, u32)> {
         let size = self.settings.list_size();
-        let around = |line: u32| {
-            let first = line.saturating_sub(size / 2).max(1);
-            (first, first.saturating_add(size - 1))
-        };
         if args == "-" && self.listing.file.is_some() {
             let file = self.default_file()?;
             if self.listing.first <= 1 {
@@ -141,11 +175,12 @@ impl Debugger {
             if let Some((file, first)) = self.listing.goes_on() {
                 return Ok((file, first, first.saturating_add(size - 1)));
             }
-            let here = self.current_line().or_else(|| self.main_line());
+            let here = self.current_line().or_else(|| self.listing.left());
+            let here = here.or_else(|| self.main_line());
             let Some((file, line)) = here else {
                 return failure(NO_LINES);
             };
-            let (first, last) = around(line);
+            let (first, last) = self.around(line);
             return Ok((file, first, last));
         }
         if let Some((from, to)) = args.split_once(',') {
@@ -164,7 +199,7 @@ impl Debugger {
             return Ok((file, first, last));
         }
         let (file, line) = self.line_of(args)?;
-        let (first, last) = around(line);
+        let (first, last) = self.around(line);
         Ok((file, first, last))
     }
 
@@ -178,20 +213,14 @@ impl Debugger {
         }
         match Spec::parse(text) {
             Spec::Line(None, line) => Ok((self.default_file()?, line)),
-            Spec::Line(Some(name), line) => {
-                let all = self.images.loaded().iter();
-                let found = all.flat_map(|l| l.module.source_files()).find(|f| {
-                    let rest = f.path.strip_suffix(name);
-                    rest.is_some_and(|r| r.is_empty() || r.ends_with('/'))
-                });
-                match found {
-                    Some(file) => Ok((Arc::new(file), line)),
-                    None => failure(format!("No source file named {name}.")),
-                }
-            }
+            Spec::Line(Some(name), line) => match self.files_named(name).into_iter().next() {
+                Some(file) => Ok((file, line)),
+                None => failure(format!("No source file named {name}.")),
+            },
             Spec::Function(name) => {
                 let found = self.functions(name)?;
-                match found.into_iter().find_map(|(_, f)| f.declared) {
+                let function = found.into_iter().find_map(|(_, f)| f.declared);
+                match function.or_else(|| self.variable_named(name)) {
                     Some(place) => Ok(place),
                     None => failure(self.unknown_function(name)),
                 }

@@ -144,6 +144,7 @@ impl Debugger {
         };
         let is_locked = self.settings.locking != Locking::Off;
         live.process.tell_when_left(is_locked);
+        live.process.leave_group_stop()?;
         live.process.step(live.tid, kind, guide)?;
         if !is_locked {
             live.process.resume_all()?;
@@ -202,7 +203,9 @@ impl Debugger {
         let Some(at) = sites.first().and_then(|s| self.address(s)) else {
             return failure(format!("\"{args}\" is not loaded."));
         };
-        let reason = self.one_step(StepKind::Until(Addr(at)))?;
+        let selected = self.live.as_ref();
+        let frame = selected.and_then(|live| live.frame_ref(live.selected));
+        let reason = self.one_step(StepKind::Until(Addr(at), frame))?;
         self.announce(reason, None)
     }
 

@@ -51,11 +51,17 @@ impl Debugger {
                 return failure(NOT_RUN);
             };
             let Some(stop) = live.process.wait()? else {
+                self.tend_checkpoints();
                 continue;
             };
             if let Some(end) = stop.ended() {
-                self.monitors_see_end(end);
-                return Ok(Reason::Ended(end));
+                if !self.monitors_see_end(end) {
+                    return Ok(Reason::Ended(end));
+                }
+                if let Some(reason) = self.let_go()? {
+                    return Ok(reason);
+                }
+                continue;
             }
             let mut reason = None;
             for cause in &stop.causes {
@@ -110,15 +116,13 @@ impl Debugger {
             Err(Error::Gone) => return Ok(None),
             Err(e) => return Err(e.into()),
         }
-        let threads = live.process.threads();
-        for tid in &threads {
-            live.process.cancel_step(*tid)?;
+        for tid in live.process.threads() {
+            live.process.cancel_step(tid)?;
         }
         let before = live.tid;
         live.hidden = None;
         // A signal may end the thread that was to stop: others can be looked at.
-        let can_tell = |tid: &Tid| live.process.is_stopped(*tid);
-        let Some(tid) = [tid].into_iter().chain(threads).find(can_tell) else {
+        let Some(tid) = live.that_or_other(tid) else {
             return Ok(None);
         };
         live.look(tid, &self.images)?;
@@ -197,6 +201,8 @@ impl Debugger {
                 let stop = self.signals.get(signal).stop;
                 Ok(stop.then_some(Reason::Signal(signal)))
             }
+            // The program would stay there, and the terminal with it.
+            Cause::GroupStop(signal) if self.is_attended() => Ok(Some(Reason::Signal(signal))),
             Cause::Fork { .. } => Ok(points(self.forked(tid, cause)?)),
             Cause::Loaded | Cause::Unloaded => Ok(points(self.libraries_changed(tid, cause)?)),
             Cause::Exec => {
@@ -248,6 +254,15 @@ impl Debugger {
                     complaint =
                         format!("Error in testing condition for breakpoint {number}:\n{e}\n");
                 }
+            }
+        }
+        if let Some(change) = &mut change
+            && change.old.is_some()
+        {
+            // What a condition holds for is what is shown.
+            let settled = self.settle_stores(index, tid)?;
+            if let (Some(new), true) = (settled, self.points.list[index].condition.is_none()) {
+                change.new = new;
             }
         }
         let point = &mut self.points.list[index];
@@ -304,13 +319,20 @@ impl Debugger {
         let Some((old, new)) = self.watched_now(index, tid)? else {
             return Ok(None);
         };
-        let Kind::Watch(watch) = &self.points.list[index].kind else {
+        let Kind::Watch(watch) = &mut self.points.list[index].kind else {
             return Ok(None);
         };
         let same = old.as_ref().is_some_and(|o| o.data == new.data);
+        let raced = watch.raced.iter().position(|t| *t == tid);
+        if let Some(place) = raced {
+            watch.raced.swap_remove(place);
+        }
         Ok(match (watch.on, same) {
+            // What it stored was seen with another thread's.
+            (Access::Write, true) if raced.is_some() => Some(Change { old, new }),
             (Access::Write, true) => None,
-            (Access::Read | Access::Both, true) => Some(Change { old: None, new }),
+            // Who reads it has not changed it.
+            (Access::Read, _) | (Access::Both, true) => Some(Change { old: None, new }),
             (_, false) => Some(Change { old, new }),
         })
     }
@@ -355,20 +377,22 @@ impl Debugger {
             Reason::Ended(_) => {}
             Reason::Point(_) if self.attached.is_silent() => return Ok(()),
             Reason::Point(lines) => {
-                // "Breakpoint 1, " and the frame share a line.
+                // "Breakpoint 1, " and the frame share a line, and of several at one place the
+                // first is named.
                 let who = self.stopper(tid).map(|who| format!("\n{who} hit "));
-                for (i, line) in lines.iter().enumerate() {
-                    let line = &match (&who, line.strip_prefix('\n')) {
-                        (Some(who), Some(what)) if !what.starts_with("Watchpoint") => {
-                            format!("{who}{what}")
-                        }
-                        _ => line.clone(),
-                    };
-                    match line.strip_suffix(", ") {
-                        Some(_) if i + 1 == lines.len() => write!(self.out, "{line}")?,
-                        Some(head) => self.say(head)?,
-                        None => self.say(line)?,
+                let by = |line: &String| match (&who, line.strip_prefix('\n')) {
+                    (Some(who), Some(what)) if !what.starts_with("Watchpoint") => {
+                        format!("{who}{what}")
                     }
+                    _ => line.clone(),
+                };
+                let (places, other): (Vec<_>, Vec<_>) =
+                    lines.iter().map(by).partition(|line| line.ends_with(", "));
+                for line in other {
+                    self.say(&line)?;
+                }
+                if let Some(place) = places.first() {
+                    write!(self.out, "{place}")?;
                 }
             }
             Reason::Step => {
@@ -456,7 +480,7 @@ impl Debugger {
         }
     }
 
-    fn out_flush(&mut self) -> Result<()> {
+    pub(super) fn out_flush(&mut self) -> Result<()> {
         self.out.flush()?;
         Ok(())
     }

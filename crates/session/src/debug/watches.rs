@@ -10,9 +10,10 @@ use super::live::ProcessMemory;
 use super::location::take_condition;
 use super::points::{Access, Condition, Kind, Watch};
 use super::watch_scope::{Wanted, scope_of};
-use verde_engine::{Addr, Error, On, Owner, Tid, Trap};
-use verde_expr::{EvalError, Node, Value, compile, eval, reads};
-use verde_symbols::LocationError;
+use std::sync::Arc;
+use verde_engine::{Addr, Error, On, Owner, Tid, Trap, TrapId};
+use verde_expr::{EvalError, Loaded, Node, Value, compile, eval, reads};
+use verde_symbols::{LocationError, Modules};
 
 impl Debugger {
     pub(super) fn set_watch(&mut self, args: &str) -> Result<()> {
@@ -44,11 +45,14 @@ impl Debugger {
             None => None,
         };
         let function = self.selected_function();
-        let mut here = self.here();
         let node = match fixed {
             Some(node) => node,
-            None => compile(&text, &here)?,
+            None => {
+                let node = compile(&text, &self.here());
+                node.map_err(|e| self.explain(e))?
+            }
         };
+        let mut here = self.here();
         if node.has_effects() {
             return failure(format!("Cannot watch \"{text}\": it changes the program."));
         }
@@ -58,7 +62,8 @@ impl Debugger {
             ));
         }
         if reads(&node, &mut here).is_empty() {
-            eval(&node, &mut here)?;
+            // One that cannot be had says why.
+            eval(&node, &mut here)?.bytes()?;
             return failure(format!("Cannot watch constant value `{text}'."));
         }
         let condition = match condition {
@@ -87,6 +92,7 @@ impl Debugger {
             owner: None,
             function,
             traps: Vec::new(),
+            raced: Vec::new(),
         };
         let number = self.add_point(Kind::Watch(Box::new(watch)), false, condition);
         if let Err(e) = self.arm() {
@@ -227,6 +233,65 @@ impl Debugger {
             }
             _ => None,
         }
+    }
+
+    /// After a change: all that is watched is as every store so far has left it, and the threads
+    /// are known whose stores are among those and have not been told. Nobody may run meanwhile,
+    /// who could have stored and not stopped yet.
+    pub(super) fn settle_stores(&mut self, index: usize, tid: Tid) -> Result<Option<Value>> {
+        let (Some(live), Kind::Watch(watch)) = (&mut self.live, &self.points.list[index].kind)
+        else {
+            return Ok(None);
+        };
+        let is_hardware = |id: &TrapId| live.process.watch_in_hardware(*id) == Some(true);
+        let is_alone = live.process.threads().len() < 2;
+        if is_alone || watch.on != Access::Write || !watch.traps.iter().any(is_hardware) {
+            return Ok(None);
+        }
+        let held = match live.process.stop_all() {
+            Ok(world) => world.release(),
+            // The end is told next.
+            Err(Error::Gone) => return Ok(None),
+            Err(e) => return Err(e.into()),
+        };
+        let seen = self.watched_now(index, tid);
+        let (Some(live), Kind::Watch(watch)) = (&mut self.live, &mut self.points.list[index].kind)
+        else {
+            return Ok(None);
+        };
+        watch.raced = live.process.untold_touches(&watch.traps);
+        for tid in held {
+            live.process.resume(tid)?;
+        }
+        Ok(seen?.map(|(_, new)| new))
+    }
+
+    /// Libraries have come or gone, and what is watched with them: it begins with the value that
+    /// it has there, which nobody has stored.
+    pub(super) fn watch_in_new(&mut self, tid: Tid, before: &[Loaded]) -> Result<()> {
+        for index in 0..self.points.list.len() {
+            match &self.points.list[index].kind {
+                Kind::Watch(watch) if watch.frame.is_none() && !watch.traps.is_empty() => {}
+                _ => continue,
+            }
+            let Some((value, ranges)) = self.look_at_watched(index, tid) else {
+                continue;
+            };
+            let is_new = ranges.iter().any(|(at, _)| {
+                let module = self.images.module_at(*at);
+                module.is_some_and(|(module, bias)| {
+                    let same = |l: &Loaded| Arc::ptr_eq(&l.module, &module) && l.bias == bias;
+                    !before.iter().any(same)
+                })
+            });
+            if let Kind::Watch(watch) = &mut self.points.list[index].kind
+                && (is_new || watch.ranges != ranges)
+            {
+                watch.old = Some(value);
+                self.watch_ranges(index, ranges)?;
+            }
+        }
+        Ok(())
     }
 
     /// A watched expression was written or read: its value before and now.

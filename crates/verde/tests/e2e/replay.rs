@@ -179,6 +179,42 @@ fn lines_of_no_property_are_counted() {
     assert!(ran.err.contains("2 of 5 lines skipped"), "{}", ran.err);
 }
 
+/// Who writes a trace by hand need not know how a property tells functions of C from methods.
+#[test]
+fn names_of_a_trace_need_no_scope() {
+    let dir = Dir::new("scopes");
+    dir.write(
+        "p.prop",
+        "state init { transition { event ::f() success bad } }\nstate bad non-accepting",
+    );
+    for name in ["f", "::f"] {
+        dir.write(
+            "t.jsonl",
+            format!("{{\"event\":\"{name}\",\"args\":{{}}}}\n"),
+        );
+        let ran = verde(dir.path(), &["replay", "-p", "p.prop", "t.jsonl"]);
+        assert_eq!(ran.code, 100, "{name}: {} {}", ran.out, ran.err);
+    }
+    // Nor need another property, which names it without.
+    dir.write(
+        "q.prop",
+        "state init accepting { transition { event f() success init } }",
+    );
+    let both = ["replay", "-p", "q.prop", "-p", "p.prop", "t.jsonl"];
+    dir.write("t.jsonl", "{\"event\":\"f\",\"args\":{}}\n");
+    let ran = verde(dir.path(), &both);
+    assert_eq!(ran.code, 100, "{} {}", ran.out, ran.err);
+    dir.write("t.jsonl", "{\"event\":\"f\",\"scope\":\"any\"}\n");
+    let ran = verde(dir.path(), &both);
+    assert_eq!(ran.code, 0, "{} {}", ran.out, ran.err);
+    dir.write("t.jsonl", "{\"event\":\"f\",\"scope\":\"n\"}\n");
+    let ran = verde(dir.path(), &both);
+    assert!(ran.err.contains("`scope` is `n`"), "{}", ran.err);
+    dir.write("t.jsonl", "{\"event\":\"n::f\",\"args\":{}}\n");
+    let ran = verde(dir.path(), &["replay", "-p", "p.prop", "t.jsonl"]);
+    assert_eq!(ran.code, 0, "{} {}", ran.out, ran.err);
+}
+
 #[test]
 fn usage_errors_exit_1() {
     let dir = Dir::new("usage");

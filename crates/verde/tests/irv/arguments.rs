@@ -458,7 +458,16 @@ fn arguments_beside_vectors() {
     assert_eq!(args(&bench, "event passed(n)"), json!({"n": 8}));
     let (seen, remarks) = bench.events_and_remarks(&["event made(a, b)"]);
     assert_eq!(seen[0]["args"], json!({"a": null, "b": null}));
-    assert!(remarks.contains("`a` was optimised away"), "{remarks}");
+    let why = "`a` cannot be read in 1 of 1 function (the file does not tell whether vectors are in registers): it is None there";
+    assert!(remarks.contains(why), "{remarks}");
+    let (seen, remarks) = bench.events_and_remarks(&["event passed(v)", "after event made(ret)"]);
+    assert_eq!(seen[0]["args"], json!({"ret": null}));
+    assert_eq!(seen[1]["args"], json!({"v": null}));
+    for name in ["v", "ret"] {
+        let why = format!("`{name}` cannot be read in 1 of 1 function (the file");
+        assert!(remarks.contains(&why), "{remarks}");
+    }
+    assert!(!remarks.contains("optimised away"), "{remarks}");
 }
 
 /// The linker's names of Rust's methods have paths in them, which are not the marks of clones.
@@ -582,6 +591,168 @@ fn parameters_that_llvm_took_away_are_none() {
     assert_eq!(texts, ["None", "None", "None"], "{}", ran.err);
     let says = "`o` was optimised away in 1 of 1 function: it is None there";
     assert_eq!(ran.err.matches(says).count(), 2, "{}", ran.err);
+}
+
+/// Of parameters of which only a part is left each expression is told apart: those that can be read
+/// are, and those that cannot are counted when the property is loaded.
+#[test]
+fn what_is_left_of_parameters() {
+    let bench = Bench::new();
+    bench.rust_with(
+        "use std::hint::black_box;\n\
+         pub struct Account { id: u64, balance: i64 }\n\
+         impl Account {\n\
+             #[inline(never)] fn pay(&mut self, n: i64) -> i64 { self.balance -= n; black_box(self.balance) }\n\
+             #[inline(never)] fn number(&self) -> u64 { black_box(self.id) + 1 }\n\
+         }\n\
+         #[inline(never)] fn length(s: &str) -> usize { black_box(s.len()) }\n\
+         #[inline(never)] fn item(s: &[i32], k: usize) -> i32 { black_box(s[k]) }\n\
+         #[inline(never)] fn pair(p: (i32, i64)) -> i32 { black_box(p.0) }\n\
+         fn main() {\n\
+             let mut a = Account { id: black_box(7), balance: black_box(100) };\n\
+             let v = vec![1, 2, 3];\n\
+             let n = a.pay(black_box(5)) as usize + a.number() as usize + length(black_box(\"hello\"));\n\
+             let n = n + item(&v, black_box(1)) as usize + pair((black_box(3), 4)) as usize;\n\
+             println!(\"{n} {}\", a.balance);\n\
+         }",
+        &["-O"],
+    );
+    let events = [
+        "event prog::Account::pay(self.balance, n)",
+        "event prog::Account::number(self, self.id, *self as it)",
+        "event prog::length(s : str, s.length)",
+        "event prog::item(s, s.length, k)",
+        "event prog::pair(p, p.__0 as a, p.__1 as b)",
+    ];
+    let (seen, remarks) = bench.events_and_remarks(&events);
+    let args: Vec<&Value> = seen.iter().map(|e| &e["args"]).collect();
+    assert_eq!(*args[0], json!({"self.balance": 100, "n": 5}));
+    // None of it is None that nothing was said about, and the other way round.
+    for (event, args) in seen.iter().zip(&args) {
+        let name = event["event"].as_str().expect("a name");
+        for (text, value) in args.as_object().expect("arguments") {
+            let says = format!("event {name}: `{text}` was optimised away in 1 of 1 function: it");
+            assert_eq!(
+                value.is_null(),
+                remarks.contains(&says),
+                "{says}\n{remarks}"
+            );
+        }
+    }
+    assert_eq!(*args[2], json!({"s": null, "s.length": 5}), "{remarks}");
+    assert_eq!(args[3]["s.length"], 3, "{remarks}");
+    let part = "event prog::pair: `p` was optimised away in part in 1 of 1 function: what is missing is None there";
+    assert!(remarks.contains(part), "{remarks}");
+    assert_eq!(args[4]["p"], json!({"__0": 3, "__1": null}), "{remarks}");
+
+    let (_, found) = bench.lint("all.prop");
+    assert!(found.contains(part), "{found}");
+    let text = bench.debug(&["-p", "all.prop"], &[]);
+    assert!(text.contains(part), "{text}");
+}
+
+/// At a line inside a function what the body no longer has may be known by the call.
+#[test]
+fn variables_at_a_line_that_only_the_caller_knows() {
+    let bench = Bench::c(
+        "#include <stdio.h>
+        struct s { int a, b; };
+        __attribute__((noinline)) static int use(struct s *p, int k) { int far = k * 3;
+          asm volatile(\"\" ::: \"memory\"); int z = far + p->b;
+          printf(\"%d\\n\", z);
+          return z; }
+        int main(int argc, char **argv) { struct s q = {argc, 2}; int r = 0;
+          for (int i = 0; i < 2; i++) r += use(&q, i);
+          return r == 999; }",
+        &["-O2", "-w"],
+    );
+    let (seen, remarks) = bench.events_and_remarks(&["event line prog.c:6(far, z, k, p->b)"]);
+    let args: Vec<&Value> = seen.iter().map(|e| &e["args"]).collect();
+    let first = json!({"far": 0, "z": 2, "k": 0, "p->b": 2});
+    let second = json!({"far": 3, "z": 5, "k": 1, "p->b": 2});
+    assert_eq!(args, [&first, &second], "{remarks}");
+    let says = "`k` was optimised away in 1 of 1 place: it is what the caller's code tells there, else None";
+    assert!(remarks.contains(says), "{remarks}");
+}
+
+/// What a pointer pointed to is known though the compiler did without the pointer.
+#[test]
+fn pointers_that_are_only_implied() {
+    let bench = Bench::c(
+        "#include <stdio.h>
+        struct s { int a, b; };
+        __attribute__((noipa)) int f(int c) { struct s q = {c, c + 1}; struct s *w = &q;
+          asm volatile(\"nop\" :: \"r\"(q.a), \"r\"(q.b));
+          return q.a + w->b; }
+        int main(int c, char **v) { return f(c + 4) - 11; }",
+        &["-O2"],
+    );
+    let (seen, remarks) =
+        bench.events_and_remarks(&["event line prog.c:5(w->b, *w as it, w as at)"]);
+    let args = &seen[0]["args"];
+    assert_eq!(args["w->b"], 6, "{remarks}");
+    assert_eq!(args["*w"], json!({"a": 5, "b": 6}), "{remarks}");
+    assert_eq!(args["w"], Value::Null, "{remarks}");
+    assert_eq!(remarks.matches("optimised away").count(), 1, "{remarks}");
+    assert!(remarks.contains("`w` was optimised away in"), "{remarks}");
+}
+
+/// What is in a register has no address.
+#[test]
+fn addresses_of_what_is_in_registers() {
+    let bench = Bench::c(
+        "struct big { long v[5]; };
+        __attribute__((noipa)) long f(int k, struct big b) { return k + b.v[1]; }
+        int main(void) { struct big b = {{1, 2}}; return f(3, b) - 5; }",
+        &["-O1"],
+    );
+    let (seen, remarks) = bench.events_and_remarks(&["event f(&k, &b)"]);
+    assert_eq!(seen[0]["args"]["&k"], Value::Null);
+    assert!(seen[0]["args"]["&b"].is_u64(), "{}", seen[0]);
+    let says = "`&k` has no address in 1 of 1 function (what it is of is in registers)";
+    assert!(remarks.contains(says), "{remarks}");
+    assert!(!remarks.contains("`&b`"), "{remarks}");
+}
+
+/// A reference is what it refers to; there is nothing to follow in it, which is said at load.
+#[test]
+fn references_are_not_followed_twice() {
+    let source = "struct P { int a, b; };\n\
+        __attribute__((noipa)) void f(int &r, P &p, int *&q, int n, unsigned long w) {\n\
+        \x20 asm volatile(\"\" :: \"r\"(&r), \"r\"(&p), \"r\"(w), \"r\"(n) : \"memory\"); r++; }\n\
+        int main() { int v = 5; P p{1, 2}; int *q = &v; f(v, p, q, 3, (unsigned long)&v); return v - 6; }\n";
+    for level in ["-O0", "-O2"] {
+        let bench = cpp(source, level);
+        let seen = bench.events(&["event f(r, &r as at, p.b, q, *q as there)"]);
+        let seen = &seen[0]["args"];
+        assert_eq!(seen["r"], 5, "{level}");
+        assert_eq!(seen["&r"], seen["q"], "{level}");
+        assert_eq!(
+            (&seen["p.b"], &seen["*q"]),
+            (&json!(2), &json!(5)),
+            "{level}"
+        );
+        for (param, says) in [
+            (
+                "*r",
+                "`*r`: `r` is a reference: write `r` for what it refers to, `&r` for its address",
+            ),
+            ("*arg 0", "`*arg 0`: `arg 0` is a reference"),
+            ("entry(*r)", "`r` is a reference"),
+            ("*n", "`*n`: `n` is no pointer"),
+            ("**q", "`**q`: `*q` is no pointer"),
+        ] {
+            let property = format!(
+                "state init {{ transition {{ after event f({param}) success bad }} }}\nstate bad non-accepting"
+            );
+            let ran = bench.check_property(&property, &[]);
+            assert_eq!(ran.code, 1, "{param}: {}", ran.err);
+            assert!(ran.err.contains(says), "{param}: {}", ran.err);
+            let (code, found) = bench.lint("p.prop");
+            assert_eq!(code, Some(1), "{param}: {found}");
+            assert!(found.contains(says), "{param}: {found}");
+        }
+    }
 }
 
 /// Types that a program declares and never defines are known, by either name.

@@ -123,6 +123,15 @@ impl Bench {
         self.check(&["-p", "p.prop"], args)
     }
 
+    /// `verde lint` of a property for the program: its status and what it found.
+    pub fn lint(&self, property: &str) -> (Option<i32>, String) {
+        let mut lint = self.command("lint");
+        let done = lint.args([property, "--exe", "./prog"]).output();
+        let done = done.expect("verde runs");
+        let found = String::from_utf8_lossy(&done.stdout).into_owned();
+        (done.status.code(), found)
+    }
+
     /// The events that a property with these events would see.
     pub fn events(&self, events: &[&str]) -> Vec<Value> {
         let (rows, errors) = self.events_and_remarks(events);
@@ -157,6 +166,14 @@ impl Bench {
             format!("{} {when} {} {}", word("kind"), word("event"), e["args"])
         };
         self.events(events).iter().map(line).collect()
+    }
+
+    /// The lines where events of a kind happened.
+    pub fn lines_of(&self, events: &[&str], kind: &str) -> Vec<usize> {
+        let all = self.events(events);
+        let of_kind = all.iter().filter(|e| e["kind"] == kind);
+        let line = |e: &Value| e["loc"].as_str()?.rsplit(':').next()?.parse().ok();
+        of_kind.filter_map(line).collect()
     }
 
     /// The prompt, with commands; both streams as one text.
@@ -200,6 +217,12 @@ impl Ran {
     /// What blocks, actions and the session itself printed.
     pub fn printed(&self) -> Vec<&str> {
         let rows = self.of_type("print").into_iter();
+        rows.filter_map(|r| r["text"].as_str()).collect()
+    }
+
+    /// What is to be known about the run.
+    pub fn notes(&self) -> Vec<&str> {
+        let rows = self.of_type("note").into_iter();
         rows.filter_map(|r| r["text"].as_str()).collect()
     }
 

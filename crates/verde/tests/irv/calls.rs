@@ -523,6 +523,122 @@ fn warnings_name_the_library_and_what_was_inlined() {
     }
 }
 
+/// A library may bring what the program has only inlined; by the bare name of a function of the C
+/// library Rust's own of that name is not meant.
+#[test]
+fn inlined_calls_beside_functions_of_libraries() {
+    let bench = Bench::new();
+    bench.rust_with(
+        "fn main() { let mut v: Vec<u64> = Vec::new();\n\
+         for i in 0..std::env::args().count() as u64 * 100 { v.push(i); }\n\
+         println!(\"{}\", v.len()); }",
+        &["-O"],
+    );
+    let property = |event: &str| {
+        format!(
+            "state init {{ transition {{ event {event}() success bad }} }}\nstate bad non-accepting"
+        )
+    };
+    let ran = bench.check_property(&property("realloc"), &[]);
+    assert_eq!(ran.code, 100, "{}", ran.err);
+    assert!(!ran.err.contains("inlined"), "{}", ran.err);
+    assert_eq!(bench.lint("p.prop"), (Some(0), "no findings\n".to_owned()));
+    let ran = bench.check_property(&property("alloc::alloc::realloc"), &[]);
+    assert!(ran.err.contains("inlined: not observable"), "{}", ran.err);
+
+    let source = "static inline int twice(int k) { asm volatile(\"nop\" :: \"r\"(k)); return k * 2; }\n\
+        int main(int c, char **v) { return twice(c) + twice(c + 1) == 1; }";
+    for (options, alone) in [(&["-O2"][..], false), (&["-O2", "-static"], true)] {
+        let bench = Bench::c(source, options);
+        let ran = bench.check_property(&property("twice"), &[]);
+        assert_eq!(ran.code, 101, "{}", ran.err);
+        let says = "event twice: 2 calls inlined: not observable";
+        assert!(ran.err.contains(says), "{}", ran.err);
+        assert_eq!(ran.err.contains("there is no other"), alone, "{}", ran.err);
+        for untrue in ["not in the program", "never found in the program"] {
+            assert!(!ran.err.contains(untrue), "{}", ran.err);
+        }
+        let (_, found) = bench.lint("p.prop");
+        assert!(found.contains(says), "{found}");
+        assert!(!found.contains("has no function"), "{found}");
+    }
+}
+
+/// What a library does with its own functions is not counted when a process is attached to.
+#[test]
+fn inlined_calls_of_a_library_by_name() {
+    let bench = Bench::new();
+    let library = "static inline int inner(int k) { asm volatile(\"nop\" :: \"r\"(k)); return k * 3; }\n\
+        __attribute__((visibility(\"default\"))) int offered(int k) { return k + 1; }\n\
+        int own(int k) { return offered(k) + inner(k) + inner(k + 1); }";
+    let options = ["-O2", "-shared", "-fPIC", "-fno-semantic-interposition"];
+    bench.compile("gcc", "lib.c", library, "libown.so", &options);
+    let program = "int own(int), offered(int); int main(int c, char **v) { return own(c) + offered(c) == 1; }";
+    let options = ["-O2", "-L.", "-lown", "-Wl,-rpath,$ORIGIN"];
+    bench.compile("gcc", "prog.c", program, "prog", &options);
+    let ran = bench.check_property(
+        "state init accepting { transition { event offered(k) success init }\n\
+         transition { event inner(k) success bad } }\nstate bad non-accepting",
+        &[],
+    );
+    let says = "event inner: 2 calls inlined in libown.so: not observable";
+    assert!(ran.err.contains(says), "{}", ran.err);
+    assert!(!ran.err.contains("event offered:"), "{}", ran.err);
+    // Of a parameter that a library's function is no longer passed it is said, too.
+    let library = "struct s { int a, b; };\n\
+        static __attribute__((noinline)) int part(struct s *p, int unused) { volatile int k = p->a; return k * 3; }\n\
+        int own(int k) { struct s q = {k, 2}; int r = 0;\n\
+        \x20 for (int i = 0; i < 2; i++) { q.a = i; r += part(&q, i + 5); } return r; }\n\
+        int offered(int k) { return k; }";
+    bench.compile(
+        "gcc",
+        "lib.c",
+        library,
+        "libown.so",
+        &["-O2", "-shared", "-fPIC"],
+    );
+    let (_, remarks) = bench.events_and_remarks(&["event part(p)"]);
+    let says = "event part: `p` was optimised away in 1 of 1 function";
+    assert!(remarks.contains(says), "{remarks}");
+    let at_end = "event inner was inlined, and never found elsewhere: the verdict is inconclusive";
+    assert!(ran.err.contains(at_end), "{}", ran.err);
+}
+
+/// A lambda that was inlined has no name any more, and is in the program nevertheless.
+#[test]
+fn an_inlined_lambda_is_said_to_be_inlined() {
+    let bench = Bench::new();
+    let source = "static int apply(int k) { auto twice = [](int x) { asm volatile(\"nop\" :: \"r\"(x)); return x * 2; };\n\
+        \x20 auto sum = [](int x, int y) { asm volatile(\"nop\" :: \"r\"(x)); return x + y; }; return sum(twice(k), twice(k + 1)); }\n\
+        int main(int c, char **v) { auto add = [c](int x) { asm volatile(\"nop\" :: \"r\"(x)); return x + c; }; return apply(c) + add(3) == 1; }";
+    bench.compile("g++", "prog.cc", source, "prog", &["-O2"]);
+    for (name, count) in [
+        ("apply(int)::{lambda(int)#1}::operator()", "2 calls"),
+        ("apply(int)::{lambda(int, int)#1}::operator()", "1 call"),
+        ("main::{lambda(int)#1}::operator()", "1 call"),
+    ] {
+        let property = format!(
+            "state init {{ transition {{ event '{name}'() success bad }} }}\nstate bad non-accepting"
+        );
+        let ran = bench.check_property(&property, &[]);
+        let says = format!("event {name}: {count} inlined: not observable");
+        assert!(ran.err.contains(&says), "{name}: {}", ran.err);
+        assert!(
+            !ran.err.contains("not in the program"),
+            "{name}: {}",
+            ran.err
+        );
+        let (_, found) = bench.lint("p.prop");
+        assert!(found.contains(&says), "{name}: {found}");
+        assert!(!found.contains("has no function"), "{name}: {found}");
+    }
+    let ran = bench.check_property(
+        "state init { transition { event 'main::{lambda(int)#7}::operator()'() success bad } }\nstate bad non-accepting",
+        &[],
+    );
+    assert!(ran.err.contains("is not in the program"), "{}", ran.err);
+}
+
 /// GCC folds equal functions into one: of the other only the inlined form is described.
 #[test]
 fn a_function_that_is_described_only_as_inlined() {
@@ -605,4 +721,46 @@ fn a_loop_back_to_the_first_instruction_is_no_call() {
         assert_eq!(bench.seen(&["event leave(p)"]).len(), 4, "{level}");
         assert_eq!(bench.seen(&["event unwound leave(p)"]).len(), 4, "{level}");
     }
+}
+
+/// A function of the program's does not hide another of that name in a library.
+#[test]
+fn functions_of_one_name_in_program_and_library() {
+    let bench = Bench::new();
+    let library = "int helper(int a) { return a + 7; } int other(int a) { return helper(a); }";
+    let options = ["-O0", "-shared", "-fPIC", "-s"];
+    bench.compile("gcc", "lib.c", library, "libtwo.so", &options);
+    let program = "int other(int); static int helper(int a) { return a; }\n\
+        int main(void) { helper(1); other(2); helper(3); return 0; }";
+    let options = ["-O0", "-L.", "-ltwo", "-Wl,-rpath,$ORIGIN"];
+    bench.compile("gcc", "prog.c", program, "prog", &options);
+    let calls = |numbers: &[i32]| -> Vec<String> {
+        let line = |n: &i32| format!(r#"call before helper {{"arg 0":{n}}}"#);
+        numbers.iter().map(line).collect()
+    };
+    assert_eq!(
+        bench.seen(&["event helper(arg 0 : int)"]),
+        calls(&[1, 2, 3])
+    );
+    let said = bench.debug(&[], &["start", "break helper"]);
+    assert!(said.contains("(2 locations)"), "{said}");
+}
+
+/// Of two functions of one name the inlined calls of the one that is meant are counted.
+#[test]
+fn inlined_calls_of_a_function_of_one_file() {
+    let bench = Bench::new();
+    let one = "static inline int same(int a) { asm volatile(\"nop\"); return a + 1; }";
+    bench.write(
+        "other.c",
+        &format!("{one}\nint two(int a) {{ return same(a) + same(a + 1); }}"),
+    );
+    let main = format!(
+        "{one}\nint two(int); int main(int c, char **v) {{ return same(c) + two(c) == 1; }}"
+    );
+    bench.compile("gcc", "prog.c", &main, "prog", &["-O2", "-g", "other.c"]);
+    let (_, said) = bench.events_and_remarks(&["event prog.c:same(a)"]);
+    assert!(said.contains("event prog.c:same: 1 call inlined"), "{said}");
+    let (_, said) = bench.events_and_remarks(&["event same(a)"]);
+    assert!(said.contains("event same: 3 calls inlined"), "{said}");
 }

@@ -322,9 +322,16 @@ fn a_refused_run_leaves_valid_reports() {
     );
 }
 
-/// Whoever ends the run with SIGTERM gets the report as with ^C.
+/// Whoever ends the run with SIGTERM gets the report as with ^C, and so does whoever closes its
+/// terminal.
 #[test]
 fn a_run_that_is_terminated_reports() {
+    for signal in ["-TERM", "-HUP"] {
+        terminated(signal);
+    }
+}
+
+fn terminated(signal: &str) {
     let bench = Bench::c(
         "#include <unistd.h>\n\
          __attribute__((noinline)) void f(int q, int x) { asm volatile(\"\" :: \"r\"(q), \"r\"(x)); }\n\
@@ -332,11 +339,18 @@ fn a_run_that_is_terminated_reports() {
         &["-O1"],
     );
     bench.write("p.prop", PROPERTY);
-    let mut command = bench.command("check");
-    command.args([
-        "-p", "p.prop", "--format", "jsonl", "--output", "r.jsonl", "./prog",
-    ]);
+    // Whoever runs the tests may ignore the signal, as `nohup` does, and then so does verde.
+    let verde = bench.command("check");
+    let mut command = std::process::Command::new("env");
+    command
+        .arg("--default-signal=HUP")
+        .arg(verde.get_program())
+        .args(verde.get_args())
+        .args(["-p", "p.prop", "--format", "jsonl", "--output", "r.jsonl"])
+        .arg("./prog")
+        .current_dir(bench.path("."));
     let mut child = command
+        .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("verde runs");
@@ -344,9 +358,11 @@ fn a_run_that_is_terminated_reports() {
     let mut out = child.stdout.take().expect("its output");
     std::io::Read::read_exact(&mut out, &mut here).expect("the program runs");
     let pid = child.id().to_string();
-    let sent = std::process::Command::new("kill").arg(&pid).status();
+    let sent = std::process::Command::new("kill")
+        .args([signal, &pid])
+        .status();
     assert!(sent.expect("kill").success());
-    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "{signal}");
     let rows = std::fs::read_to_string(bench.path("r.jsonl")).expect("a report");
     let last: Value = serde_json::from_str(rows.lines().last().unwrap_or_default()).expect("JSON");
     assert_eq!(last["type"], "final");
@@ -460,6 +476,60 @@ fn options_behind_the_program_are_its_own() {
                 said.contains("[-v][-p][x][--help][--][-o]"),
                 "{command}: {said}"
             );
+        }
+    }
+}
+
+#[test]
+fn a_script_is_run_by_its_interpreter() {
+    let bench = Bench::new();
+    bench.write("script", "#!/bin/sh -e\necho here\n");
+    let property = "state init { transition { event syscall write() success init } }";
+    bench.write("p.prop", property);
+    let check = |program: &[&str]| {
+        let mut check = bench.command("check");
+        let done = check.args(["-p", "p.prop", "--"]).args(program).output();
+        let done = done.expect("verde runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (done.status.code(), text(&done.stdout), text(&done.stderr))
+    };
+    let (code, _, errors) = check(&["./script"]);
+    assert_eq!(code, Some(1));
+    let hint = "the program is its interpreter; give /bin/sh -e ./script";
+    assert!(errors.contains(hint), "{errors}");
+    let (code, out, errors) = check(&["/bin/sh", "-e", "./script"]);
+    assert_eq!((code, &*out), (Some(0), "here\n"), "{errors}");
+}
+
+/// `f` and `::f` are events of their own, in a trace as in the run.
+#[test]
+fn a_trace_tells_scopes_apart() {
+    let bench = Bench::new();
+    let source = "#define F __attribute__((noipa)) void f(int x) { asm volatile(\"\"); }\n\
+        namespace n { F }\nF\nint main() { n::f(1); f(2); f(3); n::f(4); }";
+    bench.compile("g++", "prog.cc", source, "prog", &[]);
+    for (name, event) in [("any", "f"), ("global", "::f")] {
+        let text = format!(
+            "state init {{ transition {{ event {event}(x) {{ print('{name}', x) }} success init }} }}"
+        );
+        bench.write(&format!("{name}.prop"), &text);
+    }
+    for order in [["any.prop", "global.prop"], ["global.prop", "any.prop"]] {
+        let mut record = bench.command("record");
+        record.args(["-p", order[0], "-p", order[1], "-o", "t.jsonl", "./prog"]);
+        assert!(record.output().expect("verde runs").status.success());
+        for monitors in [&order[..1], &order[1..], &order[..]] {
+            let options: Vec<&str> = monitors.iter().flat_map(|m| ["-p", m]).collect();
+            let live = bench.check(&options, &[]);
+            let mut replay = bench.command("replay");
+            replay.args(["--format", "jsonl"]).args(&options);
+            let done = replay.arg("t.jsonl").output().expect("verde runs");
+            let out = String::from_utf8_lossy(&done.stdout);
+            let rows = out.lines().map(|l| serde_json::from_str(l).expect("a row"));
+            let rows: Vec<Value> = rows.collect();
+            let printed = rows.iter().filter(|r| r["type"] == "print");
+            let printed: Vec<_> = printed.filter_map(|r| r["text"].as_str()).collect();
+            assert_eq!(printed, live.printed(), "{monitors:?}: {}", live.err);
         }
     }
 }

@@ -84,6 +84,88 @@ fn stores_of_equal_values_to_a_part_are_no_reads() {
     );
 }
 
+/// Each line says what it does to `d`, `f`, `x`, `a[8]` and `s`.
+const KINDS: &str = r#"
+double d = 1.5, o; float f = 2.5f; int x = 1, *p = &x; short s, t; long a[64], b[64];
+struct { long x, y[16]; } q = {5, {6}};
+int main(void) {
+    d = 3; /* Wd */
+    o = d; /* Rd */
+    d = d + o; /* Rd Wd */
+    o = f; /* Rf */
+    f = 7; /* Wf */
+    *p = 6; /* Wx */
+    *p = 0; /* Wx */
+    s = x; /* Rx Ws */
+    __asm__ volatile("rep stosq" :: "D"(a), "c"(64L), "a"(0L) : "memory"); /* Wa */
+    __asm__ volatile("rep movsq" :: "D"(b), "S"(a), "c"(64L) : "memory"); /* Ra */
+    __asm__ volatile("mov (%0),%0" :: "r"(&a[8])); /* Ra */
+    __asm__ volatile("cmpxchgq %0,(%1)" :: "r"(0L), "r"(&a[8]), "a"(5L) : "memory"); /* Ra Wa */
+    __asm__ volatile("push (%0); pop %%rdx" :: "r"(&a[8]) : "memory", "rdx"); /* Ra */
+    __asm__ volatile("movdqu (%0),%%xmm0; movdqu %%xmm0,(%0)" :: "r"(&a[8]) : "memory", "xmm0"); /* Ra Wa */
+    __asm__ volatile("lodsq" :: "S"(&a[8]) : "memory", "rax"); /* Ra */
+    __asm__ volatile("stosq" :: "D"(&a[8]), "a"(0L) : "memory"); /* Wa */
+    __asm__ volatile("std; stosq; cld" :: "D"(&a[8]), "a"(0L) : "memory"); /* Wa */
+    __asm__ volatile("mov %0,%%rax; xchg %%rax,(%%rax)" :: "r"(&a[8]) : "memory", "rax"); /* Ra Wa */
+    __asm__ volatile("rep stosq" :: "D"(&q), "c"(17L), "a"(0L) : "memory");
+    __asm__ volatile("rep movsb" :: "D"(&q), "S"(&q.y[1]), "c"(2L) : "memory");
+    return 0;
+}
+"#;
+
+/// Loads are told from stores by the instruction, whatever it stores and however its bytes could be
+/// read from behind.
+#[test]
+fn loads_and_stores_of_every_kind() {
+    let bench = Bench::c(KINDS, &["-O0"]);
+    let wanted = |kind: &str, name: &str| -> Vec<usize> {
+        let mark = format!("{kind}{}", &name[..1]);
+        let lines = KINDS.lines().enumerate();
+        let with =
+            lines.filter(|(_, line)| line.split("/* ").nth(1).is_some_and(|m| m.contains(&mark)));
+        with.map(|(line, _)| line + 1).collect()
+    };
+    for name in ["d", "f", "x", "a[8]", "s"] {
+        let (read, write) = (format!("event read {name}"), format!("event write {name}"));
+        assert_eq!(
+            bench.lines_of(&[&read], "read"),
+            wanted("R", name),
+            "{name}"
+        );
+        assert_eq!(
+            bench.lines_of(&[&write], "write"),
+            wanted("W", name),
+            "{name}"
+        );
+        for kind in ["read", "write"] {
+            let seen = bench.lines_of(&[&read, &write], kind);
+            assert_eq!(
+                seen,
+                wanted(&kind[..1].to_uppercase(), name),
+                "{kind} {name} of both"
+            );
+        }
+    }
+    // Of one instruction that stores to both the kernel tells one; what is beside is not touched.
+    assert_eq!(
+        bench.seen(&["event write q.x", "event write q.y[0]"]).len(),
+        4
+    );
+    assert_eq!(bench.seen(&["event read q.x"]), [""; 0]);
+    assert_eq!(
+        bench
+            .seen(&["event write s(ret)", "event write t(ret)"])
+            .len(),
+        1
+    );
+    assert_eq!(
+        bench
+            .seen(&["event read d(ret)", "event read o(ret)"])
+            .len(),
+        3
+    );
+}
+
 /// Nothing is watched where a pointer leads nowhere, but the pointer is.
 #[test]
 fn a_datum_that_its_pointer_leads_to_later() {
@@ -449,4 +531,140 @@ fn what_cannot_be_watched_is_inconclusive() {
     let ran = bench.check_property(property, &[]);
     assert_eq!(ran.code, 101, "{}", ran.err);
     assert!(ran.err.contains("cannot be watched"), "{}", ran.err);
+}
+
+/// What the kernel stores is not seen where the CPU watches, which is said when a property is loaded:
+/// in the report, at the prompt and by `lint`; never among what the program itself says.
+#[test]
+fn stores_by_the_kernel_that_are_not_seen() {
+    let source = "#include <unistd.h>\n\
+        int v, a, b, c, d, e; char far[4096], page[64];\n\
+        int main(void) { int p[2], x = 7; pipe(p); write(p[1], &x, 4); write(p[1], &x, 4);\n\
+        \x20 read(p[0], &v, 4); read(p[0], page, 4); a = b = c = d = e = 1; return 0; }\n";
+    let bench = Bench::c(source, &["-O0", "-w"]);
+    let says = |event: &str| {
+        format!(
+            "event {event}: the CPU watches it, which does not see what the kernel stores there"
+        )
+    };
+    let property = |names: &[&str]| {
+        let transition = |n: &&str| format!("transition {{ event {n} success init }}\n");
+        let all: String = names.iter().map(transition).collect();
+        format!(
+            "state init accepting {{ {all} transition {{ event never() success bad }} }}\nstate bad non-accepting"
+        )
+    };
+    // Of reads there are none by the kernel, and what is on a page is seen there.
+    let text = property(&["write v", "update a", "read b", "write page"]);
+    let ran = bench.check_property(&text, &[]);
+    let report = ran.notes().join("\n");
+    let (_, found) = bench.lint("p.prop");
+    let prompt = bench.debug(&["-p", "p.prop"], &[]);
+    for (event, is_said) in [
+        ("write v", true),
+        ("update a", true),
+        ("read b", false),
+        ("write page", false),
+    ] {
+        for told in [&report, &found, &prompt] {
+            let count = told.matches(&says(event)).count();
+            assert_eq!(count, usize::from(is_said), "{event}: {told}");
+        }
+    }
+    assert!(!ran.err.contains("kernel"), "{}", ran.err);
+    // The slots of the CPU are four.
+    let text = property(&["write a", "write b", "write c", "write d", "write e"]);
+    let ran = bench.check_property(&text, &[]);
+    let report = ran.notes().join("\n");
+    assert_eq!(report.matches("kernel stores").count(), 4, "{report}");
+    assert!(!report.contains(&says("write e")), "{report}");
+}
+
+/// `lint` says of data that cannot be watched what is said when the program runs.
+#[test]
+fn lint_knows_what_cannot_be_watched() {
+    let source = "#include <stdlib.h>\n\
+        static inline int half(int n) { int part = n / 2; return part * part; }\n\
+        __attribute__((noinline)) int work(int n) { int loc = 0; for (int i = 0; i < n; i++) loc += rand(); return loc; }\n\
+        int global;\n\
+        int main(int c, char **v) { global = half(c); return work(3) == 1; }\n";
+    let bench = Bench::c(source, &["-O2"]);
+    for (event, says, at_end) in [
+        (
+            "write work::loc",
+            "event write work::loc: it is not in memory here, and cannot be watched",
+            "event write work::loc could not be watched: the verdict is inconclusive",
+        ),
+        (
+            "update {$rbx}",
+            "event update $rbx: it is not in memory here, and cannot be watched",
+            "event update $rbx could not be watched: the verdict is inconclusive",
+        ),
+        (
+            "write half::part",
+            "event write half::part: half was inlined: its variables cannot be watched",
+            "event write half::part was inlined, and never found elsewhere",
+        ),
+    ] {
+        let property = format!(
+            "state init {{ transition {{ event {event} success bad }} }}\nstate bad non-accepting"
+        );
+        let ran = bench.check_property(&property, &[]);
+        assert_eq!(ran.code, 101, "{event}: {}", ran.err);
+        assert_eq!(ran.err.matches(says).count(), 1, "{event}: {}", ran.err);
+        assert!(ran.err.contains(at_end), "{event}: {}", ran.err);
+        assert!(
+            !ran.err.contains("not in the program"),
+            "{event}: {}",
+            ran.err
+        );
+        let (code, found) = bench.lint("p.prop");
+        assert_eq!(code, Some(0), "{event}: {found}");
+        assert_eq!(found.matches(says).count(), 1, "{event}: {found}");
+    }
+    let property =
+        "state init { transition { event write global success init } }\nstate bad non-accepting";
+    bench.write("p.prop", property);
+    let (_, found) = bench.lint("p.prop");
+    assert!(!found.contains("cannot be watched"), "{found}");
+}
+
+/// A bare name means a variable in whatever scope it is.
+#[test]
+fn bare_names_of_data_in_scopes() {
+    let bench = Bench::new();
+    let source = "namespace cfg { int level = 1; namespace { int hidden = 2; }\n\
+        struct Opt { static int made; int v; }; int Opt::made = 0; Opt glob; }\n\
+        namespace a { int twice; } namespace b { int twice; }\n\
+        struct Other { int level; } other;\n\
+        int main() { cfg::level = 3; cfg::hidden = 4; cfg::Opt::made = 5; cfg::glob.v = 6; a::twice = b::twice = 1; }";
+    bench.compile("g++", "prog.cpp", source, "prog", &["-O0"]);
+    for (datum, value) in [("level", 3), ("hidden", 4), ("made", 5), ("glob.v", 6)] {
+        let seen = bench.seen(&[&format!("event write {datum}(ret)")]);
+        let expected = format!(r#"write after {datum} {{"ret":{value}}}"#);
+        assert_eq!(seen, [expected]);
+    }
+    // A member of the same name is what it is.
+    let seen = bench.seen(&["event update {other.level + level}(ret)"]);
+    assert_eq!(seen, [r#"update after other.level + level {"ret":3}"#]);
+    for (datum, said) in [
+        ("twice", "`twice` is one of a::twice, b::twice"),
+        ("cfg::glob.nosuch", "There is no member named nosuch"),
+    ] {
+        let property = format!(
+            "state init {{ transition {{ event write {datum} success bad }} }} state bad non-accepting"
+        );
+        let ran = bench.check_property(&property, &[]);
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
+
+    let bench = Bench::new();
+    bench.rust(
+        "mod m { pub static mut COUNT: u32 = 0; }\n\
+         fn main() { unsafe { m::COUNT = 5; m::COUNT += 1; } }",
+    );
+    let seen = bench.seen(&["event write COUNT(ret)"]);
+    let both = [5, 6].map(|n| format!(r#"write after COUNT {{"ret":{n}}}"#));
+    assert_eq!(seen, both);
 }

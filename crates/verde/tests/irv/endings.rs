@@ -7,7 +7,7 @@ const F: &str = "#include <stdlib.h>\n__attribute__((noinline)) void f(int x) { 
 fn program(main: &str) -> Bench {
     Bench::c(
         &format!(
-            "{F}#include <unistd.h>\n#include <stdio.h>\n#include <sys/wait.h>\nint main(void) {{ {main} }}"
+            "{F}#include <unistd.h>\n#include <stdio.h>\n#include <sys/wait.h>\n#include <fcntl.h>\nint main(void) {{ {main} }}"
         ),
         &["-O1"],
     )
@@ -53,15 +53,21 @@ fn a_program_that_is_killed_on_guarded_pages() {
 #[test]
 fn a_leak_is_reported_at_the_end() {
     let bench = program("f(1); return 0;");
-    let ran = bench.check_property(
+    bench.write(
+        "p.prop",
         "state init accepting { transition { event f(x) success open } }
          state open non-accepting { transition { event f(x) success init } }",
-        &[],
     );
+    let ran = bench.check(&["-p", "p.prop", "--sarif", "s.sarif"], &[]);
     assert_eq!(ran.code, 100);
     let violations = ran.of_type("violation");
     assert_eq!(violations.len(), 1);
     assert!(violations[0]["n"].is_null());
+    // It is shown where the slice came to its state.
+    let text = std::fs::read_to_string(bench.path("s.sarif")).expect("a report");
+    let sarif: serde_json::Value = serde_json::from_str(&text).expect("SARIF is JSON");
+    let place = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(place["region"]["startLine"], 2, "{text}");
 }
 
 #[test]
@@ -161,6 +167,72 @@ state bad non-accepting",
     assert_eq!(ran.last()["events"], 5);
 }
 
+/// A block that raised is an error in every report, not a case that was skipped.
+#[test]
+fn blocks_that_raise_are_errors_in_reports() {
+    let bench = program("for (int i = 0; i < 5; i++) f(i); puts(\"end\"); return 0;");
+    bench.write("good.prop", LOOP);
+    let raising = |guard: &str| {
+        format!(
+            "initialization {{ n = 0 }}\n\
+             state init accepting {{ transition {{ event f(x) {{ {guard} }} success init failure bad }} }}\n\
+             state bad accepting {{ transition {{ event signal SIGUSR1 success worse }} }}\nstate worse non-accepting"
+        )
+    };
+    // A typed block, and one of Python's.
+    for guard in [
+        "return 1 / (2 - x) < 9",
+        "import os; return 1 / (2 - x) < 9",
+    ] {
+        bench.write("raises.prop", &raising(guard));
+        let files = ["--junit", "j.xml", "--sarif", "s.sarif"];
+        let ran = bench.check(
+            &[&["-p", "raises.prop", "-p", "good.prop"], &files[..]].concat(),
+            &[],
+        );
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        let text = "raises.prop:2: ZeroDivisionError: division by zero";
+        let junit = std::fs::read_to_string(bench.path("j.xml")).expect("a JUnit report");
+        let counts = "tests=\"2\" failures=\"0\" errors=\"1\" skipped=\"0\"";
+        assert!(junit.contains(counts), "{junit}");
+        let error = format!("<error type=\"ZeroDivisionError\" message=\"{text}\">");
+        assert!(junit.contains(&error), "{junit}");
+        assert!(!junit.contains("<skipped"), "{junit}");
+        let sarif = std::fs::read_to_string(bench.path("s.sarif")).expect("a SARIF report");
+        let sarif: serde_json::Value = serde_json::from_str(&sarif).expect("SARIF is JSON");
+        let run = &sarif["runs"][0]["invocations"][0];
+        assert_eq!(run["executionSuccessful"], false);
+        let notes = run["toolExecutionNotifications"]
+            .as_array()
+            .expect("notifications");
+        assert_eq!(notes.len(), 1, "{run}");
+        assert_eq!(notes[0]["level"], "error");
+        assert_eq!(
+            notes[0]["message"]["text"],
+            format!("property raises: {text}")
+        );
+        let last = &ran.last()["properties"];
+        assert_eq!(last[0]["error"]["text"], text);
+        assert_eq!(last[0]["error"]["type"], "ZeroDivisionError");
+        assert_eq!(last[0]["verdict"], "inconclusive");
+        assert_eq!(last[1]["error"], serde_json::Value::Null);
+        let done = bench
+            .command("check")
+            .args(["-p", "raises.prop", "--output", "report.txt", "./prog"])
+            .output();
+        assert_eq!(done.expect("verde runs").status.code(), Some(1));
+        let report = std::fs::read_to_string(bench.path("report.txt")).expect("a report");
+        assert!(report.contains(&format!("error: {text}")), "{report}");
+    }
+    // What belongs to no property is an error of the run.
+    bench.write("s.sc", "on entering state init { undefined_thing }\n");
+    let ran = bench.check(&["-p", "good.prop", "-s", "s.sc", "--junit", "j.xml"], &[]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let junit = std::fs::read_to_string(bench.path("j.xml")).expect("a JUnit report");
+    assert!(junit.contains("errors=\"1\" skipped=\"0\""), "{junit}");
+    assert!(junit.contains("name=\"(run)\""), "{junit}");
+}
+
 #[test]
 fn a_block_that_does_not_end_is_interrupted() {
     let bench = program("f(1); puts(\"end\"); return 0;");
@@ -184,6 +256,26 @@ state bad non-accepting",
         "the prompt is at the event: {text}"
     );
     assert!(text.contains("endless: inconclusive"), "{text}");
+}
+
+#[test]
+fn a_functions_file_that_does_not_end_is_interrupted() {
+    let bench = program("f(1); puts(\"end\"); return 0;");
+    bench.write("endless.py", "print('begins')\nwhile True: pass\n");
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event f(x) { return never(x) } success init } }",
+    );
+    let options = ["-p", "p.prop", "-f", "endless.py", "--block-timeout", "0.2"];
+    let ran = bench.check(&options, &[]);
+    assert_eq!((ran.code, &*ran.out), (1, ""), "{}", ran.err);
+    let said = "the functions file did not end within 0.2 s";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    let text = bench.debug(
+        &["--block-timeout", "0.2"],
+        &["verde load-functions endless.py", "print 40 + 2"],
+    );
+    assert!(text.contains(said) && text.contains("$1 = 42"), "{text}");
 }
 
 #[test]
@@ -298,6 +390,23 @@ fn time_limits_and_early_ends() {
     let ran = bench.check(&["-p", "p.prop", "--stop-on-violation"], &[]);
     assert_eq!(ran.code, 100);
     assert_eq!(ran.of_type("violation")[0]["n"], 8);
+}
+
+/// A child that outlives the program would leave a file.
+#[test]
+fn children_of_a_program_that_is_cut_short() {
+    let child = "int s; for (int i = 0; i < 2; i++) if (fork() == 0) { if (fork() == 0) pause();\n\
+        sleep(5); creat(\"left\", 0600); _exit(0); }";
+    for own in ["", "setpgid(0, 0);"] {
+        let bench = program(&format!("{own} {child} f(1); pause(); return 0;"));
+        bench.write(
+            "p.prop",
+            "state init { transition { event f(x) success bad } } state bad non-accepting",
+        );
+        let ran = bench.check(&["-p", "p.prop", "--stop-on-violation"], &[]);
+        assert_eq!(ran.code, 100, "{}", ran.err);
+        assert!(!bench.path("left").exists(), "{own}");
+    }
 }
 
 #[test]
@@ -545,4 +654,40 @@ fn a_block_does_not_end_the_debugger() {
     assert!(ran.err.contains("SystemExit: 9"), "{}", ran.err);
     assert_eq!(ran.of_type("print")[0]["text"], "7");
     assert_eq!(ran.last()["type"], "final");
+}
+
+/// A descriptor that is closed for `verde` is closed for the program.
+#[test]
+fn closed_standard_descriptors() {
+    let bench = program(
+        "for (int i = 0; i < 3; i++) dprintf(9, \"%d\", fcntl(i, F_GETFD) < 0); f(1); return 0;",
+    );
+    bench.write("p.prop", LOOP);
+    let verde = env!("CARGO_BIN_EXE_verde");
+    let check = format!("{verde} check -p p.prop --output /dev/null -- ./prog");
+    for (closed, seen) in [("<&- 2>&-", "101"), (">&-", "010"), ("", "000")] {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &format!("exec {check} 9>seen {closed}")]);
+        let done = shell.current_dir(bench.path("")).output();
+        assert!(done.expect("sh runs").status.success());
+        let text = std::fs::read_to_string(bench.path("seen")).expect("it ran");
+        assert_eq!(text, seen, "{closed}");
+    }
+}
+
+/// What can be nowhere but in registers is not observed.
+#[test]
+fn data_that_are_never_in_memory() {
+    let bench = Bench::c(
+        "__attribute__((noipa, used)) int never(int n) { int tally = 0;\n\
+         while (n > 1) { tally += n & 1; n /= 3; } return tally; }\n\
+         int main(void) { return 0; }",
+        &["-O2"],
+    );
+    let ran = bench.check_property(
+        "state init { transition { event write tally(ret) success bad } } state bad non-accepting",
+        &[],
+    );
+    assert_eq!(ran.code, 101, "{}", ran.err);
+    assert_eq!(ran.last()["properties"][0]["verdict"], "inconclusive");
 }

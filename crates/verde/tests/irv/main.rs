@@ -1,13 +1,17 @@
 //! Properties on live programs, as a user runs them.
 
+mod answers;
 mod arguments;
 mod bench;
 mod calls;
 mod ci;
 mod data;
 mod endings;
+mod going_back;
+mod inside;
 mod open_calls;
 mod other_events;
 mod prompt;
 mod scenarios;
 mod threads;
+mod unwound;

@@ -81,3 +81,95 @@ state twice non-accepting";
     assert_eq!(violation["slice"]["fd"], 3);
     assert_eq!(ran.last()["program"]["exit"], 5);
 }
+
+/// Variables of the program, and what is no variable.
+#[test]
+fn variables_at_events_without_a_place() {
+    let bench = Bench::c(
+        "#include <pthread.h>\n#include <signal.h>\n#include <fcntl.h>\n#include <unistd.h>\n\
+         static int got = 1;\nstatic void on(int s) { got++; }\n\
+         static void *run(void *p) { got++; return p; }\n\
+         static void spin(int limit) { volatile int mine = limit; *(char *)&mine; asm volatile(\"\" ::: \"memory\");\n\
+         \x20 raise(SIGUSR1); }\n\
+         int main(void) { signal(SIGUSR1, on); spin(5); pthread_t t; pthread_create(&t, 0, run, 0);\n\
+         \x20 pthread_join(t, 0); close(open(\"/etc/hostname\", O_RDONLY)); return 0; }",
+        &["-O0", "-w", "-pthread"],
+    );
+    let seen = bench.seen(&[
+        "event signal SIGUSR1(got)",
+        "event thread start(got)",
+        "event syscall close(got)",
+    ]);
+    let signals = seen.iter().filter(|s| s.starts_with("signal"));
+    assert_eq!(
+        signals.collect::<Vec<_>>(),
+        [r#"signal before SIGUSR1 {"got":1}"#]
+    );
+    assert!(
+        seen.contains(&r#"thread before start {"got":2}"#.to_owned()),
+        "{seen:?}"
+    );
+    assert_eq!(seen[seen.len() - 1], r#"syscall before close {"got":3}"#);
+
+    let texts = bench.seen(&["event syscall openat(arg 1 as path : str)"]);
+    let last = texts.last().map(String::as_str);
+    assert_eq!(
+        last,
+        Some(r#"syscall before openat {"arg 1":"/etc/hostname"}"#)
+    );
+
+    for (event, said) in [
+        ("signal SIGUSR1(nosuch)", "No symbol \"nosuch\""),
+        ("syscall write(nosuch)", "No symbol \"nosuch\""),
+        (
+            "syscall write(ret)",
+            "`ret` exists only in an `after` event",
+        ),
+        ("syscall write(arg 6)", "a system call has 6 arguments"),
+        ("thread start(arg 0)", "`ret` is what the event brings"),
+        ("process exit(nosuch)", "No symbol \"nosuch\""),
+    ] {
+        let property = format!(
+            "state init {{ transition {{ event {event} success bad }} }} state bad non-accepting"
+        );
+        let ran = bench.check_property(&property, &[]);
+        assert_eq!(ran.code, 1, "{event}: {}", ran.err);
+        assert!(ran.err.contains(said), "{event}: {}", ran.err);
+    }
+}
+
+/// A signal comes while some function runs, whose variables are those that are meant.
+#[test]
+fn locals_of_what_a_signal_interrupts() {
+    let bench = Bench::c(
+        "int main(void) { int mine = 41; mine++; __builtin_trap(); return mine; }",
+        &["-O0"],
+    );
+    let ran = bench.events_and_remarks(&["event signal SIGILL(mine)"]);
+    let args: Vec<_> = ran.0.iter().map(|e| e["args"].to_string()).collect();
+    assert_eq!(args, [r#"{"mine":42}"#], "{}", ran.1);
+}
+
+#[test]
+fn the_first_function_of_the_program() {
+    let bench = Bench::c("int main(void) { return 0; }", &[]);
+    let seen = bench.seen(&["event _start()", "event main()"]);
+    assert_eq!(seen, ["call before _start {}", "call before main {}"]);
+}
+
+/// When the process has ended its memory is gone: what it held is read before.
+#[test]
+fn variables_at_the_end_of_the_process() {
+    let bench = Bench::c(
+        "#include <stdlib.h>\n#include <pthread.h>\n#include <unistd.h>\n\
+         static int got = 1; static const char *word = \"no\"; static void last(void) { got = 7; word = \"end\"; }\n\
+         static void *wait(void *p) { for (;;) pause(); }\n\
+         int main(void) { atexit(last); pthread_t t; for (int i = 0; i < 8; i++) pthread_create(&t, 0, wait, 0); return 3; }",
+        &["-O0", "-w", "-pthread"],
+    );
+    let seen = bench.seen(&["event process exit(ret, got, word : str)"]);
+    assert_eq!(
+        seen,
+        [r#"process before exit {"got":7,"ret":3,"word":"end"}"#]
+    );
+}

@@ -207,7 +207,7 @@ fn the_last_interval_again_with_the_data_of_the_property() {
     }
 }
 
-/// The first change of state has a checkpoint before it, too.
+/// The first change of state has a checkpoint before it, too, and so has the first event.
 #[test]
 fn the_first_change_is_seen_closer() {
     let bench = Bench::c(ROUNDS, &["-O1"]);
@@ -219,7 +219,6 @@ state bad non-accepting",
     let ran = bench.check(&["-p", "p.prop", "--auto-zoom"], &[]);
     assert_eq!(ran.code, 100, "{}", ran.err);
     assert!(ran.err.contains("closer: total = 10"), "{}", ran.err);
-    // Before the first event there is nothing to go back to, which is said.
     bench.write(
         "q.prop",
         "state init accepting { transition { event write total(ret) success bad } }
@@ -227,7 +226,9 @@ state bad non-accepting",
     );
     let ran = bench.check(&["-p", "q.prop", "--auto-zoom"], &[]);
     assert_eq!(ran.code, 100, "{}", ran.err);
-    assert!(ran.err.contains("cannot be seen closer"), "{}", ran.err);
+    assert!(ran.err.contains("Back before event 1: "), "{}", ran.err);
+    assert!(ran.err.contains("closer: total = 0"), "{}", ran.err);
+    assert_eq!(ran.of_type("violation").len(), 1, "{}", ran.err);
 }
 
 #[test]
@@ -375,6 +376,83 @@ fn what_was_reported_stays_reported() {
     assert!(junit.contains("failures=\"1\""), "{junit}");
 }
 
+/// What a scenario goes back from is no violation until it comes again, which is said.
+#[test]
+fn a_violation_that_is_taken_back_is_told() {
+    let bench = Bench::c(
+        "__attribute__((noipa)) void ok(void) {} __attribute__((noipa)) void bad(void) {}\n\
+         int main(void) { ok(); bad(); return 0; }",
+        &["-O1"],
+    );
+    bench.write(
+        "p.prop",
+        "state init { transition { event ok() success good } }\n\
+         state good { transition { event bad() success sink } } state sink non-accepting",
+    );
+    bench.write(
+        "s.sc",
+        "initialization { last = None; backs = 0 }\n\
+         on entering state good { last = checkpoint() }\n\
+         on entering state sink { backs = backs + 1\n if backs <= 2: restore_checkpoint(last) }",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    assert_eq!(ran.code, 100, "{}", ran.err);
+    assert_eq!(ran.of_type("violation").len(), 1, "{}", ran.err);
+    let said = "gone back from a violation";
+    assert_eq!(ran.err.matches(said).count(), 1, "{}", ran.err);
+}
+
+/// A violation that comes again because the program was taken back before it is the same one;
+/// another one is another, also at the same place.
+#[test]
+fn a_violation_that_comes_again_counts_once() {
+    let source = "#define N __attribute__((noipa))\n\
+        N void mark(void) { asm volatile(\"\"); } N void bad(int q) { asm volatile(\"\"); }\n\
+        N void later(void) { asm volatile(\"\"); }\n\
+        int main(void) { bad(1); mark(); bad(2); bad(3); later(); bad(4); return 0; }";
+    let bench = once();
+    bench.compile("gcc", "prog.c", source, "prog", &["-O0"]);
+    bench.write(
+        "p.prop",
+        "slice on q\nstate init accepting { transition { event bad(q) success sink } }\n\
+         state sink non-accepting final",
+    );
+    let options: Vec<&str> = BOTH.into_iter().chain(["--junit", "j.xml"]).collect();
+    let ran = bench.check(&options, &[]);
+    assert_eq!(ran.code, 100, "{}", ran.err);
+    let slices = ran.of_type("violation");
+    let slices: Vec<i64> = slices
+        .iter()
+        .filter_map(|v| v["slice"]["q"].as_i64())
+        .collect();
+    assert_eq!(slices, [1, 2, 3, 4], "{}", ran.err);
+    assert_eq!(ran.last()["properties"][0]["violations"], 4);
+    let junit = std::fs::read_to_string(bench.path("j.xml")).expect("a report");
+    assert_eq!(junit.matches("<failure ").count(), 4, "{junit}");
+
+    // The same at the prompt, where the user goes back, twice.
+    let commands = [
+        "break mark",
+        "run",
+        "continue",
+        "checkpoint",
+        "continue",
+        "continue",
+        "restart 1",
+        "continue",
+        "continue",
+        "restart 1",
+        "continue",
+        "continue",
+        "continue",
+        "continue",
+    ];
+    let text = bench.debug(&["-p", "p.prop"], &commands);
+    assert_eq!(text.matches("violation: p [q = 2]").count(), 3, "{text}");
+    assert_eq!(text.matches("found again").count(), 4, "{text}");
+    assert!(text.contains("p: violated, 4 violations"), "{text}");
+}
+
 #[test]
 fn an_abandoned_future_is_not_in_the_trace() {
     let bench = once();
@@ -416,6 +494,41 @@ fn nobody_reacts_to_what_is_suppressed() {
     };
     assert_eq!(run(&[]), (100, true));
     assert_eq!(run(&["--suppress", "known"]), (0, false));
+}
+
+/// A scenario hears of the signals that it asks for, whether or not the program stops for them.
+#[test]
+fn signals_are_reacted_to() {
+    let bench = Bench::c(
+        "#include <signal.h>
+        volatile int got;
+        void handle(int s) { got++; }
+        int main(void) { signal(SIGUSR1, handle); signal(SIGUSR2, handle);
+          for (int i = 0; i < 3; i++) { raise(SIGUSR1); raise(SIGUSR2); }
+          return got - 6; }",
+        &["-O1"],
+    );
+    bench.write("p.prop", PROPERTY);
+    let scenario = "initialization { k = 0 }\n\
+                    on signal SIGUSR1 { k = k + 1; print(\"first\", k) }\n\
+                    on exit { print(\"over\") }\n";
+    bench.write("s.sc", scenario);
+    let options = ["-p", "p.prop", "-s", "s.sc"];
+    let ran = bench.check(&options, &[]);
+    let heard = ["first 1", "first 2", "first 3", "over"];
+    assert_eq!(ran.printed(), heard, "{}", ran.err);
+    let commands = [
+        "handle SIGUSR1 nostop noprint",
+        "handle SIGUSR2 nostop noprint",
+        "run",
+    ];
+    let said = bench.debug(&options, &commands);
+    let said: Vec<&str> = said
+        .lines()
+        .filter_map(|l| l.strip_prefix("[verde] "))
+        .collect();
+    let said: Vec<&str> = said.into_iter().filter(|l| heard.contains(l)).collect();
+    assert_eq!(said, heard);
 }
 
 #[test]
@@ -623,4 +736,33 @@ on exit { print(\"restores\", r) }
         prints.last().map(|p| &p["text"]),
         Some(&"restores 4".into())
     );
+}
+
+#[test]
+fn a_program_that_has_ended_is_brought_back() {
+    let bench = Bench::c(SOLVER, &["-O1"]);
+    bench.write("p.prop", PROPERTY);
+    bench.write(
+        "s.sc",
+        "initialization { c = None; ends = 0 }
+on entering state init { c = c if c else checkpoint() }
+on exit {
+    ends = ends + 1
+    print(\"end\", ends)
+    if ends < 3: restore_checkpoint(c)
+}
+",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    assert_eq!(ran.out, bench.alone(&[]).out.repeat(3));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(ran.printed(), ["end 1", "end 2", "end 3"], "{}", ran.err);
+    assert_eq!(ran.last()["events"], 5);
+    let text = bench.debug(&["-p", "p.prop", "-s", "s.sc"], &["run"]);
+    assert_eq!(text.matches(" restored in ").count(), 2, "{text}");
+    assert_eq!(text.matches("exited normally").count(), 1, "{text}");
+    bench.write("s.sc", "on exit { checkpoint() }\n");
+    let ran = bench.check(&["-p", "p.prop", "-s", "s.sc"], &[]);
+    let reason = "there is no program to save";
+    assert!(ran.err.contains(reason), "{}", ran.err);
 }

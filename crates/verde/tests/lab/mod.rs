@@ -85,7 +85,7 @@ impl Lab {
         if !Path::new("/usr/bin/gdb").exists() {
             return Ok(None);
         }
-        let mut gdb = Command::new("/usr/bin/gdb");
+        let mut gdb = verde_oracle::gdb();
         gdb.args(["-q", "-nx", "-batch", "-iex", "set debuginfod enabled off"]);
         for command in ["set width 0"].iter().chain(commands) {
             gdb.args(["-ex", command]);

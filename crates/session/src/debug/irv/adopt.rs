@@ -86,7 +86,7 @@ impl Debugger {
                 continue;
             };
             for call in adoption.left {
-                irv.saved.remove(&call);
+                irv.saved.remove(call);
             }
             for (call, found) in adoption.calls.into_iter().zip(&found) {
                 let Some(call) = call else {
@@ -98,7 +98,9 @@ impl Debugger {
                     true => self.entry_values(irv, tid, &irv.awaiting(id)),
                     false => irv.values_of_begun(tid, (at, found.slot)),
                 };
-                irv.saved.extend(saved.map(|s| (call, s)));
+                if let Some(saved) = saved {
+                    irv.saved.insert(call, saved);
+                }
             }
         }
     }

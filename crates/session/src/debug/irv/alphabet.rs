@@ -2,6 +2,7 @@
 
 use super::data::{Datum, Locals};
 use super::reads::Read;
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use verde_engine::{On, TrapId};
@@ -39,6 +40,8 @@ pub struct Source {
     pub kind: Kind,
     pub when: When,
     pub name: String,
+    /// It is about `f`, and somebody names `::f`: that is an event of its own.
+    pub has_global: bool,
     /// Of all users together.
     pub params: Vec<ParamSpec>,
     pub users: Vec<User>,
@@ -53,6 +56,10 @@ pub struct Source {
     pub locals: Option<Arc<Locals>>,
     /// It had a place in the program at least once.
     pub found: bool,
+    /// Calls of it are inlined where it was looked for.
+    pub is_inlined: bool,
+    /// How many of the CPU's slots its datum takes; 0 where that is not known.
+    pub slots: u64,
     /// Its datum is where nothing can watch it.
     pub is_blind: bool,
     /// What the user was told about it.
@@ -80,6 +87,7 @@ impl Alphabet {
                         kind: event.kind,
                         when: event.when,
                         name: event.name.clone(),
+                        has_global: false,
                         params: Vec::new(),
                         users: Vec::new(),
                         wanted: 0,
@@ -88,6 +96,8 @@ impl Alphabet {
                         fixed: None,
                         locals: None,
                         found: false,
+                        is_inlined: false,
+                        slots: 0,
                         is_blind: false,
                         told: false,
                     });
@@ -108,7 +118,21 @@ impl Alphabet {
             });
             changed.push(index);
         }
+        self.find_globals();
         changed
+    }
+
+    /// Which events have their global name for another event.
+    fn find_globals(&mut self) {
+        let used = self.sources.iter().filter(|s| !s.users.is_empty());
+        let globals = used.filter_map(|s| {
+            let name = canonical_name(&s.name);
+            Some((s.kind, s.when, name.strip_prefix("::")?.to_owned()))
+        });
+        let globals: FxHashSet<_> = globals.collect();
+        for s in &mut self.sources {
+            s.has_global = globals.contains(&(s.kind, s.when, canonical_name(&s.name)));
+        }
     }
 
     /// A monitor leaves. Its sources may no longer be wanted.
@@ -117,6 +141,7 @@ impl Alphabet {
             source.users.retain(|u| u.monitor != monitor);
             source.wanted = source.users.iter().filter(|u| u.wants).count();
         }
+        self.find_globals();
     }
 }
 
@@ -129,15 +154,6 @@ impl Source {
                 self.params.push(wanted.clone());
                 self.params.len() - 1
             }
-        }
-    }
-
-    /// It happens when a call is over.
-    pub fn awaits_returns(&self) -> bool {
-        match self.kind {
-            Kind::Call => self.when == When::After,
-            Kind::Unwound => true,
-            _ => false,
         }
     }
 

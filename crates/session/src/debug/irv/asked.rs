@@ -3,6 +3,7 @@
 
 use super::super::Debugger;
 use super::super::failure::{Failure, NOT_RUN, Result, failure};
+use super::super::going_back::Occasion;
 use super::super::settings::Locking;
 use super::super::stops::Reason;
 use super::feed::Target;
@@ -85,17 +86,17 @@ impl Debugger {
             self.zoom_in(monitor, event);
             return Asked::Restored;
         }
-        let mut settled = latch.settled;
+        let settled = latch.settled;
         let n = self.irv.as_ref().map_or(0, |irv| irv.n);
         if latch.restore.is_none() {
-            match self.automatic_checkpoint(latch.changed, n) {
-                Ok(Some(warnings)) => {
-                    settled = true;
-                    self.tell_of_checkpoint(Ok(warnings.join("\n")));
-                }
-                Ok(None) => {}
-                Err(e) => self.tell_once(e),
-            }
+            let occasion = match latch.begun {
+                true => Occasion::Start,
+                false => Occasion::Event {
+                    changed: latch.changed,
+                    n,
+                },
+            };
+            self.take_automatic(occasion);
         }
         for number in &latch.checkpoints {
             match self.checkpoint_as(*number) {
@@ -103,9 +104,14 @@ impl Debugger {
                 done => self.tell_of_checkpoint(done),
             }
         }
-        if let Some(number) = latch.restore {
-            let done = self.restore_for(number);
+        if let Some(checkpoint) = latch.restore {
+            let done = self.restore_for(checkpoint);
             self.tell_of_checkpoint(done);
+            if latch.taken_back {
+                self.remark_once(
+                    "the scenario has gone back from a violation: it counts when it comes again",
+                );
+            }
             // What else was asked belongs to a future that is gone.
             return Asked::Restored;
         }
@@ -134,14 +140,23 @@ impl Debugger {
 
     /// Why there is no checkpoint is the same for every event.
     #[cold]
-    fn tell_once(&mut self, e: Failure) {
+    pub(in super::super) fn tell_once(&mut self, e: Failure) {
         if self.checkpoints.is_news(&e) {
             self.tell_of_checkpoint(Err(e));
         }
     }
 
+    /// Says something that is worth knowing once.
+    pub(in super::super) fn remark_once(&mut self, text: &str) {
+        if let Some(irv) = &mut self.irv
+            && irv.once(text)
+        {
+            irv.output.remark(&mut self.out, text);
+        }
+    }
+
     #[cold]
-    fn tell_of_checkpoint(&mut self, done: Result<String>) {
+    pub(in super::super) fn tell_of_checkpoint(&mut self, done: Result<String>) {
         let Some(mut irv) = self.irv.take() else {
             return;
         };
@@ -207,9 +222,13 @@ impl Debugger {
             return Ok(Some(reason));
         }
         self.give_terminal();
+        let attended = self.is_attended();
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
+        if attended {
+            live.process.leave_group_stop()?;
+        }
         match self.settings.locking {
             Locking::On => {
                 live.process.tell_when_left(true);
@@ -227,6 +246,16 @@ impl Debugger {
     pub(in super::super) fn is_attended(&self) -> bool {
         let irv = self.irv.as_ref();
         irv.is_none_or(|irv| matches!(irv.output, Output::Prompt))
+    }
+
+    /// The loader has not done its work yet.
+    pub(in super::super) fn is_loading(&self) -> bool {
+        self.irv.as_ref().is_some_and(|irv| irv.loading)
+    }
+
+    /// Some monitor has a property.
+    pub(in super::super) fn has_property(&self) -> bool {
+        self.irv.as_ref().is_some_and(|irv| !irv.is_empty())
     }
 
     /// The traps of the process are gone with it.

@@ -4,13 +4,17 @@ use super::super::Debugger;
 use super::super::here::Here;
 use super::alphabet::{Site, Source};
 use super::flow::jumps_back;
-use super::reads::{Callee, How, Phase, Read, entry_scope, of_call, of_place, width};
+use super::inside::kept;
+use super::losses::Gone;
+use super::reads::{Callee, How, Phase, Read, entry_scope, of_call, of_place};
+use super::remains::remaining;
 use super::{Irv, data};
 use std::path::Path;
 use std::sync::Arc;
 use verde_engine::{Addr, On, Tid};
 use verde_expr::{FrameScope, compile};
-use verde_property::{Kind, ParamSpec, When};
+use verde_property::ast::Operand;
+use verde_property::{Kind, When};
 use verde_symbols::{FileAddr, Function, FunctionQuery, Module, Modules};
 
 /// What the user should know about the binding of an event.
@@ -32,17 +36,22 @@ impl Debugger {
         let found = match source.kind {
             Kind::Call | Kind::Unwound => {
                 let functions = self.callable(irv, index);
-                self.call_sites(&irv.alphabet.sources[index], functions, notes)
+                let source = &irv.alphabet.sources[index];
+                let sites = self.call_sites(source, &functions, notes);
+                let is_inlined = self.note_inlined(source, &functions, notes);
+                irv.alphabet.sources[index].is_inlined |= is_inlined;
+                sites
             }
             Kind::Line => self.line_sites(source, notes),
-            Kind::Syscall => system_call_site(source, notes),
-            Kind::Signal => signal_site(source, notes),
-            Kind::Thread => vec![plain_site(source, On::Thread)],
-            Kind::Process => vec![],
+            Kind::Syscall | Kind::Signal | Kind::Thread => self.anywhere_sites(source, notes),
+            // Only for variables the end has to be seen before the memory is gone.
+            Kind::Process if source.params.iter().all(Read::is_of_end) => vec![],
+            Kind::Process => self.anywhere_sites(source, notes),
             Kind::Write | Kind::Read | Kind::Update => {
                 if irv.alphabet.sources[index].datum.is_none() {
                     irv.alphabet.sources[index].datum = Some(data::Datum::default());
                 }
+                super::inside::note_entries(&irv.alphabet.sources[index], notes);
                 return self.declare_datum(irv, index, notes);
             }
         };
@@ -64,11 +73,8 @@ impl Debugger {
     /// that its resolver chooses, which can be asked once the program is relocated.
     fn callable(&mut self, irv: &mut Irv, index: usize) -> Vec<(Arc<Module>, Function)> {
         let name = irv.alphabet.sources[index].name.clone();
-        // The loader's private copies are none of the program's, unless it is named.
-        let loader = self.images.program().interpreter();
-        let loader = loader.as_deref().and_then(|p| p.file_name());
         let named = name.contains('!');
-        let wanted = |m: &Module| named || loader.is_none() || m.path().file_name() != loader;
+        let wanted = |m: &Module| named || !self.is_loader(m);
         // What the kernel brings stands behind a library's function of the same name, which may
         // not be loaded yet.
         let own = |m: &Module| wanted(m) && (named || !is_kernels(m));
@@ -83,7 +89,7 @@ impl Debugger {
         if !functions.iter().any(|(_, f)| f.is_ifunc) {
             return functions;
         }
-        if loader.is_none() && self.live.is_some() {
+        if self.images.program().interpreter().is_none() && self.live.is_some() {
             // A static program chooses its variants after its first instruction.
             irv.warnings.push(format!(
                 "event {name}: it is an indirect function of a static program: not observable"
@@ -120,6 +126,19 @@ impl Debugger {
         functions
     }
 
+    /// The loader's private copies of functions are none of the program's, unless it is named.
+    pub(super) fn is_loader(&self, module: &Module) -> bool {
+        let loader = self.images.program().interpreter();
+        let loader = loader.as_deref().and_then(|p| p.file_name());
+        loader.is_some() && module.path().file_name() == loader
+    }
+
+    /// The C library and the loader, which have functions of many names for themselves.
+    pub(in super::super) fn is_systems(&self, module: &Module) -> bool {
+        let name = module.path().file_name().unwrap_or_default();
+        self.is_loader(module) || name.to_string_lossy().starts_with("libc.so")
+    }
+
     /// Lets the program choose the variant of an indirect function.
     fn ask_resolver(&mut self, resolver: u64) -> Option<u64> {
         let live = self.live.as_mut()?;
@@ -136,7 +155,7 @@ impl Debugger {
     fn call_sites(
         &mut self,
         source: &Source,
-        functions: Vec<(Arc<Module>, Function)>,
+        functions: &[(Arc<Module>, Function)],
         notes: &mut Vec<Note>,
     ) -> Vec<Site> {
         let mut sites: Vec<Site> = Vec::new();
@@ -147,7 +166,7 @@ impl Debugger {
             Kind::Unwound => When::After,
             _ => source.when,
         };
-        for (module, function) in &functions {
+        for (module, function) in functions {
             let Some(bias) = self.images.bias(module) else {
                 continue;
             };
@@ -174,7 +193,6 @@ impl Debugger {
                 }
             }
             wrong = wrong.or(failed);
-            gone.count(&source.params, &reads);
             let at = Addr(function.entry.at(bias));
             let saves = reads.iter().any(|r| r.phase != Phase::Now);
             let is_loop = jumps_back(module, function);
@@ -187,7 +205,9 @@ impl Debugger {
             if sites.iter().any(|s| s.on == on) {
                 continue;
             }
-            let by_scope = |r: &Read| matches!(r.how, How::Node(..) | How::ByCaller(..));
+            gone.count(&source.params, &reads);
+            let by_scope =
+                |r: &Read| matches!(r.how, How::Node(..) | How::InPart(..) | How::ByCaller(..));
             let needs_scope = reads.iter().any(by_scope);
             let scope = needs_scope.then(|| entry_scope(module, bias, function.entry));
             sites.push(Site {
@@ -201,9 +221,8 @@ impl Debugger {
         }
         note_misfit(source, &sites, wrong, notes);
         if !source.told {
-            gone.note(source, sites.len(), notes);
+            gone.note(source, (sites.len(), "function"), notes);
         }
-        self.note_inlined(source, sites.is_empty(), notes);
         sites
     }
 
@@ -217,52 +236,6 @@ impl Debugger {
         }
     }
 
-    /// The program has a function of a source's name, in its callers only.
-    pub(super) fn is_inlined(&self, source: &Source) -> bool {
-        let query = FunctionQuery::parse(&source.name);
-        let program = self.images.program();
-        matches!(source.kind, Kind::Call | Kind::Unwound) && program.has_inlined(&query)
-    }
-
-    /// Calls that were inlined cannot be observed: the user is told how many.
-    fn note_inlined(&self, source: &Source, alone: bool, notes: &mut Vec<Note>) {
-        if source.told {
-            return;
-        }
-        let query = FunctionQuery::parse(&source.name);
-        let (mut count, mut gone) = (0, false);
-        for loaded in self.images.loaded() {
-            if query.fits_module(loaded.module.path()) {
-                count += loaded.module.inlined_calls(&query).len();
-                gone |= alone && loaded.module.has_inlined(&query);
-            }
-        }
-        if count == 0 && gone {
-            notes.push(Note {
-                text: format!(
-                    "event {}: it was inlined, and nothing is left of its calls: not observable (compile with -fno-inline to see them)",
-                    source.title()
-                ),
-                is_error: false,
-            });
-        }
-        if count > 0 {
-            let calls = if count == 1 { "call" } else { "calls" };
-            let rest = if alone {
-                "; there is no other".to_owned()
-            } else {
-                String::new()
-            };
-            notes.push(Note {
-                text: format!(
-                    "event {}: {count} {calls} inlined: not observable{rest} (compile with -fno-inline to see them)",
-                    source.title()
-                ),
-                is_error: false,
-            });
-        }
-    }
-
     fn line_sites(&mut self, source: &Source, notes: &mut Vec<Note>) -> Vec<Site> {
         let Some((file, line)) = source.name.rsplit_once(':') else {
             return Vec::new();
@@ -271,7 +244,9 @@ impl Debugger {
             return Vec::new();
         };
         let mut sites: Vec<Site> = Vec::new();
+        let mut entries: Vec<Site> = Vec::new();
         let mut wrong = None;
+        let mut gone = Gone::default();
         let loaded = self.images.loaded().to_vec();
         for l in &loaded {
             let Some(found) = l.module.line_addresses(file.trim(), line) else {
@@ -280,9 +255,10 @@ impl Debugger {
             for addr in found.addresses {
                 let at = Addr(addr.at(l.bias));
                 let scope = inner_scope(&l.module, l.bias, addr);
+                let began = self.site_of_entry(source, &scope, &mut wrong);
                 let mut reads = Vec::new();
                 for param in &source.params {
-                    let bound = of_place(param, |text| {
+                    let bound = of_place(param, Some(&scope), |text| {
                         let here = Here {
                             process: None,
                             images: &self.images,
@@ -293,6 +269,16 @@ impl Debugger {
                         compile(text, &here).map_err(|e| e.to_string())
                     });
                     reads.push(match bound {
+                        Ok(_) if matches!(param.operand, Operand::Entry(_)) => {
+                            kept(began.as_ref(), reads.len())
+                        }
+                        Ok(Read {
+                            how: How::Node(node, form),
+                            phase,
+                        }) => Read {
+                            how: remaining(node, form, &scope, &self.images),
+                            phase,
+                        },
                         Ok(read) => read,
                         Err(e) => {
                             wrong.get_or_insert(e);
@@ -302,6 +288,11 @@ impl Debugger {
                             }
                         }
                     });
+                }
+                gone.count(&source.params, &reads);
+                if let Some(began) = began {
+                    gone.count(&source.params, &began.reads);
+                    entries.push(began);
                 }
                 sites.push(Site {
                     on: On::Exec(at),
@@ -314,6 +305,14 @@ impl Debugger {
             }
         }
         note_misfit(source, &sites, wrong, notes);
+        if !source.told {
+            gone.note(source, (sites.len(), "place"), notes);
+        }
+        for entry in entries {
+            if sites.iter().all(|s| s.on != entry.on) {
+                sites.push(entry);
+            }
+        }
         sites
     }
 
@@ -335,54 +334,13 @@ fn calls_itself_deleted(source: &Source, module: &Module, function: &Function) -
     !copies.iter().any(|copy| is_inside(copy.entry))
 }
 
-/// What the optimiser has left nothing of.
-#[derive(Default)]
-struct Gone {
-    /// Functions of which a part is apart from the beginning, which callers have in themselves.
-    parts: usize,
-    /// Parameters, what becomes of each, and in how many places.
-    parameters: Vec<(String, &'static str, usize)>,
-}
-
-impl Gone {
-    fn count(&mut self, params: &[ParamSpec], reads: &[Read]) {
-        let all = params.iter().zip(reads);
-        for (param, read) in all {
-            let then = match read.how {
-                How::Removed => "it is None there",
-                How::ByCaller(..) => "it is what the caller's code tells there, else None",
-                _ => continue,
-            };
-            let same = |g: &&mut (String, &str, usize)| g.0 == param.text && g.1 == then;
-            match self.parameters.iter_mut().find(same) {
-                Some((.., count)) => *count += 1,
-                None => self.parameters.push((param.text.clone(), then, 1)),
-            }
-        }
-    }
-
-    fn note(&self, source: &Source, places: usize, notes: &mut Vec<Note>) {
-        let title = source.title();
-        let mut say = |text: String| {
-            notes.push(Note {
-                text: format!("event {title}: {text}"),
-                is_error: false,
-            });
-        };
-        for (parameter, then, count) in &self.parameters {
-            let functions = if places == 1 { "function" } else { "functions" };
-            say(format!(
-                "`{parameter}` was optimised away in {count} of {places} {functions}: {then}"
-            ));
-        }
-        if self.parts > 0 {
-            say("the compiler split it: where its beginning is inlined, calls of the rest are not observed".to_owned());
-        }
-    }
-}
-
 /// One place of many may lack a parameter; all of them is a mistake.
-fn note_misfit(source: &Source, sites: &[Site], wrong: Option<String>, notes: &mut Vec<Note>) {
+pub(super) fn note_misfit(
+    source: &Source,
+    sites: &[Site],
+    wrong: Option<String>,
+    notes: &mut Vec<Note>,
+) {
     if let Some(text) = wrong {
         let useless = sites
             .iter()
@@ -406,86 +364,4 @@ pub fn inner_scope(module: &Arc<Module>, bias: u64, at: FileAddr) -> FrameScope 
         source: module.frames_at(at).into_iter().next(),
         ..entry_scope(module, bias, at)
     }
-}
-
-/// An event that is not bound to an address: its parameters are registers and what it brings.
-fn plain_site(source: &Source, on: On) -> Site {
-    let reads: Vec<Read> = source
-        .params
-        .iter()
-        .map(|p| of_place(p, |_| Err(String::new())))
-        .map(|r| {
-            r.unwrap_or(Read {
-                how: How::Unknown,
-                phase: Phase::Now,
-            })
-        })
-        .collect();
-    Site {
-        on,
-        is_loop: false,
-        reads: reads.into(),
-        scope: None,
-        loc: None,
-        trap: None,
-    }
-}
-
-fn signal_site(source: &Source, notes: &mut Vec<Note>) -> Vec<Site> {
-    match super::names::signal(&source.name) {
-        Some(number) => vec![plain_site(source, On::Signal(number))],
-        None => {
-            notes.push(Note {
-                text: format!("event {}: there is no such signal", source.title()),
-                is_error: true,
-            });
-            Vec::new()
-        }
-    }
-}
-
-fn system_call_site(source: &Source, notes: &mut Vec<Note>) -> Vec<Site> {
-    let Some(number) = super::names::system_call(&source.name) else {
-        notes.push(Note {
-            text: format!("event {}: there is no such system call", source.title()),
-            is_error: true,
-        });
-        return Vec::new();
-    };
-    // The kernel's convention: the fourth argument is in r10.
-    const ARGUMENTS: [u16; 6] = [5, 4, 1, 10, 8, 9];
-    let mut site = plain_site(source, On::Syscall(Some(number)));
-    let reads: Vec<Read> = source
-        .params
-        .iter()
-        .zip(site.reads.iter())
-        .map(|(p, read)| {
-            use verde_property::ast::Operand;
-            let operand = match &p.operand {
-                Operand::Entry(inner) => inner,
-                other => other,
-            };
-            let Operand::Arg(i) = operand else {
-                return read.clone();
-            };
-            let how = match ARGUMENTS.get(*i as usize) {
-                Some(register) => {
-                    let (bytes, signed) = width(p.ty.as_deref());
-                    How::Register {
-                        number: *register,
-                        bytes,
-                        signed,
-                        boolean: false,
-                    }
-                }
-                None => How::Unknown,
-            };
-            Read {
-                how,
-                phase: Phase::Now,
-            }
-        })
-        .collect();
-    site.reads = reads.into();
-    vec![site]
 }

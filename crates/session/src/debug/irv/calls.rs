@@ -116,8 +116,9 @@ impl Irv {
         for i in 0..self.alphabet.sources[index].sites.len() {
             let source = &mut self.alphabet.sources[index];
             let trap = source.sites[i].trap.take();
-            if !source.awaits_returns() || source.users.is_empty() {
-                let on = source.sites[i].on;
+            let on = source.sites[i].on;
+            let is_followed = matches!(on, On::Return(_) | On::Call(_));
+            if !is_followed || source.users.is_empty() {
                 self.drop_site(index, on, trap, live);
             } else if let (Some(id), Some(live)) = (trap, live.as_mut()) {
                 // It may be wanted again when an open call returns. Gone with its library, it
@@ -152,7 +153,7 @@ impl Irv {
         if targets.is_empty() {
             self.targets.remove(&id);
             for call in live.process.calls_of(id) {
-                self.saved.remove(&call);
+                self.saved.remove(call);
             }
             let _ = live.process.remove(id);
         } else if trap.is_some() {
@@ -174,17 +175,16 @@ impl Irv {
             return;
         };
         let followed = live.process.followed_calls();
-        let all = std::mem::take(&mut self.saved).into_iter();
-        let (kept, others): (Vec<_>, Vec<_>) = all.partition(|(call, _)| followed.contains(call));
-        self.saved.extend(kept);
-        for (_, saved) in others {
+        for saved in self.saved.take_unless(|call| followed.contains(&call)) {
             let calls = live.process.calls_at(saved.place.0, saved.place.1);
             if calls.is_empty() {
                 self.lost.push(saved);
                 continue;
             }
             for call in calls {
-                self.saved.entry(call).or_insert_with(|| saved.clone());
+                if !self.saved.contains(call) {
+                    self.saved.insert(call, saved.clone());
+                }
             }
         }
     }
@@ -193,7 +193,7 @@ impl Irv {
     pub(super) fn forget_unfollowed(&mut self, live: &Option<Live>) {
         if let (Some(live), false) = (live, self.saved.is_empty()) {
             let followed = live.process.followed_calls();
-            self.saved.retain(|call, _| followed.contains(call));
+            self.saved.take_unless(|call| followed.contains(&call));
         }
     }
 

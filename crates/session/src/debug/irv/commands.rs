@@ -88,6 +88,9 @@ impl Debugger {
     }
 
     fn verde_new(&mut self, name: &str) -> Result<()> {
+        if name.contains(char::is_whitespace) {
+            return failure("A monitor's name is one word.  verde new [NAME]");
+        }
         let mut irv = self.take_irv();
         let name = match name {
             "" => irv.free_name(),
@@ -116,6 +119,9 @@ impl Debugger {
     }
 
     fn verde_set_current(&mut self, name: &str) -> Result<()> {
+        if name.is_empty() {
+            return failure("Which?  verde set-current NAME");
+        }
         let Some(irv) = &mut self.irv else {
             return failure(format!("There is no monitor named {name}."));
         };
@@ -314,6 +320,18 @@ impl Debugger {
                 .map_err(|e| Failure(format!("{line}: {e}")))?;
         }
         Ok(())
+    }
+
+    /// There will be no more commands: what a group without an end means.
+    pub(in super::super) fn unfinished_group(&mut self) -> Option<String> {
+        let group = self.irv.as_mut().and_then(|irv| irv.group.take())?;
+        let commands = match group.len() {
+            1 => "1 command".to_owned(),
+            n => format!("{n} commands"),
+        };
+        Some(format!(
+            "The group of commands has no end (\"verde cmd-group-end\"): {commands} did not run."
+        ))
     }
 
     /// A line that belongs to a group waits for the group's end.

@@ -15,20 +15,25 @@ use super::alphabet::Site;
 use super::bind::{Note, inner_scope};
 use super::feed::Target;
 use super::values::{Form, Owned};
+use super::watching::{NOT_IN_MEMORY, Seen};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use verde_engine::{Addr, Error, FrameRef, On, Owner, Tid, Trap, TrapId};
 use verde_expr::{EvalError, FrameScope, Loaded, Node, compile, eval};
 use verde_property::ast::Operand;
 use verde_property::{Kind, When};
 use verde_symbols::{
-    DieId, FileAddr, Frame, Function, FunctionQuery, Memory, backtrace, source_frames,
+    DieId, FileAddr, Frame, Function, FunctionQuery, Memory, Module, NameFilter, backtrace,
+    source_frames,
 };
 
 /// Frames looked through for a local.
 const FRAMES: usize = 256;
 /// Functions that may declare a local of one name.
 const FUNCTIONS: usize = 1000;
+/// Variables of one name in different scopes.
+const SCOPES: usize = 100;
 
 #[derive(Default)]
 pub struct Datum {
@@ -224,18 +229,25 @@ impl Debugger {
             });
             return;
         }
-        if global.is_ok() || !source.sites.is_empty() || source.fixed.is_some() {
+        if let Ok(node) = global {
+            let all = [Seen::by_all(node)];
+            return self.note_watching(&mut irv.alphabet.sources[index], &all, notes);
+        }
+        if !source.sites.is_empty() || source.fixed.is_some() {
             return;
         }
         let locals = self.unknown_names(&text);
         let Some((first, others)) = locals.names.split_first() else {
             return;
         };
+        // The program has it, and it has no such member.
+        let misfit = global.err().filter(|e| self.is_misfit(&text, e));
         let mut sites = Vec::new();
+        let mut seen = Vec::new();
         let mut fixed = None;
-        for loaded in self.images.loaded().to_vec() {
+        for (i, loaded) in self.images.loaded().to_vec().into_iter().enumerate() {
             // Libraries have locals of every name; only what the program lacks is looked for there.
-            if !sites.is_empty() || fixed.is_some() {
+            if !sites.is_empty() || fixed.is_some() || i > 0 && misfit.is_some() {
                 break;
             }
             let module = &loaded.module;
@@ -254,6 +266,7 @@ impl Debugger {
                     break;
                 }
                 let at = module.breakpoint_address(&f);
+                seen.extend(self.seen_in(&loaded, at, &locals));
                 sites.push(Site {
                     on: On::Exec(Addr(at.at(loaded.bias))),
                     is_loop: false,
@@ -263,18 +276,50 @@ impl Debugger {
                     trap: None,
                 });
             }
+            if sites.is_empty() && fixed.is_none() {
+                match self.scoped_datum(&locals, module) {
+                    Ok(node) => fixed = node,
+                    Err(text) => notes.push(Note {
+                        text: format!("event {}: {text}", irv.alphabet.sources[index].title()),
+                        is_error: true,
+                    }),
+                }
+            }
+        }
+        if let Some(e) = misfit
+            && sites.is_empty()
+            && fixed.is_none()
+        {
+            notes.push(Note {
+                text: format!("event {}: {e}", irv.alphabet.sources[index].title()),
+                is_error: true,
+            });
+            return;
         }
         if sites.is_empty()
             && fixed.is_none()
             && let Some(function) = &locals.function
-            && self.is_described(function)
         {
-            notes.push(Note {
-                text: format!("event {text}: {function} declares no variable `{first}`"),
-                is_error: true,
-            });
+            if self.is_described(function) {
+                notes.push(Note {
+                    text: format!("event {text}: {function} declares no variable `{first}`"),
+                    is_error: true,
+                });
+            } else if self.has_inlined(&FunctionQuery::parse(function)) {
+                let title = irv.alphabet.sources[index].title();
+                notes.push(Note {
+                    text: format!(
+                        "event {title}: {function} was inlined: its variables cannot be watched (compile with -fno-inline)"
+                    ),
+                    is_error: false,
+                });
+            }
+        }
+        if let Some(node) = &fixed {
+            seen = vec![Seen::by_all(node.clone())];
         }
         let source = &mut irv.alphabet.sources[index];
+        self.note_watching(source, &seen, notes);
         source.found |= !sites.is_empty() || fixed.is_some();
         source.sites = sites;
         source.fixed = fixed;
@@ -298,7 +343,7 @@ impl Debugger {
     }
 
     /// The names of an expression that mean nothing outside of functions.
-    fn unknown_names(&mut self, text: &str) -> Locals {
+    pub(super) fn unknown_names(&mut self, text: &str) -> Locals {
         let here = Here {
             process: None,
             images: &self.images,
@@ -331,6 +376,43 @@ impl Debugger {
             }
         }
         locals
+    }
+
+    /// An expression is about a member that data of the program do not have.
+    fn is_misfit(&mut self, text: &str, error: &EvalError) -> bool {
+        let is_data = |word: &str| {
+            let node = self.compile_nowhere(word, None);
+            node.is_ok_and(|n| !matches!(n.ty.strip().kind(), verde_symbols::Kind::Function(..)))
+        };
+        let mut names = words(text).into_iter().filter(|w| !KEYWORDS.contains(w));
+        matches!(error, EvalError::NoMember(_)) && names.all(is_data)
+    }
+
+    /// A variable of some namespace or module by its bare name, which means one in every scope.
+    fn scoped_datum(&mut self, locals: &Locals, module: &Module) -> Result<Option<Node>, String> {
+        let mut text = locals.text.clone();
+        if locals.function.is_some() {
+            return Ok(None);
+        }
+        for name in &locals.names {
+            let fits = |other: &str| other == name;
+            let filter = NameFilter {
+                fits: &fits,
+                in_paths: false,
+            };
+            let found = module.variables_where(&filter, SCOPES).into_iter();
+            let paths = found.map(|v| v.name.replace("(anonymous namespace)::", ""));
+            let mut paths: Vec<String> = paths.filter(|p| p.contains("::")).collect();
+            paths.sort();
+            paths.dedup();
+            match paths.as_slice() {
+                [] => return Ok(None),
+                [path] => text = with_path(&text, name, path),
+                several => return Err(format!("`{name}` is one of {}", several.join(", "))),
+            }
+        }
+        let node = self.compile_nowhere(&text, None).ok();
+        Ok(node.filter(|n| !n.needs_frame()))
     }
 
     /// What a function declares `static` is where it is, whoever runs.
@@ -468,6 +550,9 @@ impl Debugger {
             return;
         }
         irv.alphabet.sources[index].is_blind = false;
+        if let (Presence::There, Some((_, id))) = (bound.presence, bound.parts.first()) {
+            self.note_kernel(irv, index, *id);
+        }
         if let Some(datum) = &mut irv.alphabet.sources[index].datum {
             datum.put(bound);
         }
@@ -485,7 +570,7 @@ impl Debugger {
             return Ok(());
         };
         if ranges.is_empty() {
-            return Err("it is not in memory here, and cannot be watched".into());
+            return Err(NOT_IN_MEMORY.into());
         }
         for (i, (at, len)) in ranges.iter().enumerate() {
             let (at, len) = (Addr(*at), *len);
@@ -759,6 +844,15 @@ impl Locals {
         &self.names
     }
 
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The function whose they are, where that is said.
+    pub(super) fn function(&self) -> Option<&str> {
+        self.function.as_deref()
+    }
+
     fn may_be_in(&self, function: &str) -> bool {
         let wanted = self.function.as_ref();
         wanted.is_none_or(|wanted| base_of(function).ends_with(wanted.as_str()))
@@ -771,7 +865,7 @@ fn base_of(name: &str) -> &str {
 }
 
 /// A frame as its inner blocks see it that declare one of the names.
-fn inner_blocks(scope: &FrameScope, locals: &Locals) -> Vec<FrameScope> {
+pub(super) fn inner_blocks(scope: &FrameScope, locals: &Locals) -> Vec<FrameScope> {
     let (Some((module, bias)), Some(die)) = (&scope.frame.module, scope.die()) else {
         return Vec::new();
     };
@@ -786,6 +880,20 @@ fn inner_blocks(scope: &FrameScope, locals: &Locals) -> Vec<FrameScope> {
     inner.collect()
 }
 
+/// An expression with a name of it written with its scopes.
+fn with_path(text: &str, name: &str, path: &str) -> String {
+    let mut out = String::new();
+    let mut done = 0;
+    for word in places_of_words(text) {
+        if &text[word.clone()] == name {
+            out += &text[done..word.start];
+            out += path;
+            done = word.end;
+        }
+    }
+    out + &text[done..]
+}
+
 /// Words of C that no variable can have.
 const KEYWORDS: [&str; 17] = [
     "sizeof", "struct", "union", "enum", "class", "unsigned", "signed", "int", "long", "short",
@@ -794,29 +902,47 @@ const KEYWORDS: [&str; 17] = [
 
 /// The names in an expression, without members and numbers; paths are one name.
 pub(super) fn words(text: &str) -> Vec<&str> {
+    let places = places_of_words(text).into_iter();
+    places.map(|word| &text[word]).collect()
+}
+
+fn places_of_words(text: &str) -> Vec<Range<usize>> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '$');
     let mut out = Vec::new();
-    let mut rest = text;
-    let mut before = "";
-    while let Some(start) = rest.find(is_word) {
-        before = if start > 0 { &rest[..start] } else { before };
-        let tail = &rest[start..];
-        let end = tail.find(|c| !is_word(c)).unwrap_or(tail.len());
-        let word = tail[..end].trim_matches(':');
-        let lead = before.trim_end();
+    let mut from = 0;
+    while let Some(n) = text[from..].find(is_word) {
+        let lead = text[..from + n].trim_end();
+        let tail = &text[from + n..];
+        let run = &tail[..tail.find(|c| !is_word(c)).unwrap_or(tail.len())];
+        from += n + run.len();
+        let rest = run.trim_start_matches(':');
+        let word = rest.trim_end_matches(':');
         let is_member = lead.ends_with('.') || lead.ends_with("->");
-        if !is_member && !word.is_empty() && !word.starts_with(|c: char| c.is_numeric() || c == '$')
-        {
-            out.push(word);
+        if !is_member && word.starts_with(|c: char| !c.is_numeric() && c != '$') {
+            let start = from - rest.len();
+            out.push(start..start + word.len());
         }
-        rest = &tail[end..];
-        before = "";
     }
     out
 }
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn names_with_their_scopes() {
+        for (text, with) in [
+            ("count", "m::count"),
+            ("*count[i]", "*m::count[i]"),
+            ("accounts + count", "accounts + m::count"),
+            ("a.b", "a.b"),
+            ("g.count + count", "g.count + m::count"),
+            ("p->count * count - $count", "p->count * m::count - $count"),
+            ("0count + ::count", "0count + ::m::count"),
+        ] {
+            assert_eq!(super::with_path(text, "count", "m::count"), with);
+        }
+    }
+
     #[test]
     fn the_names_of_an_expression() {
         for (text, names) in [

@@ -68,6 +68,15 @@ pub struct Saved {
     values: SmallVec<[(usize, Vec<Owned>); 1]>,
 }
 
+impl Saved {
+    /// What a parameter of a source was.
+    fn value(&self, source: usize, parameter: usize) -> Owned {
+        let mut own = self.values.iter().filter(|(s, _)| *s == source);
+        let value = own.next().and_then(|(_, values)| values.get(parameter));
+        value.cloned().unwrap_or_default()
+    }
+}
+
 /// An event on its way to the monitors.
 struct Happening<'a> {
     source: usize,
@@ -117,8 +126,10 @@ impl Debugger {
 
     fn feed_one(&mut self, irv: &mut Irv, tid: Tid, cause: &Cause) {
         match *cause {
-            Cause::Trap { id } if irv.start == Some(id) => self.loaded(irv, tid),
             Cause::Trap { id } => {
+                if irv.start == Some(id) {
+                    self.loaded(irv, tid);
+                }
                 for target in irv.targets_of(id) {
                     let (source, site) = match target {
                         Target::Site { source, site } => (source, site),
@@ -162,11 +173,15 @@ impl Debugger {
     fn feed_other(&mut self, irv: &mut Irv, tid: Tid, cause: &Cause) {
         match *cause {
             Cause::Entry { id, call } => {
-                let saved = self.entry_values(irv, tid, &irv.awaiting(id));
-                irv.saved.extend(saved.map(|s| (call, s)));
+                if let Some(saved) = self.entry_values(irv, tid, &irv.awaiting(id)) {
+                    irv.saved.insert(call, saved);
+                }
             }
             Cause::Return { id, call } => self.call_over(irv, tid, id, call, Kind::Call),
             Cause::Abandoned { id, call } => self.call_over(irv, tid, id, call, Kind::Unwound),
+            Cause::Cut { call, .. } => {
+                irv.saved.remove(call);
+            }
             Cause::Watch { id, write, .. } => {
                 let mut targets = irv.targets_of(id);
                 targets.sort_by_key(|t| irv.alphabet.sources[t.source()].when);
@@ -235,6 +250,7 @@ impl Debugger {
                 self.unplaced(irv, tid, Kind::Thread, Owned::Int(status.into()), |s| {
                     s.name == "exit"
                 });
+                self.note_end(irv, tid);
                 irv.unwatch_thread(tid, &mut self.live);
             }
             Cause::Fork { followed: true, .. } => self.threads_replaced(irv),
@@ -335,7 +351,7 @@ impl Debugger {
     /// A call returned or was abandoned, which is an event for those who want it now.
     #[inline(never)]
     fn call_over(&mut self, irv: &mut Irv, tid: Tid, id: TrapId, call: CallId, kind: Kind) {
-        let saved = irv.saved.remove(&call);
+        let saved = irv.saved.remove(call);
         for (source, site) in irv.awaiting(id) {
             let s = &irv.alphabet.sources[source];
             if s.kind == kind && s.sites[site].trap.is_some() {
@@ -435,6 +451,10 @@ impl Debugger {
         }
         let (kind, when) = (source.kind, source.when);
         let mut thread = self.thread_of(it.tid);
+        if kind == Kind::Thread {
+            // One that begins has no registers yet, and the program its variables.
+            thread.get_or_insert_with(|| Thread::new(Regs::default()));
+        }
         let (reads, scope): (Arc<[Read]>, Option<Arc<FrameScope>>) = match (it.site, &thread) {
             (Some(i), _) => (source.sites[i].reads.clone(), source.sites[i].scope.clone()),
             (None, Some(thread)) if source.datum.is_some() => {
@@ -444,7 +464,7 @@ impl Debugger {
                 source
                     .params
                     .iter()
-                    .map(|p| super::reads::without_place(&p.operand))
+                    .map(|p| Read::of_end(&p.operand))
                     .collect(),
                 None,
             ),
@@ -453,15 +473,31 @@ impl Debugger {
             let value = match (&read.how, read.phase) {
                 (How::Brought, _) => it.brought.clone(),
                 (How::Tid, _) => self.identity(it.tid),
+                (How::Node(..), _) if kind == Kind::Process => {
+                    let values = irv.at_end.get(&it.source);
+                    values.and_then(|v| v.get(i)).cloned().unwrap_or_default()
+                }
+                (How::Here, _) => match &mut thread {
+                    Some(thread) => {
+                        let place = (it.source, it.owner);
+                        let (plan, scope) = self.plan_here(irv, place, thread.regs.rip);
+                        match plan.get(i) {
+                            Some(r) => self.read_now(irv, &r.how, it.tid, thread, scope.as_deref()),
+                            None => Owned::None,
+                        }
+                    }
+                    None => Owned::None,
+                },
                 (How::Caller, _) => match &mut thread {
                     Some(thread) => self.caller_name(thread, kind, when),
                     None => Owned::None,
                 },
-                (_, Phase::Entry) => it
-                    .saved
-                    .and_then(|s| s.values.iter().find(|(source, _)| *source == it.source))
-                    .and_then(|(_, values)| values.get(i).cloned())
-                    .unwrap_or_default(),
+                (_, Phase::Entry) => it.saved.map_or(Owned::None, |s| s.value(it.source, i)),
+                (How::Kept, _) => thread.as_mut().map_or(Owned::None, |thread| {
+                    let registers = thread.dwarf().clone();
+                    let saved = self.call_around(irv, registers, scope.as_deref());
+                    saved.map_or(Owned::None, |s| s.value(it.source, i))
+                }),
                 (how, Phase::FromEntry) => match (it.saved, &mut thread) {
                     (Some(saved), Some(thread)) => {
                         let mut then = Thread {
@@ -511,10 +547,10 @@ impl Debugger {
             let reads: Vec<Read> = params
                 .iter()
                 .map(|p| {
-                    super::reads::of_place(p, &mut bind).unwrap_or_else(|e| {
+                    super::reads::of_place(p, Some(&scope), &mut bind).unwrap_or_else(|e| {
                         whole = false;
                         wrong = Some(e);
-                        super::reads::without_place(&p.operand)
+                        Read::without_place(&p.operand)
                     })
                 })
                 .collect();
@@ -563,6 +599,15 @@ impl Debugger {
         }
     }
 
+    /// Reads a variable of the program while a thread ends; nothing when it is gone already.
+    pub(super) fn read_at_end(&mut self, irv: &Irv, how: &How, tid: Tid) -> Option<Owned> {
+        let mut thread = self.thread_of(tid)?;
+        Some(match how {
+            How::Node(..) => self.read_other(irv, how, tid, &mut thread, None),
+            _ => Owned::None,
+        })
+    }
+
     /// What is not in a general register, out of the way of what is.
     #[inline(never)]
     fn read_other(
@@ -588,7 +633,7 @@ impl Debugger {
                     _ => Owned::None,
                 }
             }
-            How::Node(node, form) => {
+            How::Node(node, form) | How::InPart(node, form) => {
                 let first = self.evaluate_at(node, *form, tid, thread, scope);
                 if first == Owned::None && !thread.vectors {
                     // Perhaps it is in a vector register, which is read only when needed.
@@ -628,9 +673,21 @@ impl Debugger {
             How::Time => {
                 Owned::uint(u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
             }
-            How::Register { .. } | How::Brought | How::Caller | How::Unknown | How::Removed => {
-                Owned::None
+            How::AtEntry(register) => {
+                let scope = scope.map(|s| match s.frame.cfa {
+                    // The frame of a local knows its callers.
+                    Some(_) => s.clone(),
+                    None => self.with_callers(s, thread),
+                });
+                at_entry(register, scope.as_ref()).unwrap_or_default()
             }
+            How::Register { .. }
+            | How::Brought
+            | How::Here
+            | How::Kept
+            | How::Caller
+            | How::Unknown
+            | How::Removed(_) => Owned::None,
         }
     }
 
@@ -663,7 +720,7 @@ impl Debugger {
         }
     }
 
-    /// The scope of a function's first instruction, with what its callers say of the call.
+    /// The scope of an instruction, with what the callers of its function say of the call.
     fn with_callers(&self, scope: &FrameScope, thread: &mut Thread) -> FrameScope {
         let mut scope = scope.clone();
         if let Some(live) = &self.live {
@@ -921,16 +978,20 @@ impl Debugger {
             let text = "no checkpoint is from before this event, so it cannot be seen closer";
             irv.output.remark(&mut self.out, text);
         }
-        irv.ones[index].count_violation();
+        let is_new = irv.ones[index].count_violation(&row);
         irv.put_off = None;
         irv.latch.violated = true;
         if matches!(irv.output, super::Output::Prompt) {
-            irv.latch.lines.push(super::methods::violation_line(&row));
+            let again = if is_new { "" } else { " (found again)" };
+            let line = super::methods::violation_line(&row);
+            irv.latch.lines.push(line + again);
             // A scenario decides for itself what to stop for.
             irv.latch.stop |= stops && irv.scenario.is_none() && at.is_some();
         }
         self.board_violation(irv, &row, at.map(|a| a.time));
-        irv.output.row(Row::Violation(row));
+        if is_new {
+            irv.output.row(Row::Violation(row));
+        }
     }
 
     /// The calls of a thread, innermost first: `f at file.c:12`.
@@ -1035,6 +1096,21 @@ impl Irv {
     pub(super) fn take_latch(&mut self) -> Latch {
         std::mem::take(&mut self.latch)
     }
+}
+
+/// What a register held at the entry of a frame's function.
+fn at_entry(register: &How, scope: Option<&FrameScope>) -> Option<Owned> {
+    let How::Register {
+        number,
+        bytes,
+        signed,
+        boolean,
+    } = register
+    else {
+        return None;
+    };
+    let word = scope?.entry.as_ref()?.entry_register(*number)?;
+    Some(register_value(word, *bytes, *signed, *boolean))
 }
 
 fn register_value(word: u64, bytes: u8, signed: bool, boolean: bool) -> Owned {

@@ -245,6 +245,8 @@ impl Observer for Watcher<'_, '_> {
         if context.desk.latch.restore.is_none() {
             context.recorder.violation(slices, slice, how, n);
             context.verdict_changed(slices, slice);
+        } else {
+            context.desk.latch.taken_back = true;
         }
     }
 

@@ -1,9 +1,9 @@
-//! `info monitors`, `info slices`, `info events`, and monitors in conditions.
+//! `info monitors`, `info slices`, `info events`.
 
 use super::super::Debugger;
 use super::super::failure::{Result, failure};
 use super::host::{current_states, env_object};
-use super::{Fallen, Irv};
+use super::{Fallen, Irv, One};
 use crate::board::Filter;
 use crate::json::{Json, Object};
 use crate::rows::{final_slices, history_rows};
@@ -116,6 +116,10 @@ impl Debugger {
             }
             Some(lines)
         })?;
+        let has_stacks = self.irv.as_ref().is_some_and(|i| i.choices.stacks);
+        if stacks && !has_stacks && !lines.is_empty() {
+            self.say("There are no stacks: --history-stacks keeps those of the events.")?;
+        }
         self.say_list(lines)
     }
 
@@ -130,6 +134,15 @@ impl Debugger {
             return failure("No monitors.");
         };
         let mut lines = Vec::new();
+        // The first word may name the property whose slices are meant.
+        let (first, others) = filter
+            .split_once(char::is_whitespace)
+            .unwrap_or((filter, ""));
+        let named = |one: &One| one.monitor.is_some() && one.name == first;
+        let (only, filter) = match irv.ones.iter().any(named) {
+            true => (Some(first), others),
+            false => (None, filter),
+        };
         // Another property may have the names that one lacks.
         let (mut wrong, mut right) = (None, false);
         for index in 0..irv.ones.len() {
@@ -143,6 +156,9 @@ impl Debugger {
             let Some(m) = &one.monitor else {
                 continue;
             };
+            if only.is_some_and(|name| one.name != name) {
+                continue;
+            }
             let filter = match Filter::parse(filter, m.property()) {
                 Ok(filter) => filter,
                 Err(e) => {
@@ -187,47 +203,6 @@ impl Debugger {
         }
         Ok(())
     }
-
-    /// A condition with every `state(PROPERTY) == "NAME"` put in as 1 or 0; nothing when it asks
-    /// for no state. `assume`: no monitors are asked.
-    pub(in super::super) fn with_states(
-        &self,
-        condition: &str,
-        assume: bool,
-    ) -> Result<Option<String>> {
-        let mut out = String::new();
-        let mut rest = condition;
-        let mut any = false;
-        while let Some(at) = find_state(rest) {
-            any = true;
-            out += &rest[..at];
-            let (property, equal, state, len) = read_state(&rest[at..])?;
-            let truth = match assume {
-                true => true,
-                false => self.is_in_state(property, state)? == equal,
-            };
-            out += if truth { "1" } else { "0" };
-            rest = &rest[at + len..];
-        }
-        out += rest;
-        Ok(any.then_some(out))
-    }
-
-    fn is_in_state(&self, property: &str, state: &str) -> Result<bool> {
-        let monitors = self.irv.iter().flat_map(|irv| &irv.ones);
-        let mut fitting = monitors.filter_map(|o| {
-            let m = o.monitor.as_ref()?;
-            (o.name == property || m.property().name == property).then_some(m)
-        });
-        let Some(m) = fitting.next() else {
-            return failure(format!("There is no monitor of a property {property}."));
-        };
-        let states = &m.property().states;
-        match states.iter().position(|s| s.name == state) {
-            Some(index) => Ok(m.slices().in_state(StateId(index as u16)) > 0),
-            None => failure(format!("Property {property} has no state {state}.")),
-        }
-    }
 }
 
 /// A slice that is shown.
@@ -266,38 +241,6 @@ impl Shown {
     }
 }
 
-/// Where `state(` begins as a word.
-fn find_state(text: &str) -> Option<usize> {
-    let mut from = 0;
-    while let Some(at) = text[from..].find("state(") {
-        let at = from + at;
-        let before = text[..at].chars().next_back();
-        if !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.' || c == '>') {
-            return Some(at);
-        }
-        from = at + 1;
-    }
-    None
-}
-
-/// `state(queue) == "sink"`: property, whether it must be equal, state, bytes read.
-fn read_state(text: &str) -> Result<(&str, bool, &str, usize)> {
-    let wrong = "A state is asked for as state(PROPERTY) == \"NAME\".";
-    let Some((property, after)) = text["state(".len()..].split_once(')') else {
-        return failure(wrong);
-    };
-    let trimmed = after.trim_start();
-    let equal = trimmed.starts_with("==");
-    if !equal && !trimmed.starts_with("!=") {
-        return failure(wrong);
-    }
-    let quoted = trimmed[2..].trim_start();
-    let Some((state, end)) = quoted.strip_prefix('"').and_then(|q| q.split_once('"')) else {
-        return failure(wrong);
-    };
-    Ok((property.trim(), equal, state, text.len() - end.len()))
-}
-
 /// `3 slices: 2 in ready, 1 in sink`; the root is one only where there are no others.
 fn counts(m: &Monitor) -> String {
     let slices = final_slices(m);
@@ -309,21 +252,5 @@ fn counts(m: &Monitor) -> String {
         (true, 0) => "no slices".to_owned(),
         (true, 1) => format!("1 slice: {}", parts.join(", ")),
         (true, n) => format!("{n} slices: {}", parts.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn states_in_conditions() {
-        assert_eq!(find_state("x > 1 && state(q) == \"a\""), Some(9));
-        assert_eq!(find_state("my_state(q)"), None);
-        let text = "state( q ) != \"sink\" && x";
-        let (property, equal, state, len) = read_state(text).unwrap_or(("", true, "", 0));
-        assert_eq!((property, equal, state), ("q", false, "sink"));
-        assert_eq!(&text[len..], " && x");
-        assert!(read_state("state(q").is_err());
     }
 }

@@ -133,7 +133,11 @@ impl Debugger {
     /// The loader has done its work.
     pub(super) fn loaded(&mut self, irv: &mut Irv, tid: Tid) {
         irv.loading = false;
-        if let (Some(id), Some(live)) = (irv.start.take(), &mut self.live) {
+        irv.latch.begun = true;
+        // Calls of the first function may be an event, too.
+        let is_alone = |id: &verde_engine::TrapId| !irv.targets.contains_key(id);
+        let start = irv.start.take().filter(is_alone);
+        if let (Some(id), Some(live)) = (start, &mut self.live) {
             // Gone already, it cannot be hit again.
             let _ = live.process.remove(id);
         }
@@ -192,6 +196,7 @@ impl Debugger {
             }
             self.bind_written(&mut irv, index, &mut notes);
         }
+        self.trap_signals(&mut irv);
         irv.number_sites(&self.live);
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];
@@ -211,6 +216,7 @@ impl Debugger {
             }
         }
         self.tell(&mut irv, notes);
+        self.foretell_kernel(&mut irv);
         // Unattended, a program is not begun that its properties cannot judge.
         irv.refused |= irv.unfit && irv.loading && !irv.replaced;
         self.instrument(&mut irv, None);
@@ -234,8 +240,9 @@ impl Debugger {
                 .remark(&mut self.out, &format!("{word}: {}", note.text));
             said.push(note.text);
         }
+        // Of what is not there yet there will be more to say.
         for source in &mut irv.alphabet.sources {
-            source.told = true;
+            source.told |= source.found;
         }
     }
 
@@ -276,7 +283,8 @@ impl Debugger {
                 continue;
             }
             let name = source.name.rsplit(['!', ':']).next().unwrap_or_default();
-            if self.is_imported(name) {
+            // Of what was inlined that is said.
+            if self.is_imported(name) || self.is_inlined(source) {
                 continue;
             }
             let near = match what {

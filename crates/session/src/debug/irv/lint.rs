@@ -2,10 +2,11 @@
 
 use super::super::Debugger;
 use super::super::failure::Result;
-use super::alphabet::{Alphabet, MonitorId};
+use super::alphabet::{Alphabet, MonitorId, Source};
+use super::watching::kernel_text;
 use super::{Choices, Irv, Output};
 use std::path::Path;
-use verde_property::{Diagnostic, Kind, Property, SpecId};
+use verde_property::{Diagnostic, Kind, Property, Span, SpecId};
 
 /// What the program says about the events of a property, at the transitions that name them.
 pub fn lint_against(program: &Path, property: &Property) -> Result<Vec<Diagnostic>> {
@@ -18,17 +19,14 @@ pub fn lint_against(program: &Path, property: &Property) -> Result<Vec<Diagnosti
         let mut notes = Vec::new();
         debugger.bind_source(&mut irv, index, &mut notes);
         let source = &irv.alphabet.sources[index];
-        let Some(user) = source.users.first() else {
-            continue;
-        };
-        let span = span_of(property, user.spec).unwrap_or_default();
+        let span = span_of_source(property, source);
         for note in notes {
             found.push(match note.is_error {
-                true => Diagnostic::error("not-in-program", span, note.text),
+                true => not_in_program(span, &note.text),
                 false => Diagnostic::warning("not-observable", span, note.text),
             });
         }
-        if source.found {
+        if source.found || debugger.is_inlined(source) {
             continue;
         }
         let name = source.name.rsplit(['!', ':']).next().unwrap_or_default();
@@ -59,11 +57,36 @@ pub fn lint_against(program: &Path, property: &Property) -> Result<Vec<Diagnosti
         };
         found.push(diagnostic);
     }
+    for index in irv.by_cpu() {
+        let source = &irv.alphabet.sources[index];
+        let span = span_of_source(property, source);
+        let text = kernel_text(source);
+        found.push(Diagnostic::warning("not-observable", span, text));
+    }
     Ok(found)
 }
 
+/// What the note says besides is what helps.
+fn not_in_program(span: Span, text: &str) -> Diagnostic {
+    let error = |text: &str| Diagnostic::error("not-in-program", span, text.to_owned());
+    if let Some((text, parameters)) = text.split_once("  Its parameters: ") {
+        return error(text).hint(format!("its parameters: {parameters}"));
+    }
+    match text {
+        _ if text.contains("`ret` exists only") => error(text).hint("write `after event`"),
+        _ if text.contains("`arg ") => error(text).hint("`arg 0` is the first"),
+        _ => error(text),
+    }
+}
+
+fn span_of_source(property: &Property, source: &Source) -> Span {
+    let user = source.users.first();
+    let span = user.and_then(|user| span_of(property, user.spec));
+    span.unwrap_or_default()
+}
+
 /// Where a transition names an event; `None`: only the end of slices does.
-pub(super) fn span_of(property: &Property, spec: SpecId) -> Option<verde_property::Span> {
+pub(super) fn span_of(property: &Property, spec: SpecId) -> Option<Span> {
     let mut all = property.states.iter().flat_map(|s| &s.transitions);
     all.find(|t| t.event == spec).map(|t| t.span)
 }

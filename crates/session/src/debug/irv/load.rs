@@ -4,6 +4,7 @@ use super::super::Debugger;
 use super::super::failure::failure;
 use super::host::{Host, Parts, Watcher, env_object, state_text};
 use super::react::Running;
+use super::reported::Reported;
 use super::{Choices, Irv, Known, MonitorId, One, Output, Switches, Tally};
 use crate::properties::{Failed, read, unique_name};
 use crate::recorder::Recorder;
@@ -114,6 +115,7 @@ impl Debugger {
         prepare_scenario(irv, &scenario)?;
         let init = scenario.init;
         irv.scenario = Some(Running::new(scenario));
+        self.trap_signals(irv);
         if let Some(block) = init {
             self.run_scenario_start(irv, block);
         }
@@ -212,9 +214,10 @@ impl Debugger {
             ..Recorder::default()
         };
         one.tally = Tally::default();
-        one.reported = 0;
+        one.reported = Reported::default();
         one.outcome = None;
         one.dropped = false;
+        one.error = None;
         one.switches = Switches::default();
         let mut writes = Vec::new();
         let (_, mut parts) = irv.parts(index);
@@ -320,15 +323,16 @@ impl Debugger {
         let kept: Vec<_> = irv
             .ones
             .iter()
-            .map(|o| (o.tally, o.reported, o.dropped))
+            .map(|o| (o.tally, o.reported.clone(), o.dropped, o.error.clone()))
             .collect();
         let begun = self.begin_again(&mut irv);
-        for (one, (tally, reported, dropped)) in irv.ones.iter_mut().zip(kept) {
-            one.reported += reported;
+        for (one, (tally, reported, dropped, error)) in irv.ones.iter_mut().zip(kept) {
+            one.reported.continue_from(reported);
             one.tally.violations += tally.violations;
             one.tally.suppressed += tally.suppressed;
             one.tally.failed += tally.failed;
             one.dropped = dropped;
+            one.error = error.or(one.error.take());
         }
         irv.replaced = true;
         self.irv = Some(irv);
@@ -390,10 +394,11 @@ impl Irv {
             switches: Switches::default(),
             recorder: Recorder::default(),
             tally: Tally::default(),
-            reported: 0,
+            reported: Reported::default(),
             outcome: None,
             version: u64::MAX,
             dropped: false,
+            error: None,
         });
         self.current = Some(id);
         id
@@ -451,9 +456,27 @@ fn prepare_scenario(irv: &mut Irv, scenario: &Arc<Scenario>) -> Result<(), LoadF
     })
 }
 
+/// Reactions to signals that there are none of.
+pub fn unknown_signals(scenario: &Scenario) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for reaction in &scenario.reactions {
+        for trigger in &reaction.triggers {
+            let Trigger::Signal(name) = trigger else {
+                continue;
+            };
+            if verde_sys::signals::by_name(name.trim()).is_none() {
+                let text = format!("there is no signal `{name}`");
+                let error = Diagnostic::error("unknown-signal", reaction.span, text);
+                found.push(error.hint("`kill -l` lists them"));
+            }
+        }
+    }
+    found
+}
+
 /// Signals that there are none of, and states and properties that are not loaded: nothing would ever happen.
 fn strange_triggers(irv: &Irv, scenario: &Scenario) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
+    let mut found = unknown_signals(scenario);
     let monitors = irv
         .ones
         .iter()
@@ -464,12 +487,6 @@ fn strange_triggers(irv: &Irv, scenario: &Scenario) -> Vec<Diagnostic> {
     for reaction in &scenario.reactions {
         for trigger in &reaction.triggers {
             let strange = match trigger {
-                Trigger::Signal(name) if verde_sys::signals::by_name(name.trim()).is_none() => {
-                    let text = format!("there is no signal `{name}`");
-                    let error = Diagnostic::error("unknown-signal", reaction.span, text);
-                    found.push(error.hint("`kill -l` lists them"));
-                    continue;
-                }
                 Trigger::State {
                     property, states, ..
                 } if !all.is_empty() => {

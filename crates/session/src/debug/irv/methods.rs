@@ -3,8 +3,8 @@
 use super::super::Debugger;
 use super::{Irv, Output};
 use crate::replay::describe;
-use crate::report::{FinalProperty, ViolationRow};
-use verde_monitor::{Failure, FailureKind, Violation};
+use crate::report::{FinalProperty, PropertyError, ViolationRow};
+use verde_monitor::{Failure, FailureKind, Raised, Violation};
 
 /// `violation: queue [queue = 0x55..] reached sink at event 64, queue.c:4`.
 pub(super) fn violation_line(v: &ViolationRow) -> String {
@@ -33,6 +33,9 @@ pub(super) fn final_line(p: &FinalProperty) -> String {
         other => other,
     };
     let mut line = format!("{}: {verdict}", p.property);
+    if let (Some(away), "inconclusive") = (p.away, verdict) {
+        line += &format!(" ({away})");
+    }
     for (count, after) in [(p.violations, ""), (p.suppressed, " suppressed")] {
         match count {
             0 => {}
@@ -41,6 +44,16 @@ pub(super) fn final_line(p: &FinalProperty) -> String {
         }
     }
     line
+}
+
+/// `ZeroDivisionError` of `ZeroDivisionError: division by zero`.
+fn name_of(raised: &Raised) -> &str {
+    let name = raised.error.split(':').next().unwrap_or_default().trim();
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    match !name.is_empty() && name.chars().all(is_name) {
+        true => name,
+        false => "raised",
+    }
 }
 
 impl Debugger {
@@ -56,18 +69,22 @@ impl Debugger {
         };
         let property = monitor.property();
         let line = property.source.line(failure.span.start);
-        if let FailureKind::Raised(raised) = &failure.kind {
-            for text in raised.traceback.lines() {
-                irv.output.remark(&mut self.out, text);
-            }
+        let (kind, traceback) = match &failure.kind {
+            FailureKind::Raised(raised) => (name_of(raised), raised.traceback.as_str()),
+            FailureKind::MissingArgument(_) | FailureKind::WrongType { .. } => ("argument", ""),
+        };
+        for text in traceback.lines() {
+            irv.output.remark(&mut self.out, text);
         }
-        let text = format!(
-            "error: {}:{line}: property {}: {}",
-            property.source.name,
-            property.name,
-            describe(failure)
-        );
+        let what = describe(failure);
+        let file = &property.source.name;
+        let text = format!("error: {file}:{line}: property {}: {what}", property.name);
         irv.output.remark(&mut self.out, &text);
+        one.error.get_or_insert_with(|| PropertyError {
+            kind: kind.to_owned(),
+            text: format!("{file}:{line}: {what}"),
+            traceback: traceback.to_owned(),
+        });
         if matches!(irv.output, Output::Prompt) {
             irv.latch.stop = true;
         } else {

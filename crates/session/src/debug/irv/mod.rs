@@ -8,7 +8,9 @@
 
 mod adopt;
 mod alphabet;
+mod anywhere;
 mod asked;
+mod asked_states;
 mod begun;
 mod bind;
 mod board;
@@ -20,9 +22,12 @@ mod feed;
 mod flow;
 mod host;
 mod info;
+mod inlining;
+mod inside;
 mod instrument;
 mod lint;
 mod load;
+mod losses;
 mod methods;
 mod names;
 mod output;
@@ -31,17 +36,22 @@ mod predicates;
 mod program;
 mod react;
 mod reads;
+mod remains;
+mod reported;
 mod requests;
 mod run;
+mod saved_calls;
 mod then;
 mod trace;
 mod values;
+mod watching;
 mod zoom;
 
 pub(super) use asked::Asked;
 pub use board::{Order, PageOpener, Turn};
 pub(super) use board::{Page, Watched};
 pub use lint::lint_against;
+pub use load::unknown_signals;
 pub use load::{LoadFailure, Warnings};
 pub use output::Output;
 pub(super) use react::Outside;
@@ -52,16 +62,19 @@ pub use trace::TraceFile;
 use super::live::Live;
 use crate::board::Past;
 use crate::recorder::Recorder;
+use crate::report::{PropertyError, ViolationRow};
 use alphabet::{Alphabet, MonitorId};
 use begun::Begun;
 use feed::{Moment, Saved, Target};
 use react::Running;
+use reported::Reported;
 use rustc_hash::FxHashMap;
+use saved_calls::SavedCalls;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use values::Owned;
-use verde_engine::{Addr, CallId, Cause, Tid, TrapId};
+use verde_engine::{Addr, Cause, Tid, TrapId};
 use verde_monitor::{Cell, Monitor, SlotRef};
 use verde_property::{Functions, StateId};
 use verde_pyhost::PythonHost;
@@ -116,14 +129,16 @@ struct One {
     switches: Switches,
     recorder: Recorder,
     tally: Tally,
-    /// Violations that were reported in this run. No restore takes one back.
-    reported: u64,
+    /// Violations of this run.
+    reported: Reported,
     /// The last word, when the run is over.
     outcome: Option<verde_monitor::FinalVerdict>,
     /// Of its slices, when the traps were last set for it.
     version: u64,
     /// A block of it raised where nobody can look at it: it is out.
     dropped: bool,
+    /// What went wrong with it first.
+    error: Option<PropertyError>,
 }
 
 /// How many slices of a monitor broke their property.
@@ -187,6 +202,8 @@ struct Latch {
     reinstrument: bool,
     /// A slice changed its state.
     changed: bool,
+    /// The loader has done its work: the program begins.
+    begun: bool,
     /// The slice that took a transition last.
     moved: Option<SlotRef>,
     /// The slice that ended last, and where its history is.
@@ -197,6 +214,8 @@ struct Latch {
     zoom: Option<MonitorId>,
     /// A checkpoint to go back to; nothing of this event counts any more.
     restore: Option<u32>,
+    /// A violation is among what does not count.
+    taken_back: bool,
 }
 
 impl Latch {
@@ -225,12 +244,16 @@ pub struct Irv {
     /// Who may wait for the returns of the function that begins at an address: source and site.
     callees: FxHashMap<Addr, SmallVec<[(usize, usize); 2]>>,
     /// Values at the entries of calls that have not returned.
-    saved: FxHashMap<CallId, Saved>,
+    saved: SavedCalls,
+    /// For each `process exit` what its variables were when the last thread ended.
+    at_end: FxHashMap<usize, Vec<values::Owned>>,
     /// Of calls that a checkpoint brought back, without the traps that followed them.
     lost: Vec<Saved>,
     /// Values at the entries of calls whose returns nobody awaited.
     begun: Begun,
     scenario: Option<Running>,
+    /// For the signals that it reacts to.
+    signal_traps: Vec<TrapId>,
     pub output: Output,
     known: Option<Known>,
     pub choices: Choices,
@@ -269,7 +292,7 @@ pub struct Irv {
     /// It was looked closer once.
     zoomed: bool,
     /// The violation that is being looked at, until it comes again.
-    put_off: Option<(MonitorId, crate::report::ViolationRow)>,
+    put_off: Option<(MonitorId, ViolationRow)>,
     /// Something was violated.
     violated: bool,
     /// What went wrong and was said.
@@ -299,10 +322,12 @@ impl Irv {
             alphabet: Alphabet::default(),
             targets: FxHashMap::default(),
             callees: FxHashMap::default(),
-            saved: FxHashMap::default(),
+            saved: SavedCalls::default(),
+            at_end: FxHashMap::default(),
             lost: Vec::new(),
             begun: Begun::default(),
             scenario: None,
+            signal_traps: Vec::new(),
             output,
             known: None,
             choices,
@@ -377,8 +402,10 @@ impl Irv {
     /// Forgets every trap: the process that had them is gone.
     fn forget_traps(&mut self) {
         self.targets.clear();
+        self.signal_traps.clear();
         self.callees.clear();
-        self.saved.clear();
+        self.saved = SavedCalls::default();
+        self.at_end.clear();
         self.lost.clear();
         self.begun = Begun::default();
         self.deferred.clear();
@@ -418,9 +445,10 @@ impl Irv {
 }
 
 impl One {
-    fn count_violation(&mut self) {
+    /// Whether it is one that was not reported before.
+    fn count_violation(&mut self, row: &ViolationRow) -> bool {
         self.tally.violations += 1;
-        self.reported += 1;
+        self.reported.add(row)
     }
 
     /// Events reach it and may change it.

@@ -2,7 +2,7 @@
 
 use super::Irv;
 use crate::replay::Show;
-use crate::report::{PrintRow, Row};
+use crate::report::{NoteRow, PrintRow, Row};
 use std::io::Write;
 
 /// Where what monitors say goes.
@@ -27,6 +27,18 @@ impl Output {
             }
             Output::Rows { sink, .. } => sink(Row::Print(PrintRow {
                 property: property.to_owned(),
+                text: text.to_owned(),
+            })),
+        }
+    }
+
+    /// What is to be known about the run. A report says it, not the program's standard error.
+    pub(super) fn note(&mut self, out: &mut dyn Write, text: &str) {
+        match self {
+            Output::Prompt => {
+                let _ = writeln!(out, "[verde] note: {text}");
+            }
+            Output::Rows { sink, .. } => sink(Row::Note(NoteRow {
                 text: text.to_owned(),
             })),
         }

@@ -10,6 +10,7 @@ use std::io::Write;
 use std::rc::Rc;
 use verde_engine::Tid;
 use verde_expr::{PrintOptions, evaluate, name_of, print_value, text_of};
+use verde_symbols::Type;
 
 type Answered = Result<Answer, String>;
 
@@ -58,6 +59,12 @@ impl Debugger {
         let Some(live) = &mut self.live else {
             return Ok(());
         };
+        if live.process.ended().is_some() {
+            // Nothing is left to look at.
+            live.frames.clear();
+            live.levels.clear();
+            return Ok(());
+        }
         let guard = live.process.stop_all().map_err(|e| e.to_string())?;
         guard.keep();
         let tid = tid.unwrap_or(live.tid);
@@ -140,6 +147,7 @@ impl Debugger {
             "string": text_of(&value, &here, 1 << 16),
             "type": ty,
             "address": address,
+            "pointer": is_pointer(&value.ty),
             "lvalue": address.map(|at| format!("*({ty} *) {at:#x}")),
         }))
     }
@@ -217,4 +225,13 @@ impl Debugger {
         }
         Ok(Answer::Null)
     }
+}
+
+/// It leads to something, whatever it is called.
+fn is_pointer(ty: &Type) -> bool {
+    use verde_symbols::Kind::{Pointer, Reference, RvalueReference};
+    matches!(
+        ty.strip().kind(),
+        Pointer(_) | Reference(_) | RvalueReference(_)
+    )
 }

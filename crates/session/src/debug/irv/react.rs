@@ -6,7 +6,7 @@ use super::Irv;
 use super::feed::MOST_CALLS;
 use super::host::Context;
 use std::sync::Arc;
-use verde_engine::Tid;
+use verde_engine::{On, Owner, Tid, Trap};
 use verde_monitor::{Bail, Cell, Host, Params, Raised, Slices, SlotRef, Step, Tag, interpret};
 use verde_property::{BlockId, Moment, Scenario, StateFilter, StateId, Tier, Trigger};
 use verde_pyhost::{Asking, Cells, Unit};
@@ -136,9 +136,11 @@ impl Context<'_> {
                         }
                     }
                     Err(bail) => {
-                        if let Bail::Raise { error, .. } = *bail {
+                        if let Bail::Raise { error, span } = *bail {
                             needs_python = false;
-                            ran = Err(Raised::new(error));
+                            let (file, line) =
+                                (&scenario.source.name, scenario.source.line(span.start));
+                            ran = Err(Raised::new(format!("{file}:{line}: {error}")));
                         }
                     }
                 }
@@ -211,6 +213,26 @@ fn fits(filter: &StateFilter, property: &verde_property::Property, state: StateI
 }
 
 impl Debugger {
+    /// The signals that the scenario reacts to are reported, whatever else becomes of them.
+    pub(super) fn trap_signals(&mut self, irv: &mut Irv) {
+        let Some(live) = &mut self.live else {
+            return;
+        };
+        for id in std::mem::take(&mut irv.signal_traps) {
+            // A program that executes another one has lost it.
+            let _ = live.process.remove(id);
+        }
+        let reactions = irv.scenario.iter().flat_map(|r| &r.scenario.reactions);
+        for trigger in reactions.flat_map(|r| &r.triggers) {
+            if let Trigger::Signal(name) = trigger
+                && let Some(signal) = super::names::signal(name)
+            {
+                let trap = Trap::new(On::Signal(signal), Owner::User);
+                irv.signal_traps.extend(live.process.insert(trap).ok());
+            }
+        }
+    }
+
     /// The scenario reacts to something that is no event of a property.
     pub(in super::super) fn react_outside(&mut self, tid: Option<Tid>, what: &Outside) {
         let Some(mut irv) = self.irv.take() else {
@@ -234,6 +256,12 @@ impl Debugger {
             self.run_blocks(&mut irv, tid, &blocks);
         }
         self.irv = Some(irv);
+    }
+
+    /// The scenario takes checkpoints.
+    pub(in super::super) fn scenario_saves(&self) -> bool {
+        let running = self.irv.as_ref().and_then(|irv| irv.scenario.as_ref());
+        running.is_some_and(|running| running.scenario.saves())
     }
 
     /// What the scenario may react to at a point, and whether the point is its own.

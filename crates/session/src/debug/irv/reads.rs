@@ -5,6 +5,8 @@ use super::super::here::{Here, Memo};
 use super::super::images::Images;
 use super::data::words;
 use super::declared::{self, converts};
+use super::inside;
+use super::remains::{Why, remaining};
 use super::values::Form;
 use std::sync::Arc;
 use verde_expr::{EvalError, FrameScope, Node, compile, name_of};
@@ -34,6 +36,8 @@ pub enum How {
     },
     /// An expression, bound.
     Node(Box<Node>, Form),
+    /// The same, of which the optimiser has left only some members.
+    InPart(Box<Node>, Form),
     /// The same, over parameters that are not passed: the place of the call says what they are.
     ByCaller(Box<Node>, Form),
     /// What the function returned.
@@ -42,13 +46,19 @@ pub enum How {
     Written(Type, Form),
     /// The value that the event itself brings: of a watched datum, a system call, a status.
     Brought,
+    /// A variable of the code where the thread is, whatever that is.
+    Here,
+    /// What the call of the function that runs began with: it is kept for the event.
+    Kept,
+    /// What a register held at the entry of the function that runs, as its caller's code tells.
+    AtEntry(Box<How>),
     Tid,
     Time,
     Caller,
     /// Nothing that can be read here.
     Unknown,
-    /// Nothing is left of it: the optimiser needs no such parameter.
-    Removed,
+    /// It can never be read there.
+    Removed(Why),
 }
 
 /// By which registers, and at which moment of a call.
@@ -69,11 +79,34 @@ pub struct Read {
 }
 
 impl Read {
-    fn now(how: How) -> Read {
+    pub fn now(how: How) -> Read {
         Read {
             how,
             phase: Phase::Now,
         }
+    }
+
+    /// When the process has ended there is only what the event brings.
+    pub fn of_end(operand: &Operand) -> Read {
+        Read::now(match (pseudo(operand), operand) {
+            (Some(how), _) => how,
+            (None, Operand::Ret | Operand::Arg(0)) => How::Brought,
+            _ => How::Unknown,
+        })
+    }
+
+    /// Nothing but what the end brings is asked for.
+    pub fn is_of_end(param: &ParamSpec) -> bool {
+        !matches!(Read::of_end(&param.operand).how, How::Unknown)
+    }
+
+    /// Where nothing is known of the code that runs.
+    pub fn without_place(operand: &Operand) -> Read {
+        Read::now(match (pseudo(operand), operand) {
+            (Some(how), _) => how,
+            (None, Operand::Ret) => How::Brought,
+            _ => How::Unknown,
+        })
     }
 }
 
@@ -107,10 +140,19 @@ impl<'a> Callee<'a> {
         argument.map(|a| a.variable.ty.clone())
     }
 
+    /// An argument points to characters.
+    fn is_text(&self, operand: &Operand) -> bool {
+        let ty = self.type_of(operand).map(|ty| ty.strip());
+        let pointer = ty.filter(|ty| matches!(ty.kind(), Kind::Pointer(_)));
+        let target = pointer.and_then(|ty| ty.target());
+        target.is_some_and(|to| is_byte(&to))
+    }
+
     /// Its parameters are known.
     fn is_described(&self) -> bool {
-        // An assembler describes where a function is, and nothing of its parameters.
-        self.function.die.is_some() && self.function.language != Language::Asm
+        // An assembler describes where a function is, and nothing of its parameters; nor does a
+        // compiler that is asked for lines only.
+        self.function.language != Language::Asm && self.module.tells_parameters(self.function)
     }
 }
 
@@ -143,15 +185,17 @@ pub fn of_call(
         };
         return Ok(Read { how, phase });
     }
-    let operand = match &param.operand {
-        Operand::Entry(inner) => inner,
-        other => other,
-    };
+    let operand = operand_of(param);
     let phase = match after {
         false => Phase::Now,
         true if matches!(param.operand, Operand::Entry(_)) => Phase::Entry,
         true if leads_to_memory(operand) => Phase::FromEntry,
         true => Phase::Entry,
+    };
+    // The text that the memory holds is read by its address.
+    let operand = match operand {
+        Operand::Deref(inner) if form == Form::Text && callee.is_text(inner) => inner,
+        other => other,
     };
     if let Operand::Arg(i) = operand
         && let Some(how) = undescribed(*i as usize, param.ty.as_deref(), callee)
@@ -178,16 +222,13 @@ pub fn of_call(
         _ => expression(operand, param.ty.as_deref(), callee)?,
     };
     let argument = callee.arguments.iter().find(|a| a.variable.name == text);
-    if argument.is_some_and(EntryArgument::is_lost) {
-        let how = How::Removed;
-        return Ok(Read { how, phase });
-    }
     if let Some(argument) = argument
         && let Some(how) = in_register(argument, callee, form)
     {
         converts(param, &argument.variable.ty)?;
         return Ok(Read { how, phase });
     }
+    follows_no_reference(param, callee)?;
     let node = bind(&text, callee, images, memo).map_err(|e| match &callee.function.name {
         f if callee.is_described() => format!("{e} (in {f})"),
         f if callee.module.has_inlined(&FunctionQuery::parse(f)) => format!(
@@ -195,6 +236,7 @@ pub fn of_call(
         ),
         f => format!("{e} ({f} has no debug information: use `arg 0`, `arg 1`, ...)"),
     })?;
+    leads_somewhere(param, &node)?;
     let node = match callee.is_described().then(|| converts(param, &node.ty)) {
         Some(Err(misfit)) => {
             if let Some(how) = small_whole(&text, param, callee, &node.ty) {
@@ -210,9 +252,48 @@ pub fn of_call(
     let node = Box::new(node);
     let how = match is_by_caller(&text, callee) {
         true => How::ByCaller(node, form),
-        false => How::Node(node, form),
+        false => remaining(node, form, &scope_of(callee), images),
     };
     Ok(Read { how, phase })
+}
+
+/// `*r` of a reference, whose value is the number that it refers to.
+fn follows_no_reference(param: &ParamSpec, callee: &Callee) -> Result<(), String> {
+    let Operand::Deref(inner) = operand_of(param) else {
+        return Ok(());
+    };
+    let ty = callee.type_of(inner).map(|ty| ty.strip());
+    let number = ty.filter(|ty| {
+        let refers = matches!(ty.kind(), Kind::Reference(_) | Kind::RvalueReference(_));
+        refers && ty.target().is_some_and(|to| to.strip().is_integral())
+    });
+    let (text, name) = (&param.text, inner.text());
+    match number {
+        None => Ok(()),
+        Some(_) => Err(format!(
+            "`{text}`: `{name}` is a reference: write `{name}` for what it refers to, `&{name}` for its address"
+        )),
+    }
+}
+
+/// `*n` of a small number would read whatever is at that address.
+fn leads_somewhere(param: &ParamSpec, node: &Node) -> Result<(), String> {
+    if !node.follows_small_number() {
+        return Ok(());
+    }
+    let text = &param.text;
+    Err(match operand_of(param) {
+        Operand::Deref(inner) => format!("`{text}`: `{}` is no pointer", inner.text()),
+        _ => format!("`{text}`: what it is taken of is no pointer"),
+    })
+}
+
+/// What a parameter is of, whenever it is read.
+pub(super) fn operand_of(param: &ParamSpec) -> &Operand {
+    match &param.operand {
+        Operand::Entry(inner) => inner,
+        other => other,
+    }
 }
 
 /// An expression is about a parameter that the function is not passed.
@@ -403,7 +484,8 @@ fn first_words(
 /// A parameter of an event that is no call: an expression at the place, or what the event brings.
 pub fn of_place(
     param: &ParamSpec,
-    bind: impl FnOnce(&str) -> Result<Node, String>,
+    scope: Option<&FrameScope>,
+    mut bind: impl FnMut(&str) -> Result<Node, String>,
 ) -> Result<Read, String> {
     if let Some(plain) = pseudo(&param.operand) {
         return Ok(Read::now(plain));
@@ -411,16 +493,28 @@ pub fn of_place(
     if param.operand == Operand::Ret {
         return Ok(Read::now(How::Brought));
     }
-    let text = match &param.operand {
-        Operand::Entry(inner) => inner.text(),
-        other => other.text(),
-    };
+    let form = Form::of(param.ty.as_deref());
+    let operand = operand_of(param);
+    let text = inside::expression(operand, scope)?;
     let node = bind(&text)?;
+    leads_somewhere(param, &node)?;
+    let node = match operand {
+        Operand::Deref(inner) if form == Form::Text && is_byte(&node.ty) => {
+            bind(&inside::expression(inner, scope)?)?
+        }
+        _ => node,
+    };
     converts(param, &node.ty)?;
-    Ok(Read::now(How::Node(
-        Box::new(node),
-        Form::of(param.ty.as_deref()),
-    )))
+    Ok(Read::now(match param.operand {
+        Operand::Entry(_) => inside::at_entry(operand, form, scope),
+        _ => How::Node(Box::new(node), form),
+    }))
+}
+
+/// A text is written for what begins with this: `*p : str`.
+fn is_byte(ty: &Type) -> bool {
+    let ty = ty.strip();
+    matches!(ty.kind(), Kind::Base(_)) && ty.size() == Some(1)
 }
 
 fn pseudo(operand: &Operand) -> Option<How> {
@@ -490,7 +584,7 @@ fn raw_argument(i: usize, declared: Option<&str>) -> String {
     narrowed(&place, declared)
 }
 
-fn narrowed(place: &str, declared: Option<&str>) -> String {
+pub(super) fn narrowed(place: &str, declared: Option<&str>) -> String {
     match declared.map(str::trim) {
         Some(ty) if is_c_type(ty) => format!("({ty})({place})"),
         _ => place.to_owned(),
@@ -536,6 +630,9 @@ fn returned(
         };
         if let Err(misfit) = converts(param, &ty) {
             return small_result(param, &ty, callee).ok_or(misfit);
+        }
+        if return_place(&ty, callee.function.language) == Some(AbiPlace::Unknown) {
+            return Ok(How::Removed(Why::Convention));
         }
         return Ok(match writes_result(callee) {
             true => How::Written(ty, form),
@@ -591,16 +688,16 @@ pub fn entry_scope(module: &Arc<Module>, bias: u64, entry: FileAddr) -> FrameSco
     }
 }
 
+fn scope_of(callee: &Callee) -> FrameScope {
+    entry_scope(callee.module, callee.bias, callee.function.entry)
+}
+
 /// What is known at a function's entry.
 fn here<'a>(callee: &Callee, images: &'a Images, memo: &'a mut Memo) -> Here<'a> {
     Here {
         process: None,
         images,
-        frame: Some(entry_scope(
-            callee.module,
-            callee.bias,
-            callee.function.entry,
-        )),
+        frame: Some(scope_of(callee)),
         innermost: false,
         memo,
     }
@@ -629,7 +726,7 @@ fn names_of(callee: &Callee) -> String {
 }
 
 /// The common case: a number that the calling convention puts into a register.
-fn in_register(argument: &EntryArgument, callee: &Callee, form: Form) -> Option<How> {
+pub(super) fn in_register(argument: &EntryArgument, callee: &Callee, form: Form) -> Option<How> {
     if !matches!(form, Form::Plain | Form::Truth) {
         return None;
     }
@@ -657,13 +754,4 @@ impl Memory for NoMemory {
     fn read(&self, addr: u64, _: &mut [u8]) -> Result<(), LocationError> {
         Err(LocationError::Memory(addr))
     }
-}
-
-/// Events without a place have only what they bring.
-pub fn without_place(operand: &Operand) -> Read {
-    Read::now(match (pseudo(operand), operand) {
-        (Some(how), _) => how,
-        (None, Operand::Ret | Operand::Arg(0)) => How::Brought,
-        _ => How::Unknown,
-    })
 }

@@ -95,6 +95,7 @@ impl Desk<'_> {
                 let Some(index) = property.env.iter().position(|n| n == name) else {
                     return Ok(Value::Bool(false));
                 };
+                // Without a cell it is as if it had never been assigned.
                 let cell = Cell {
                     bits: args["cell"][0].as_u64().unwrap_or(0),
                     tag: Tag::from_byte(args["cell"][1].as_u64().unwrap_or(0) as u8),
@@ -129,22 +130,19 @@ impl Desk<'_> {
                         false => format!("[{bound}] "),
                     };
                     let state = property.state(self.state_now(slices, r)).name.clone();
-                    let env: Vec<String> = (0..property.env.len())
-                        .filter_map(|i| {
-                            let cell = self.env_now(slices, r, i);
-                            let value = cell_value(cell)?;
-                            let text = match value.get("$handle") {
-                                Some(_) => "...".to_owned(),
-                                None => value.to_string(),
-                            };
-                            Some(format!("{} = {text}", property.env[i]))
-                        })
-                        .collect();
-                    let env = match env.is_empty() {
-                        true => String::new(),
-                        false => format!(" ({})", env.join(", ")),
-                    };
-                    lines.push(format!("{head}Current state: {state}{env}"));
+                    let mut line: Vec<Value> = Vec::new();
+                    for (i, name) in property.env.iter().enumerate() {
+                        let Some(value) = shown(self.env_now(slices, r, i)) else {
+                            continue;
+                        };
+                        let before = if line.is_empty() { " (" } else { ", " };
+                        line.extend([json!(format!("{before}{name} = ")), value]);
+                    }
+                    if !line.is_empty() {
+                        line.push(json!(")"));
+                    }
+                    line.insert(0, json!(format!("{head}Current state: {state}")));
+                    lines.push(Value::Array(line));
                 }
                 lines.into()
             }
@@ -234,9 +232,13 @@ impl Desk<'_> {
         match what {
             "set_watchpoint" => {
                 let command = match text("mode").as_str() {
+                    "w" => "watch",
                     "r" => "rwatch",
                     "rw" | "wr" => "awatch",
-                    _ => "watch",
+                    other => {
+                        let why = format!("set_watchpoint: no mode {other:?}: one of w, r, rw");
+                        return Err(why);
+                    }
                 };
                 let line = format!("{command} {}", text("expression"));
                 self.debugger.quiet_point(&line)
@@ -248,7 +250,8 @@ impl Desk<'_> {
                 .debugger
                 .drop_points(&text("which"), flag(args, "watch")),
             "checkpoint" => {
-                if self.debugger.live.is_none() {
+                let live = self.debugger.live.as_ref();
+                if live.is_none_or(|l| l.process.ended().is_some()) {
                     return Err("there is no program to save".into());
                 }
                 let number = self.debugger.free_checkpoint(&self.latch.checkpoints);
@@ -278,13 +281,16 @@ fn bindings(slices: &Slices, r: SlotRef) -> Value {
 
 /// A value for Python: plain ones as JSON, its own by their handles.
 fn cell_value(cell: Cell) -> Option<Value> {
-    Some(match cell.tag {
-        Tag::Unset => return None,
-        Tag::Other => json!({ "$handle": cell.bits }),
-        Tag::Bool => json!(cell.bits != 0),
-        Tag::Int => json!(cell.bits as i64),
-        Tag::UInt => json!(cell.bits),
-        Tag::Float => serde_json::to_value(Json::Float(f64::from_bits(cell.bits))).ok()?,
-        Tag::None | Tag::Text | Tag::Json => Value::Null,
-    })
+    match cell.tag {
+        Tag::Other => Some(json!({ "$handle": cell.bits })),
+        _ => serde_json::to_value(Json::of_plain(cell)?).ok(),
+    }
+}
+
+/// The same as text for the reader.
+fn shown(cell: Cell) -> Option<Value> {
+    match cell.tag {
+        Tag::Other => cell_value(cell),
+        _ => Some(json!(Json::of_plain(cell)?.to_string())),
+    }
 }

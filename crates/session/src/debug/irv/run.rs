@@ -4,6 +4,7 @@ use super::super::Debugger;
 use super::super::failure::{Result, failure};
 use super::super::stops::Reason;
 use super::Irv;
+use super::alphabet::Source;
 use crate::report::{FinalRow, ProgramEnd, Row};
 use crate::rows::final_property;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,9 +12,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use verde_engine::{End, Interrupter, SignalPolicy};
 use verde_monitor::FinalVerdict;
-use verde_sys::number::{SIGINT, SIGTERM};
+use verde_sys::number::{SIGHUP, SIGINT, SIGTERM};
 
 const UNFIT: &str = "the program was not run: an event does not fit it";
+
+const NEVER_FOUND: &str = "was never found in the program or a library";
 
 /// How long and how far an unattended run may go.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,8 +75,8 @@ pub struct RunOutcome {
     pub timed_out: bool,
     /// Blocks raised, events could not be bound, and the like.
     pub errors: u64,
-    /// Events whose functions never appeared, and properties all of whose did not.
-    pub never_found: Vec<String>,
+    /// What was not observed, so that a verdict is inconclusive, and why.
+    pub unobserved: Vec<String>,
 }
 
 impl Debugger {
@@ -92,10 +95,16 @@ impl Debugger {
         let timer = self.start_timer(limits.timeout, &timed_out);
         let ending = self.run_unattended(limits, interruption, &timed_out);
         drop(timer);
+        // What the program started is not left behind when it is cut short.
+        if let (Ok(Ending::Cut), Some(live)) = (&ending, &self.live)
+            && live.process.ended().is_none()
+        {
+            verde_sys::family::end_children(live.process.pid());
+        }
         self.end_process()?;
         let ending = match ending? {
             // From a terminal the program gets the same signal, and may be faster.
-            Ending::Killed(SIGINT | SIGTERM) if interruption.is_wanted() => Ending::Cut,
+            Ending::Killed(SIGHUP | SIGINT | SIGTERM) if interruption.is_wanted() => Ending::Cut,
             ending => ending,
         };
         let timed_out = timed_out.load(Ordering::Relaxed) && ending == Ending::Cut;
@@ -168,21 +177,18 @@ impl Debugger {
     fn conclude(&mut self, ending: Ending, interrupted: bool, timed_out: bool) -> RunOutcome {
         let mut irv = self.take_irv();
         let violated = self.finish_monitors(&mut irv, ending);
-        let mut never_found = Vec::new();
+        let mut unobserved = Vec::new();
         for one in &irv.ones {
             let missed = irv.missed(one);
             let inlined = || irv.sources_of(one).any(|s| !s.found && self.is_inlined(s));
-            let titles: Vec<String> = match one.is_shipped && (!missed.is_empty() || inlined()) {
+            let reasons: Vec<String> = match one.is_shipped && (!missed.is_empty() || inlined()) {
                 // Its names are nobody's mistake.
-                true => vec![format!("what {} watches", one.name)],
-                false => missed
-                    .iter()
-                    .map(|s| format!("event {}", s.title()))
-                    .collect(),
+                true => vec![format!("what {} watches {NEVER_FOUND}", one.name)],
+                false => missed.iter().map(|s| self.why_unobserved(s)).collect(),
             };
-            for title in titles {
-                if !never_found.contains(&title) {
-                    never_found.push(title);
+            for reason in reasons {
+                if !unobserved.contains(&reason) {
+                    unobserved.push(reason);
                 }
             }
         }
@@ -194,7 +200,18 @@ impl Debugger {
             interrupted,
             timed_out,
             errors,
-            never_found,
+            unobserved,
+        }
+    }
+
+    fn why_unobserved(&self, source: &Source) -> String {
+        let title = source.title();
+        if source.is_blind {
+            return format!("event {title} could not be watched");
+        }
+        match source.is_inlined || self.is_inlined(source) {
+            true => format!("event {title} was inlined, and never found elsewhere"),
+            false => format!("event {title} {NEVER_FOUND}"),
         }
     }
 
@@ -207,11 +224,11 @@ impl Debugger {
         for index in 0..irv.ones.len() {
             let found_all = irv.missed(&irv.ones[index]).is_empty();
             let one = &mut irv.ones[index];
+            let known = complete && one.tally.failed == 0 && one.listens();
             let Some(monitor) = &mut one.monitor else {
                 continue;
             };
             one.recorder.clear();
-            let known = complete && !one.dropped && one.tally.failed == 0;
             let verdict = monitor.finish(known, &mut one.recorder);
             let leaks = std::mem::take(&mut one.recorder.violations);
             for leak in leaks {
@@ -220,7 +237,7 @@ impl Debugger {
             let one = &irv.ones[index];
             let verdict = match verdict {
                 // What was reported stays so, also when the program was taken back before it.
-                _ if one.reported > 0 => FinalVerdict::False,
+                _ if one.reported.count() > 0 => FinalVerdict::False,
                 // All that speaks against it is suppressed.
                 FinalVerdict::False if one.tally.suppressed > 0 => match known && found_all {
                     true => FinalVerdict::True,
@@ -233,8 +250,15 @@ impl Debugger {
             irv.ones[index].outcome = Some(verdict);
             let one = &irv.ones[index];
             if let Some(monitor) = &one.monitor {
-                let mut row = final_property(monitor, verdict, one.reported);
+                let mut row = final_property(monitor, verdict, one.reported.count());
                 row.suppressed = one.tally.suppressed;
+                row.error.clone_from(&one.error);
+                row.failures = one.tally.failed;
+                row.away = match (one.running, one.switches.halted) {
+                    (false, _) => Some("it was not running"),
+                    (_, true) => Some("it was stopped"),
+                    _ => None,
+                };
                 properties.push(row);
             }
         }
@@ -264,9 +288,10 @@ impl Debugger {
     }
 
     /// The program ended: its last event, and what the monitors say about it all at the prompt.
-    pub(in super::super) fn monitors_see_end(&mut self, end: End) {
+    /// `true`: the scenario has brought it back, stopped.
+    pub(in super::super) fn monitors_see_end(&mut self, end: End) -> bool {
         let Some(mut irv) = self.irv.take() else {
-            return;
+            return false;
         };
         let tid = self
             .live
@@ -285,10 +310,18 @@ impl Debugger {
         irv.forget_traps();
         self.irv = Some(irv);
         self.react_outside(None, &super::react::Outside::Exit);
-        if let Some(irv) = &mut self.irv {
-            // Nothing is left that could be stopped or saved.
-            irv.errors += u64::from(irv.latch.raised);
-            irv.latch = super::Latch::default();
-        }
+        let Some(irv) = &mut self.irv else {
+            return false;
+        };
+        // Nothing is left that could be stopped or saved.
+        let latch = irv.take_latch();
+        irv.errors += u64::from(latch.raised);
+        let Some(number) = latch.restore else {
+            return false;
+        };
+        let done = self.revive_for(number);
+        let is_back = done.is_ok();
+        self.tell_of_checkpoint(done);
+        is_back
     }
 }

@@ -2,12 +2,11 @@
 
 use super::super::Debugger;
 use super::begun::Begun;
-use super::feed::Saved;
+use super::saved_calls::SavedCalls;
 use super::{Irv, MonitorId, Moved, Tally, TraceFile};
 use crate::board::Marks;
 use crate::recorder::Taken;
-use rustc_hash::FxHashMap;
-use verde_engine::{CallId, Cause, Tid};
+use verde_engine::{Cause, Tid};
 use verde_monitor::Monitor;
 use verde_pyhost::PythonHost;
 
@@ -15,7 +14,7 @@ use verde_pyhost::PythonHost;
 /// remember that it went back.
 pub(in super::super) struct Then {
     monitors: Vec<OneThen>,
-    saved: FxHashMap<CallId, Saved>,
+    saved: SavedCalls,
     begun: Begun,
     deferred: Vec<(Tid, Cause)>,
     n: u64,
@@ -31,6 +30,8 @@ struct OneThen {
     id: MonitorId,
     monitor: Monitor,
     tally: Tally,
+    /// What was reported until then.
+    reported: usize,
     last: Option<Taken>,
 }
 
@@ -49,6 +50,7 @@ impl Debugger {
                     id: one.id,
                     monitor: m.snapshot(&mut irv.python).map_err(|r| r.error)?,
                     tally: one.tally,
+                    reported: one.reported.mark(),
                     last: one.recorder.last,
                 });
             }
@@ -127,6 +129,7 @@ impl Irv {
             id,
             monitor,
             tally,
+            reported,
             last,
         } in &then.monitors
         {
@@ -147,6 +150,7 @@ impl Irv {
                 old.discard(&mut self.python);
             }
             one.tally = *tally;
+            one.reported.go_back(*reported);
             one.outcome = None;
             one.version = u64::MAX;
             one.recorder.clear();
@@ -158,6 +162,7 @@ impl Irv {
             self.moved = None;
         }
         self.saved.clone_from(&then.saved);
+        self.at_end.clear();
         self.begun = then.begun.with_threads(&id_now);
         self.deferred = then
             .deferred

@@ -27,6 +27,8 @@ struct Line<'a> {
     args: Object,
     #[serde(skip_serializing_if = "Option::is_none")]
     loc: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'a str>,
     time: u64,
 }
 
@@ -99,6 +101,7 @@ impl TraceFile {
         loc: Option<&str>,
     ) {
         let args = arguments(&source.params, values);
+        let scope = source.has_global.then_some(crate::trace::ANY_SCOPE);
         self.line(&Line {
             n,
             tid: tid.0,
@@ -107,6 +110,7 @@ impl TraceFile {
             event: &source.name,
             args: Object(args),
             loc,
+            scope,
             time,
         });
     }
@@ -121,6 +125,7 @@ impl TraceFile {
             event: crate::trace::EXEC,
             args: Object(Vec::new()),
             loc: None,
+            scope: None,
             time,
         });
     }

@@ -30,7 +30,7 @@ impl Debugger {
         let text = "the violation did not come again; it is reported as it was seen first";
         irv.output.remark(&mut self.out, text);
         if let Some(index) = irv.position(id) {
-            irv.ones[index].count_violation();
+            irv.ones[index].count_violation(&row);
         }
         irv.violated = true;
         if matches!(irv.output, super::Output::Prompt) {

@@ -1,0 +1,76 @@
+//! Leases of files (`F_SETLEASE`). They are the open file's, which copies
+//! share: one that was given up since is taken again, one that was taken since
+//! is given up. Whom it tells comes back with the owners of files, which must be
+//! set later.
+
+use super::files::stat;
+use crate::snapshot::{Item, Items};
+use crate::{Result, Warning};
+use std::os::fd::{AsFd, RawFd};
+use verde_engine::Tid;
+use verde_sys::descriptors::Descriptor;
+use verde_sys::file_control::Lease;
+use verde_sys::pidfd::PidFd;
+
+/// The leases of a process's open files.
+pub(super) struct Leases(Vec<Leased>);
+
+struct Leased {
+    number: RawFd,
+    path: String,
+    lease: Lease,
+}
+
+impl Leases {
+    pub fn save(pid: Tid, list: &[Descriptor], handle: &PidFd) -> Leases {
+        let kernels = |d: &Descriptor| {
+            let known = ["/dev/", "/proc/", "/sys/"];
+            known.iter().any(|at| d.target.starts_with(at))
+        };
+        let files = list.iter().filter(|d| {
+            let is_file = || stat(pid, d.number).is_some_and(|meta| meta.is_file());
+            d.target.starts_with('/') && !kernels(d) && is_file()
+        });
+        let leased = files.filter_map(|d| {
+            let has = d.fields("lock").any(|l| l.contains(" LEASE "));
+            let lease = match has {
+                true => Lease::of(handle.descriptor(d.number).ok()?.as_fd()),
+                false => Lease::NONE,
+            };
+            Some(Leased {
+                number: d.number,
+                path: d.target.clone(),
+                lease,
+            })
+        });
+        Leases(leased.collect())
+    }
+
+    pub fn restore(
+        &self,
+        handle: &PidFd,
+        without: &Items,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
+        if without.contains(Item::Leases) {
+            return Ok(());
+        }
+        let mut lost = Vec::new();
+        for leased in &self.0 {
+            // What was not made again has a warning of its own.
+            let Ok(file) = handle.descriptor(leased.number) else {
+                continue;
+            };
+            if Lease::of(file.as_fd()) != leased.lease
+                && let Err(error) = leased.lease.take(file.as_fd())
+            {
+                tracing::debug!(path = leased.path, %error, "a lease is lost");
+                lost.push(leased.path.clone());
+            }
+        }
+        if !lost.is_empty() {
+            warnings.push(Warning::LostLeases(lost));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,395 @@
+//! What optimised code has left of functions and their variables.
+
+mod lab;
+
+use lab::{Fallible, Lab, in_order};
+
+const BLOCKS: &str = r#"volatile int sink;
+struct point { int x, y; };
+static inline int area(struct point *p, int unused, int k) {
+    int w = p->x;
+    int gone = unused * 7;
+    {
+        int inner = w * 2;
+        int dead = inner + k;
+        sink = inner;
+        if (k > 3) {
+            int deeper = dead * 3;
+            int deepest = deeper + 1;
+            sink = k;
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        int t = i * w;
+        sink = t;
+    }
+    return w * p->y;
+}
+__attribute__((noinline)) static int part(int a, int b, int c) {
+    int z = a + c;
+    {
+        int never = b * 5;
+    }
+    sink = z;
+    return z;
+}
+__attribute__((noinline)) int work(int n) {
+    struct point p = { n, n + 1 };
+    int r = area(&p, 3, n);
+    r += part(r, 99, n);
+    sink = r;
+    return r;
+}
+int main(int argc, char **argv) {
+    int total = 0;
+    for (int i = 0; i < 3; i++)
+        total += work(argc + i);
+    return total == 0;
+}
+"#;
+
+/// Blocks of which no code is left have their variables in the block around them.
+#[test]
+fn variables_without_a_place_are_there() -> Fallible {
+    let lab = Lab::c(BLOCKS, &["-O2"])?;
+    let mut commands = vec!["tbreak prog.c:9", "run"];
+    let looks = [
+        "info locals",
+        "print deeper",
+        "whatis deepest",
+        "print gone",
+        "up",
+        "info locals",
+        "print p.x",
+    ];
+    commands.extend(looks);
+    let text = lab.text(&commands)?;
+    in_order(
+        &text,
+        &["deeper = <optimized out>", "$1 = <optimized out>\n"],
+    );
+    let after = |text: &str| text.split_once("sink = inner;").map(|(_, t)| t.to_owned());
+    if let Some(theirs) = lab.gdb(&commands)? {
+        // Arguments are in the order of the declaration here, and more of them are known.
+        let only = |text: &str| -> Vec<String> {
+            let lines = after(text).unwrap_or_default();
+            let lines = lines.lines().filter(|l| !l.starts_with('#'));
+            lines.map(str::to_owned).collect()
+        };
+        assert_eq!(only(&text), only(&theirs));
+    }
+    for command in ["print deeper + 1", "print deeper == 1", "watch deeper"] {
+        let output = lab.verde(&["tbreak prog.c:9", "run", command], &[])?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(errors, "value has been optimized out\n", "{command}");
+    }
+    let same = [
+        "tbreak part",
+        "run",
+        "info locals",
+        "print never",
+        "print b",
+    ];
+    let locals = |text: String| text.split_once("int z = a + c;").map(|(_, t)| t.to_owned());
+    let ours = locals(lab.text(&same)?);
+    assert!(
+        ours.as_deref().is_some_and(|t| t.contains("\nz = ")),
+        "{ours:?}"
+    );
+    if let Some(theirs) = lab.gdb(&same)? {
+        assert_eq!(ours, locals(theirs));
+    }
+    Ok(())
+}
+
+/// A breakpoint on a line is said to be there, though other lines begin at the same instruction.
+#[test]
+fn breakpoints_are_on_the_lines_that_were_named() -> Fallible {
+    let lab = Lab::c(BLOCKS, &["-O2"])?;
+    let lines: Vec<String> = (3..38).map(|line| format!("break prog.c:{line}")).collect();
+    let mut commands = Vec::new();
+    for line in &lines {
+        commands.extend([line.as_str(), "info breakpoints", "delete"]);
+    }
+    lab.same_as_gdb(&commands)
+}
+
+const JUMPS: &str = r#"volatile int sink, rounds;
+#define FAR __attribute__((noipa))
+FAR void pause_here(void) { sink++; }
+FAR int work(int n) {
+    sink += n;
+    pause_here();
+    sink -= 1;
+    return sink;
+}
+FAR int once(int n) { sink ^= 1; return work(n * 10); }
+FAR int further(int n) { sink ^= 2; return once(n + 1); }
+FAR int either(int n) { sink ^= 3; if (n & 1) return work(n + 100); return once(n + 200); }
+FAR int back(int n);
+FAR int forth(int n) {
+    sink += n;
+    pause_here();
+    sink -= 1;
+    if (rounds++ & 1) return sink;
+    return back(sink);
+}
+FAR int back(int n) { sink ^= 4; return forth(n * 2); }
+int (*volatile by)(int);
+int main(void) {
+    for (int i = 1; i < 3; i++) sink += work(i);
+    for (int i = 1; i < 3; i++) sink += once(i);
+    for (int i = 1; i < 3; i++) sink += further(i);
+    for (int i = 1; i < 3; i++) sink += either(i);
+    for (int i = 1; i < 3; i++) sink += forth(i);
+    by = once;
+    for (int i = 1; i < 3; i++) sink += by(i);
+    return 0;
+}
+"#;
+
+/// What the caller passed is what the function began with only if it is what was called: a jump to
+/// another function at the end of one passes something else.
+#[test]
+fn what_a_call_passed_is_not_taken_for_what_a_jump_passed() -> Fallible {
+    let lab = Lab::c(JUMPS, &["-O2"])?;
+    let mut commands = vec!["set print entry-values no", "break 7", "break 17", "run"];
+    commands.extend(["continue"; 13]);
+    let text = lab.text(&commands)?;
+    let unknown = "(n=<optimized out>)";
+    let work = ["(n=1)", "(n=2)", "(n=10)", "(n=20)", "(n=20)", "(n=30)"];
+    let stops = text.lines().filter_map(|l| l.split_once(", "));
+    let stops: Vec<&str> = stops
+        .filter_map(|(_, s)| s.split_once(" at ").map(|(s, _)| s))
+        .collect();
+    let mut expected: Vec<String> = work.iter().map(|n| format!("work {n}")).collect();
+    for (function, times) in [("work", 2), ("forth", 4), ("work", 2)] {
+        expected.extend(vec![format!("{function} {unknown}"); times]);
+    }
+    assert_eq!(stops, expected, "{text}");
+    lab.same_as_gdb(&commands)
+}
+
+/// How often each of the functions `f0`, `f1`, ... was run, as the program counted itself.
+fn counted(text: &str) -> Vec<(&str, u64)> {
+    let lines = text.lines().filter_map(|l| l.strip_prefix("count "));
+    let pairs = lines.filter_map(|l| l.split_once(' '));
+    pairs
+        .filter_map(|(f, n)| Some((f, n.parse().ok()?)))
+        .collect()
+}
+
+fn hits(text: &str) -> u64 {
+    let times = text.split("already hit ").nth(1);
+    let number = times.and_then(|t| t.split(' ').next()?.parse().ok());
+    number.unwrap_or(0)
+}
+
+/// Runs the program once for each function with a breakpoint on it, which is to be passed as often
+/// as the function runs; and the places have the function's name and lines. Of a function in `torn`
+/// parts were joined with those of other calls.
+fn hit_as_often_as_run(lab: &Lab, file: &str, scope: &str, torn: &[&str]) -> Fallible {
+    let source = std::fs::read_to_string(lab.path(file))?;
+    let run = lab.verde(&["run"], &[])?;
+    let text = String::from_utf8_lossy(&run.stdout).into_owned();
+    let all = counted(&text);
+    assert!(all.len() > 4, "{text}");
+    for (function, count) in all {
+        let set = format!("break {scope}{function}");
+        let commands = [&set, "ignore 1 100000", "run", "info breakpoints 1"];
+        let text = lab.text(&commands)?;
+        let is_exact = hits(&text) == count;
+        assert!(is_exact || torn.contains(&function), "{function}: {text}");
+        if let Some(theirs) = lab.gdb(&commands)? {
+            // The oracle is not always right, and never better.
+            let (ours, theirs) = (hits(&text), hits(&theirs));
+            assert!(ours.abs_diff(count) <= theirs.abs_diff(count), "{function}");
+        }
+        let is_declared = |l: &str| l.starts_with("static ") || l.starts_with("fn ");
+        let begins = |l: &str| is_declared(l) && l.contains(&format!("{function}("));
+        let first = source.lines().position(begins).ok_or("no function")? + 1;
+        let rest = source.lines().skip(first).position(|l| l.starts_with('}'));
+        let last = match source
+            .lines()
+            .nth(first - 1)
+            .is_some_and(|l| l.ends_with('}'))
+        {
+            true => first,
+            false => first + rest.ok_or("no end")? + 1,
+        };
+        let (_, table) = text.split_once("Num ").ok_or("no table")?;
+        for place in table.lines().filter(|l| l.contains(" in ")) {
+            let (_, place) = place.split_once(" in ").ok_or("no place")?;
+            let (name, line) = place.rsplit_once(':').ok_or("no line")?;
+            let line: usize = line.parse()?;
+            let wanted = format!("{scope}{function} at {file}");
+            assert!(name == wanted && (first..=last).contains(&line), "{place}");
+        }
+    }
+    Ok(())
+}
+
+const COUNTED_C: &str = r#"#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+volatile long c[8];
+struct q { int h, t, d[8]; };
+static inline int f0(int *p, int n) { int s = 0; for (int i = 0; i < n; i++) s += p[i]; c[0]++; return s; }
+static inline int f1(int x) { c[1]++; if (x % 3 == 0) return 7; return x * 5; }
+static inline char *f2(const char *s) { char *p = malloc(strlen(s) + 1); strcpy(p, s); c[2]++; return p; }
+static inline int f3(int a, int b) { c[3]++; return a ^ b; }
+static inline int f4(struct q *q) { int v = -1; if (q->h != q->t) v = q->d[q->h++ & 7]; c[4]++; return v; }
+static inline long f5(long a) { long r = a; while (r > 10) r = r / 3 + (c[7] == 0); c[5]++; return r; }
+static inline int f6(int x) { int y = f3(x, 5); c[6]++; return y + f1(y); }
+__attribute__((noinline)) long work(struct q *q, int n) {
+  long t = 0; int a[4] = { n, n + 1, 3, 4 };
+  for (int i = 0; i < n; i++) {
+    t += f0(a, i & 3);
+    t += f1(i);
+    if (i & 1) t += f3(t, 3); else t ^= f3(7, t);
+    char *p = f2(i > 2 ? "banana" : "k"); t += p[0]; free(p);
+    if (i & 2) t += f4(q);
+    t += f5(t * 17);
+    t += f6(i);
+  }
+  return t;
+}
+__attribute__((noinline)) long other(struct q *q) {
+  int a[3] = { 1, 2, 3 };
+  long r = f0(a, 3) + f1(4) + f1(9) + f3(1, 2);
+  r += f4(q) + f4(q) + f5(r) + f6(2);
+  char *p = f2("zz"); r += p[1]; free(p);
+  return r;
+}
+int main(void) {
+  struct q q = { 0, 3 }; long t = 0;
+  for (int k = 1; k < 9; k++) { t += work(&q, k); t += other(&q); }
+  printf("%ld\n", t);
+  for (int i = 0; i < 7; i++) printf("count f%d %ld\n", i, c[i]);
+}
+"#;
+
+/// GCC says where an inlined call begins, and that is no range's first address.
+#[test]
+fn breakpoints_on_inlined_functions_of_c_are_hit_once_by_each_call() -> Fallible {
+    for level in ["-O1", "-O2"] {
+        let lab = Lab::c(COUNTED_C, &[level])?;
+        hit_as_often_as_run(&lab, "prog.c", "", &["f4"])?;
+    }
+    Ok(())
+}
+
+const COUNTED_RUST: &str = r#"use std::collections::{BTreeMap, HashMap};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+pub static C: [AtomicU64; 11] = [const { AtomicU64::new(0) }; 11];
+fn tick(i: usize) { C[i].fetch_add(1, Relaxed); }
+pub struct Item { name: String, price: u64, count: u32 }
+pub struct Shop { items: Vec<Item>, log: Vec<String>, seen: HashMap<String, u32>, tree: BTreeMap<u32, u32> }
+#[inline(always)]
+fn f0(shop: &mut Shop, name: &str, count: u32) -> u64 {
+    let mut names = Vec::new();
+    tick(0);
+    names.push(name.to_string());
+    let price = match shop.items.iter_mut().find(|i| i.name == name) {
+        Some(item) => { item.count = item.count.saturating_sub(count); item.price * count as u64 }
+        None => { shop.log.push(format!("missing {name}")); 0 }
+    };
+    *shop.seen.entry(name.to_string()).or_insert(0) += 1;
+    price + names.len() as u64
+}
+#[inline(always)]
+fn f1(n: usize) -> usize {
+    let mut v: Vec<u32> = Vec::with_capacity(n);
+    tick(1);
+    for i in 0..n { v.push(i as u32 * 3); }
+    black_box(v.iter().map(|x| *x as usize).sum())
+}
+#[inline(always)]
+fn f2(x: u64) -> u64 {
+    if x % 3 == 0 { tick(2); return 7; }
+    tick(2);
+    let y = x * 5;
+    black_box(y) + 1
+}
+#[inline(always)]
+fn f3(a: u64, b: u64) -> u64 { tick(3); black_box(a ^ b) }
+#[inline(always)]
+fn f4(s: &str) -> String {
+    let mut out = String::new();
+    tick(4);
+    for c in s.chars() { if c != 'a' { out.push(c); } }
+    out
+}
+#[inline(always)]
+fn f5(xs: &[u64]) -> u64 {
+    let mut t = 0;
+    for x in xs { t += black_box(*x); }
+    tick(5);
+    t
+}
+#[inline(always)]
+fn f6(m: &BTreeMap<u32, u32>, k: u32) -> Option<u32> {
+    let v = m.get(&k)?;
+    tick(6);
+    Some(*v + 1)
+}
+#[inline(always)]
+fn f7(n: u64) -> Box<u64> { let b = Box::new(n * 3); tick(7); b }
+#[inline(always)]
+fn f8(v: &mut Vec<u64>, x: u64) { v.push(x); tick(8); }
+#[inline(always)]
+fn f9(v: &[u64], i: usize) -> u64 { let x = v[i]; tick(9); if x > 3 { x * 2 } else { 1 } }
+#[inline(never)]
+fn work(shop: &mut Shop, n: u32) -> u64 {
+    let mut total = 0u64;
+    let mut acc = Vec::new();
+    for i in 0..n {
+        total += f0(shop, if i % 2 == 0 { "pear" } else { "nut" }, i);
+        total += f1(i as usize) as u64;
+        total += f2(i as u64);
+        if i % 2 == 1 { total += f3(total, 3); } else { total ^= f3(7, total); }
+        let s = f4(if i > 2 { "banana" } else { "kiwi" });
+        total += s.len() as u64;
+        f8(&mut acc, total);
+        total += f5(&acc);
+        total += f6(&shop.tree, i).unwrap_or(0) as u64;
+        total += *f7(total);
+        total += f9(&acc, i as usize);
+    }
+    total
+}
+#[inline(always)]
+fn f10(v: &u64) -> u64 { let w = black_box(*v * 3); tick(10); w * w }
+#[inline(never)]
+fn largest(v: &[u64]) -> Option<&u64> { v.iter().max_by_key(|x| f10(x)) }
+#[inline(never)]
+fn other(shop: &mut Shop) -> u64 {
+    let mut acc = vec![1, 2, 3];
+    f8(&mut acc, 4);
+    f8(&mut acc, 5);
+    let a = f2(4) + f2(9) + f5(&acc) + f9(&acc, 1) + f9(&acc, 4);
+    let b = f0(shop, "fig", 1) + f1(3) as u64 + f4("xa").len() as u64;
+    let b = b + largest(&acc).copied().unwrap_or(0);
+    a + b + *f7(a) + f6(&shop.tree, 2).unwrap_or(1) as u64
+}
+fn main() {
+    let item = |name: &str, price, count| Item { name: name.into(), price, count };
+    let items = vec![item("pear", 3, 10), item("fig", 5, 2)];
+    let tree = (0..5).map(|i| (i, i * i)).collect();
+    let mut shop = Shop { items, log: vec![], seen: HashMap::new(), tree };
+    let mut t = 0;
+    for k in 1..5 { t += work(&mut shop, k); t += other(&mut shop); }
+    println!("{t}");
+    for (i, c) in C.iter().enumerate() { println!("count f{i} {}", c.load(Relaxed)); }
+}
+"#;
+
+/// The code of an inlined call of LLVM's may begin with padding, and two calls may share some.
+#[test]
+fn breakpoints_on_inlined_functions_of_rust_are_hit_once_by_each_call() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    let options = ["--edition", "2021", "-C", "opt-level=2"];
+    lab.build("rustc", "prog.rs", COUNTED_RUST, "prog", &options)?;
+    hit_as_often_as_run(&lab, "prog.rs", "prog::", &[])
+}

@@ -1,0 +1,209 @@
+//! Checkpoints restored where something has changed since: the run, the end, the threads.
+
+use crate::bench::{Bench, in_order};
+
+const TICKS: &str = "
+__attribute__((noinline)) void tick(int i) { asm volatile(\"\" :: \"r\"(i)); }
+int main(void) { for (int i = 1; i <= 8; i++) tick(i); return 0; }
+";
+
+#[test]
+fn monitors_see_the_events_after_a_checkpoint_of_an_earlier_run() {
+    let bench = Bench::c(TICKS, &["-O0"]);
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event tick(i) { return i < 6 } success init failure bad } }
+state bad non-accepting
+",
+    );
+    let text = bench.debug(
+        &["-p", "p.prop"],
+        &[
+            "tbreak tick if i == 3",
+            "run",
+            "checkpoint",
+            "tbreak tick if i == 2",
+            "run",
+            "restart 1",
+            "continue",
+            "print i",
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "Checkpoint 1: ",
+            "restored",
+            "reached bad at event 6",
+            "$1 = 6",
+        ],
+    );
+}
+
+#[test]
+fn open_calls_return_after_the_program_was_brought_back() {
+    let bench = Bench::c(
+        "__attribute__((noinline)) void hold(void) { asm volatile(\"\"); }
+__attribute__((noinline)) int f(int n) { if (n == 0) { hold(); return 1; } return 1 + f(n - 1); }
+int main(void) { return f(5) - 6; }
+",
+        &["-O0"],
+    );
+    bench.write(
+        "p.prop",
+        "initialization { begun = 0; over = 0; sum = 0 }
+state init accepting {
+    transition { event f(n) success { begun = begun + 1 } init }
+    transition { after event f(n, ret) success { over = over + 1; sum = sum + n } init }
+}
+",
+    );
+    let text = bench.debug(
+        &["-p", "p.prop"],
+        &[
+            "tbreak hold",
+            "run",
+            "checkpoint",
+            "continue",
+            "restart 1",
+            "continue",
+            "verde exec get_env",
+            "restart 1",
+            "restart 1",
+            "continue",
+            "verde exec get_env",
+        ],
+    );
+    let all = "{'begun': 6, 'over': 6, 'sum': 15}";
+    assert_eq!(text.matches(all).count(), 2, "{text}");
+}
+
+#[test]
+fn another_thread_is_shown_where_the_selected_one_had_ended() {
+    let bench = Bench::c(
+        "#include <pthread.h>
+__attribute__((noinline)) void spot(void) { asm volatile(\"\"); }
+__attribute__((noinline)) void hold(void) { asm volatile(\"\"); }
+__attribute__((noinline)) void tick(int i) { asm volatile(\"\" :: \"r\"(i)); }
+static void *work(void *none) { spot(); return none; }
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, work, 0);
+    pthread_join(thread, 0);
+    for (int i = 1; i <= 4; i++) tick(i);
+    hold();
+    return 0;
+}
+",
+        &["-O0", "-pthread"],
+    );
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event tick(i) success other } }
+state other accepting { transition { event tick(i) success init } }
+",
+    );
+    let text = bench.debug(
+        &["-p", "p.prop", "--auto-checkpoint", "states"],
+        &[
+            "tbreak spot",
+            "run",
+            "tbreak hold",
+            "continue",
+            "verde back",
+            "print i",
+            "thread",
+            "continue",
+            "verde back 2",
+            "print i",
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "Back before event 4",
+            "$1 = 3",
+            "[Current thread is 1 ",
+            "exited normally",
+            "Back before event 3",
+            "$2 = 2",
+        ],
+    );
+}
+
+/// Waits until the debugger has so many children besides the program.
+const WAITS: &str = r#"
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) void hold(void) { asm volatile(""); }
+static int copies(void) {
+    char name[64];
+    snprintf(name, sizeof name, "/proc/%d/task/%d/children", getppid(), getppid());
+    FILE *list = fopen(name, "r");
+    int pid, count = -1;
+    while (list && fscanf(list, "%d", &pid) == 1) count++;
+    if (list) fclose(list);
+    return count;
+}
+int rounds;
+int main(void) {
+    alarm(60);
+    while (copies() < 4) { rounds++; usleep(1000); }
+    hold();
+    return 0;
+}
+"#;
+
+#[test]
+fn time_is_enough_for_a_checkpoint() {
+    let bench = Bench::c(WAITS, &["-O0"]);
+    let text = bench.debug(
+        &["--auto-checkpoint", "0.02"],
+        &[
+            "break hold",
+            "run",
+            "info checkpoints",
+            "verde back 4",
+            "print rounds",
+            "verde back 100",
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "Breakpoint 1, hold",
+            " automatic, ",
+            "Back: process ",
+            "$1 = ",
+            "automatic checkpoints only",
+        ],
+    );
+}
+
+#[test]
+fn the_beginning_can_be_gone_back_to() {
+    for options in [&["-O0"][..], &["-O0", "-static"]] {
+        let bench = Bench::c(TICKS, options);
+        bench.write(
+            "p.prop",
+            "state init accepting { transition { event tick(i) success bad } }
+state bad non-accepting
+",
+        );
+        let text = bench.debug(
+            &["-p", "p.prop", "--auto-checkpoint", "states"],
+            &["run", "verde back", "continue", "print i"],
+        );
+        in_order(
+            &text,
+            &[
+                "reached bad at event 1",
+                "Back before event 1",
+                "in _start ()",
+                "reached bad at event 1",
+                "(found again)",
+                "$1 = 1",
+            ],
+        );
+    }
+}
