@@ -2,12 +2,11 @@
 
 use super::Debugger;
 use super::failure::{Failure, Result, failure};
-use super::here::Here;
 use super::location::{Spec, offset, take_condition};
 use super::numbers::of_displays;
 use super::points::{Condition, Kind, Point, Site};
 use verde_engine::{Addr, On, Owner, Tid, Trap};
-use verde_expr::{FrameScope, Node, compile};
+use verde_expr::{FrameScope, Node};
 use verde_symbols::{FileAddr, Frame, LineSpan, Modules, Registers};
 
 impl Debugger {
@@ -142,14 +141,7 @@ impl Debugger {
                 entry: None,
             })
         });
-        let here = Here {
-            process: None,
-            images: &self.images,
-            frame,
-            innermost: false,
-            memo: &mut self.memo,
-        };
-        Ok(compile(text, &here)?)
+        Ok(self.compile_ahead(text, frame)?)
     }
 
     /// Where a place is now; `None` when its file is not loaded.

@@ -105,7 +105,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use verde_engine::SignalPolicy;
-use verde_expr::{EvalError, Examine, Format, Value, arguments, locals};
+use verde_expr::{EvalError, Examine, Format, FrameScope, Node, Value, arguments, locals};
 use verde_symbols::{FunctionQuery, Outlook};
 
 /// A program under the debugger, before, while and after it runs.
@@ -252,6 +252,22 @@ impl Debugger {
             innermost,
             memo: &mut self.memo,
         }
+    }
+
+    /// An expression for later: names and types are those of now, memory and registers are not.
+    fn compile_ahead(
+        &mut self,
+        text: &str,
+        frame: Option<FrameScope>,
+    ) -> std::result::Result<Node, EvalError> {
+        let here = Here {
+            process: None,
+            images: &self.images,
+            frame,
+            innermost: false,
+            memo: &mut self.memo,
+        };
+        verde_expr::compile(text, &here)
     }
 
     fn evaluate(&mut self, text: &str) -> Result<Value> {

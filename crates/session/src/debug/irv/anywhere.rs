@@ -2,7 +2,6 @@
 //! process. Their parameters are what they bring, registers, and variables of the program.
 
 use super::super::Debugger;
-use super::super::here::Here;
 use super::Irv;
 use super::alphabet::{Site, Source};
 use super::bind::{Note, note_misfit};
@@ -10,7 +9,7 @@ use super::reads::{How, Read, narrowed, of_place, operand_of, width};
 use super::values::Form;
 use std::sync::Arc;
 use verde_engine::{On, Tid};
-use verde_expr::{FrameScope, compile};
+use verde_expr::FrameScope;
 use verde_property::ast::Operand;
 use verde_property::{Kind, ParamSpec, When};
 use verde_symbols::{Frame, Registers};
@@ -138,14 +137,8 @@ impl Debugger {
         text: &str,
         frame: Option<FrameScope>,
     ) -> Result<verde_expr::Node, String> {
-        let here = Here {
-            process: None,
-            images: &self.images,
-            frame,
-            innermost: false,
-            memo: &mut self.memo,
-        };
-        let node = compile(text, &here).map_err(|e| e.to_string())?;
+        let node = self.compile_ahead(text, frame);
+        let node = node.map_err(|e| e.to_string())?;
         match node.has_effects() {
             true => Err(format!("`{text}` would change the program")),
             false => Ok(node),
