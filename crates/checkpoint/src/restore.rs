@@ -57,7 +57,7 @@ pub(crate) fn restore(
         None if large => hold(process),
         _ => None,
     };
-    let mut together = Together::new();
+    let mut together = Together::new(process.own_cpus());
     let present = process.pid();
     if process.ended().is_none() {
         together.with_thread(present);

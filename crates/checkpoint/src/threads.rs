@@ -79,7 +79,7 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
         });
     }
     // Its place among the CPUs is in the table.
-    let mut together = Together::new();
+    let mut together = Together::new(process.own_cpus());
     together.with_thread(pid);
     let room = scratch.data + tids.len() as u64 * SaveEntry::SIZE;
     // In all threads at once.

@@ -8,8 +8,10 @@ use verde_sys::affinity::CpuSet;
 /// CPUs costs many times what one on the same does. It is only for speed.
 pub(crate) struct Together {
     here: CpuSet,
-    /// Where we may run by ourselves.
+    /// Where we run afterwards.
     ours: Option<CpuSet>,
+    /// Where whoever never runs may die.
+    anywhere: Option<CpuSet>,
     /// Who gets which CPUs afterwards.
     after: Vec<(Tid, CpuSet)>,
 }
@@ -17,13 +19,15 @@ pub(crate) struct Together {
 const SELF: Tid = Tid(0);
 
 impl Together {
-    pub fn new() -> Together {
+    /// `anywhere`: where this thread may run when the engine does not keep it on one CPU.
+    pub fn new(anywhere: Option<CpuSet>) -> Together {
         let ours = CpuSet::current().ok();
         let here = CpuSet::here();
         let _ = here.apply(SELF);
         Together {
             here,
             ours,
+            anywhere: anywhere.or(ours),
             after: Vec::new(),
         }
     }
@@ -42,10 +46,10 @@ impl Together {
 
     /// With a copy that never runs. It may die anywhere, best out of our way.
     pub fn with_frozen(&mut self, pid: Tid) {
-        if let Some(ours) = self.ours
+        if let Some(anywhere) = self.anywhere
             && self.here.apply(pid).is_ok()
         {
-            self.after.push((pid, ours));
+            self.after.push((pid, anywhere));
         }
     }
 
@@ -80,12 +84,12 @@ mod tests {
         let mut spare = sleep.arg("100").spawn().expect("a process");
         let pid = Tid(spare.id() as i32);
         let before = CpuSet::of(pid).expect("its CPUs").count();
-        let mut together = Together::new();
+        let mut together = Together::new(None);
         together.with_thread(pid);
         let meanwhile = CpuSet::of(pid).expect("its CPUs").count();
         drop(together);
         let after = CpuSet::of(pid).expect("its CPUs").count();
-        let mut together = Together::new();
+        let mut together = Together::new(None);
         together.with_thread(pid);
         together.without(pid);
         drop(together);

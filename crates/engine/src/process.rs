@@ -21,6 +21,7 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use verde_sys::affinity::CpuSet;
 use verde_sys::doorbell::{Button, Doorbell};
 use verde_sys::launch::{self, Launch, Launched};
 use verde_sys::memory::Memory;
@@ -467,6 +468,11 @@ impl Process {
     /// The process id.
     pub fn pid(&self) -> Tid {
         self.pid
+    }
+
+    /// Where the thread that owns this may run when it is not kept on one CPU.
+    pub fn own_cpus(&self) -> Option<CpuSet> {
+        self.pin.original()
     }
 
     /// It ran before the debugger came, and survives it.
