@@ -117,6 +117,11 @@ fn a_monitor_that_did_not_run_says_nothing() {
     bench.write("p.prop", &halting);
     let text = bench.debug(&["-p", "p.prop", "-f", "f.py"], &["run", "continue"]);
     assert!(text.contains("p: inconclusive (it was stopped)"), "{text}");
+    // Unattended it says so, too, and its verdict is none.
+    let ran = bench.check(&["-p", "p.prop", "-f", "f.py"], &[]);
+    assert_eq!(ran.code, 101, "{}", ran.err);
+    let why = "p: it was stopped when the program ended: the verdict is inconclusive";
+    assert!(ran.err.contains(why), "{}", ran.err);
 }
 
 #[test]

@@ -744,6 +744,14 @@ fn functions_of_one_name_in_program_and_library() {
     );
     let said = bench.debug(&[], &["start", "break helper"]);
     assert!(said.contains("(2 locations)"), "{said}");
+    // The library's has no parameter that could be named: it is not the one that is meant.
+    let (events, said) = bench.events_and_remarks(&["event helper(a)"]);
+    let values: Vec<i64> = events
+        .iter()
+        .filter_map(|e| e["args"]["a"].as_i64())
+        .collect();
+    assert_eq!((values, events.len()), (vec![1, 3], 2));
+    assert!(said.contains("those calls are not observed"), "{said}");
 }
 
 /// Of two functions of one name the inlined calls of the one that is meant are counted.

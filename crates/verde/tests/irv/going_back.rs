@@ -207,3 +207,81 @@ state bad non-accepting
         );
     }
 }
+
+/// An object is not left open by an end that the scenario takes back: the end that counts is the
+/// last one.
+#[test]
+fn an_end_that_is_taken_back_leaves_nothing_open() {
+    let bench = Bench::c(
+        "#include <fcntl.h>
+#include <unistd.h>
+__attribute__((noinline)) void begin(int k) { asm volatile(\"\" :: \"r\"(k)); }
+__attribute__((noinline)) void end(int k) { asm volatile(\"\" :: \"r\"(k)); }
+int main(void) {
+    begin(1);
+    int again = access(\"flag\", F_OK) == 0;
+    close(open(\"flag\", O_CREAT | O_WRONLY, 0600));
+    if (again) end(1);
+    return 0;
+}
+",
+        &["-O0"],
+    );
+    bench.write(
+        "p.prop",
+        "slice on k
+state init { transition { event begin(k) success open } }
+state open non-accepting { transition { event end(k) success closed } }
+state closed accepting
+",
+    );
+    bench.write(
+        "s.sc",
+        "initialization { c = None; n = 0 }
+on entering state open { if n == 0: c = checkpoint() }
+on exit {
+    n = n + 1
+    if n == 1: restore_checkpoint(c)
+}
+",
+    );
+    let options = ["-p", "p.prop", "-s", "s.sc"];
+    let text = bench.debug(&options, &["run"]);
+    in_order(&text, &["restored in", "p: holds", "exited normally"]);
+    assert!(!text.contains("violated"), "{text}");
+    std::fs::remove_file(bench.path("flag")).expect("the program has been there");
+    let ran = bench.check(&options, &[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
+/// What is found after a restart was undone is new, though it was found before like this.
+#[test]
+fn violations_are_counted_after_a_restart_was_undone() {
+    let bench = Bench::c(
+        "__attribute__((noinline)) void bad(int k) { asm volatile(\"\" :: \"r\"(k)); }
+int main(void) { for (int i = 0; i < 3; i++) bad(1); return 0; }
+",
+        &["-O0"],
+    );
+    bench.write(
+        "p.prop",
+        "slice on k
+state init { transition { event bad(k) success sink } }
+state sink non-accepting final
+",
+    );
+    let commands = [
+        "break main",
+        "run",
+        "checkpoint",
+        "continue",
+        "restart 1",
+        "restart undo",
+        "continue",
+        "continue",
+        "continue",
+    ];
+    let text = bench.debug(&["-p", "p.prop"], &commands);
+    assert!(text.contains("p: violated, 3 violations"), "{text}");
+    assert!(!text.contains("found again"), "{text}");
+}

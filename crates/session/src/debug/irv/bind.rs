@@ -159,6 +159,7 @@ impl Debugger {
         notes: &mut Vec<Note>,
     ) -> Vec<Site> {
         let mut sites: Vec<Site> = Vec::new();
+        let mut others: Vec<Site> = Vec::new();
         let mut wrong: Option<String> = None;
         let mut gone = Gone::default();
         // What a call left by an exception had is known from its entry.
@@ -192,6 +193,7 @@ impl Debugger {
                     }
                 }
             }
+            let fits = failed.is_none();
             wrong = wrong.or(failed);
             let at = Addr(function.entry.at(bias));
             let saves = reads.iter().any(|r| r.phase != Phase::Now);
@@ -202,15 +204,18 @@ impl Debugger {
                 _ if is_loop => On::Enter(at),
                 _ => On::Exec(at),
             };
-            if sites.iter().any(|s| s.on == on) {
+            if sites.iter().chain(&others).any(|s| s.on == on) {
                 continue;
             }
-            gone.count(&source.params, &reads);
+            if fits {
+                gone.count(&source.params, &reads);
+            }
             let by_scope =
                 |r: &Read| matches!(r.how, How::Node(..) | How::InPart(..) | How::ByCaller(..));
             let needs_scope = reads.iter().any(by_scope);
             let scope = needs_scope.then(|| entry_scope(module, bias, function.entry));
-            sites.push(Site {
+            let list = if fits { &mut sites } else { &mut others };
+            list.push(Site {
                 on,
                 is_loop,
                 reads: reads.into(),
@@ -218,6 +223,11 @@ impl Debugger {
                 loc: self.line_text(at.0),
                 trap: None,
             });
+        }
+        // A function that lacks what the event names is another one of its name, unless all do.
+        match sites.is_empty() {
+            true => sites = others,
+            false => wrong = wrong.map(|text| format!("{text}; those calls are not observed")),
         }
         note_misfit(source, &sites, wrong, notes);
         if !source.told {

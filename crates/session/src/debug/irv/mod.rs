@@ -451,6 +451,15 @@ impl One {
         self.reported.add(row)
     }
 
+    /// Why no events reach it, if that was somebody's wish.
+    fn away(&self) -> Option<&'static str> {
+        match (self.running, self.switches.halted) {
+            (false, _) => Some("it was not running"),
+            (_, true) => Some("it was stopped"),
+            _ => None,
+        }
+    }
+
     /// Events reach it and may change it.
     fn listens(&self) -> bool {
         self.running && !self.dropped && !self.switches.halted

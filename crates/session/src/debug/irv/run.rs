@@ -186,7 +186,11 @@ impl Debugger {
                 true => vec![format!("what {} watches {NEVER_FOUND}", one.name)],
                 false => missed.iter().map(|s| self.why_unobserved(s)).collect(),
             };
-            for reason in reasons {
+            let away = one
+                .away()
+                .filter(|_| one.outcome == Some(FinalVerdict::Inconclusive));
+            let away = away.map(|why| format!("{}: {why} when the program ended", one.name));
+            for reason in reasons.into_iter().chain(away) {
                 if !unobserved.contains(&reason) {
                     unobserved.push(reason);
                 }
@@ -254,11 +258,7 @@ impl Debugger {
                 row.suppressed = one.tally.suppressed;
                 row.error.clone_from(&one.error);
                 row.failures = one.tally.failed;
-                row.away = match (one.running, one.switches.halted) {
-                    (false, _) => Some("it was not running"),
-                    (_, true) => Some("it was stopped"),
-                    _ => None,
-                };
+                row.away = one.away();
                 properties.push(row);
             }
         }
@@ -273,10 +273,8 @@ impl Debugger {
             properties,
             program,
         };
+        self.say_latched(irv);
         if matches!(irv.output, super::Output::Prompt) {
-            for line in std::mem::take(&mut irv.latch.lines) {
-                irv.output.remark(&mut self.out, &line);
-            }
             for p in &row.properties {
                 let text = super::methods::final_line(p);
                 irv.output.remark(&mut self.out, &text);
@@ -287,8 +285,18 @@ impl Debugger {
         violated
     }
 
-    /// The program ended: its last event, and what the monitors say about it all at the prompt.
-    /// `true`: the scenario has brought it back, stopped.
+    /// What the last event found, at the prompt.
+    fn say_latched(&mut self, irv: &mut Irv) {
+        if matches!(irv.output, super::Output::Prompt) {
+            for line in std::mem::take(&mut irv.latch.lines) {
+                irv.output.remark(&mut self.out, &line);
+            }
+        }
+    }
+
+    /// The program ended: its last event, and what the monitors say about it all at the prompt,
+    /// unless the scenario takes this end back: then it is none. `true`: it has brought the program
+    /// back, stopped.
     pub(in super::super) fn monitors_see_end(&mut self, end: End) -> bool {
         let Some(mut irv) = self.irv.take() else {
             return false;
@@ -303,10 +311,7 @@ impl Debugger {
             End::Detached => (0, Ending::Cut),
         };
         self.process_over(&mut irv, tid, status);
-        if matches!(irv.output, super::Output::Prompt) && !irv.is_empty() {
-            self.finish_monitors(&mut irv, ending);
-        }
-        irv.latch.stop = false;
+        self.say_latched(&mut irv);
         irv.forget_traps();
         self.irv = Some(irv);
         self.react_outside(None, &super::react::Outside::Exit);
@@ -316,12 +321,20 @@ impl Debugger {
         // Nothing is left that could be stopped or saved.
         let latch = irv.take_latch();
         irv.errors += u64::from(latch.raised);
-        let Some(number) = latch.restore else {
-            return false;
-        };
-        let done = self.revive_for(number);
-        let is_back = done.is_ok();
-        self.tell_of_checkpoint(done);
-        is_back
+        if let Some(number) = latch.restore {
+            let done = self.revive_for(number);
+            let is_back = done.is_ok();
+            self.tell_of_checkpoint(done);
+            if is_back {
+                return true;
+            }
+        }
+        if let Some(mut irv) = self.irv.take() {
+            if matches!(irv.output, super::Output::Prompt) && !irv.is_empty() {
+                self.finish_monitors(&mut irv, ending);
+            }
+            self.irv = Some(irv);
+        }
+        false
     }
 }

@@ -2,6 +2,7 @@
 
 use super::super::Debugger;
 use super::begun::Begun;
+use super::reported::Mark;
 use super::saved_calls::SavedCalls;
 use super::{Irv, MonitorId, Moved, Tally, TraceFile};
 use crate::board::Marks;
@@ -31,7 +32,7 @@ struct OneThen {
     monitor: Monitor,
     tally: Tally,
     /// What was reported until then.
-    reported: usize,
+    reported: Mark,
     last: Option<Taken>,
 }
 
@@ -150,7 +151,7 @@ impl Irv {
                 old.discard(&mut self.python);
             }
             one.tally = *tally;
-            one.reported.go_back(*reported);
+            one.reported.go_to(*reported);
             one.outcome = None;
             one.version = u64::MAX;
             one.recorder.clear();
