@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 const SOURCE: &str = r#"#include <stdio.h>
 #include <termios.h>
 #include <unistd.h>
-volatile long n;
-volatile int enough;
+volatile long n; volatile int enough;
 static int begin(int round) { return round; }
 int main(void) {
     char name[100];
