@@ -11,6 +11,11 @@
 //! of a further call. [`lend`] is the only way to go on from there, `take_in`
 //! the only one back; whatever else comes (a handler, a detach) goes through
 //! [`end`], and the call returns what was moved until then.
+//!
+//! The program's call held the file that it had found by its descriptor; the
+//! further ones look for it again, and are not made where another file is found
+//! (another thread has closed the descriptor), or an error that the program's
+//! call had left to the one after it.
 
 use crate::detour::{arguments, set_arguments};
 use crate::restart;
@@ -19,7 +24,7 @@ use crate::thread::Thread;
 use crate::{Addr, Process, Regs, Tid};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use verde_sys::channel::{self, Channel};
+use verde_sys::channel::{self, Channel, FileId};
 use verde_sys::memory::Memory;
 use verde_sys::pidfd::PidFd;
 use verde_sys::wait::SyscallStop;
@@ -152,29 +157,40 @@ pub(crate) struct Transfer {
     number: u64,
     kind: Kind,
     descriptor: u64,
+    /// What was behind it.
+    file: FileId,
     done: u64,
     /// The places that are left, none of them empty.
     left: VecDeque<(u64, u64)>,
     /// What the program has in the registers of the further call.
     lent: Option<Call>,
+    /// The further call was taken back at its entry, and there will be no other.
+    is_off: bool,
 }
 
-/// Whether more is to be moved after a further call.
-type More = ControlFlow<(), ()>;
+/// Whether more is to be moved after a further call, or what the program's call returns.
+type More = ControlFlow<u64, ()>;
 
 impl Transfer {
     /// A call that has moved `done` bytes of these places; `None`: that is all.
-    fn new(regs: &Regs, kind: Kind, done: u64, places: VecDeque<(u64, u64)>) -> Option<Transfer> {
+    fn new(
+        regs: &Regs,
+        kind: Kind,
+        file: FileId,
+        places: VecDeque<(u64, u64)>,
+    ) -> Option<Transfer> {
         let mut transfer = Transfer {
             pc: regs.rip.wrapping_sub(INSTRUCTION),
             number: regs.orig_rax,
             kind,
             descriptor: regs.rdi,
+            file,
             done: 0,
             left: places,
             lent: None,
+            is_off: false,
         };
-        transfer.count(done);
+        transfer.count(regs.rax);
         (!transfer.left.is_empty()).then_some(transfer)
     }
 
@@ -211,13 +227,24 @@ impl Transfer {
         (regs.rip, regs.rax) == (self.pc, self.number)
     }
 
+    /// The further call would find what the program's has found, and no error that it has not.
+    fn is_possible(&self, pid: Tid) -> bool {
+        let descriptor = PidFd::open(pid).and_then(|p| p.descriptor(number_of(self.descriptor)));
+        descriptor.is_ok_and(|fd| FileId::of(&fd) == Some(self.file) && !channel::has_error(&fd))
+    }
+
     /// A further call has come back with this value. If it was cut short by nothing, another one
     /// says why.
     fn came_back(&mut self, value: i64) -> More {
         let next = self.left.front().map_or(0, |(_, len)| *len);
         let go_on = match value {
-            ..0 => restart::is_restart(value) || value == -i64::from(number::EINTR),
-            0 => false,
+            _ if self.is_off => false,
+            ..0 if restart::is_restart(value) || value == -i64::from(number::EINTR) => true,
+            // A socket tells each error once: the program's next call would not hear of it.
+            ..0 if self.kind != Kind::Write && value != -i64::from(number::EPIPE) => {
+                return More::Break(value.cast_unsigned());
+            }
+            ..=0 => false,
             _ => {
                 self.count(value.cast_unsigned().min(next));
                 !self.left.is_empty()
@@ -225,9 +252,14 @@ impl Transfer {
         };
         match go_on {
             true => More::Continue(()),
-            false => More::Break(()),
+            false => More::Break(self.done),
         }
     }
+}
+
+/// A descriptor's number, as the kernel takes it from a register.
+fn number_of(register: u64) -> i32 {
+    (register as u32).cast_signed()
 }
 
 /// A thread is let go: a further call gets its registers. `true`: its end must be seen.
@@ -303,8 +335,7 @@ fn further_call_ended(thread: &mut Thread, call: &mut Option<SyscallStop>) {
             thread.regs.orig_rax = u64::MAX;
             thread.passed = Some(thread.regs.pc());
         }
-        More::Break(()) => {
-            let value = transfer.done;
+        More::Break(value) => {
             thread.transfer = None;
             // Whatever has ended it, the rest would not come.
             thread.may_be_cut = false;
@@ -331,10 +362,17 @@ impl Process {
         };
         if let Some(SyscallStop::Entry { number, args, .. }) = call {
             (*number, *args) = (own.number, own.args);
+            if !transfer.is_possible(self.pid) {
+                // The kernel makes no call of this number.
+                transfer.is_off = true;
+                thread.regs.orig_rax = u64::MAX;
+                thread.regs_changed = true;
+            }
             return;
         }
         let at = program_pc(&self.slots, &thread.regs);
-        let ended = (at, thread.regs.orig_rax) == (transfer.pc + INSTRUCTION, further.number);
+        let is_its = transfer.is_off || thread.regs.orig_rax == further.number;
+        let ended = at == transfer.pc + INSTRUCTION && is_its;
         if ended {
             transfer.lent = None;
             set_arguments(&mut thread.regs, own.args);
@@ -365,11 +403,11 @@ impl Process {
         let Some((kind, bytes)) = moved(&regs).filter(|_| thread.may_be_cut) else {
             return false;
         };
-        let Some(kind) = self.kind_of_rest(tid, kind, bytes, &regs) else {
+        let Some((kind, file)) = self.kind_of_rest(tid, kind, bytes, &regs) else {
             return false;
         };
         let places = places(bytes, &self.memory);
-        let Some(transfer) = places.and_then(|p| Transfer::new(&regs, kind, regs.rax, p)) else {
+        let Some(transfer) = places.and_then(|p| Transfer::new(&regs, kind, file, p)) else {
             return false;
         };
         let Some(thread) = self.threads.get_mut(&tid) else {
@@ -386,24 +424,38 @@ impl Process {
         true
     }
 
-    /// How the rest of a call is moved; `None`: it would not have waited for it, or nobody
-    /// could tell.
-    fn kind_of_rest(&self, tid: Tid, kind: Kind, bytes: Bytes, regs: &Regs) -> Option<Kind> {
+    /// How the rest of a call is moved, and where; `None`: it would not have waited for it, or
+    /// nobody could tell.
+    fn kind_of_rest(
+        &self,
+        tid: Tid,
+        kind: Kind,
+        bytes: Bytes,
+        regs: &Regs,
+    ) -> Option<(Kind, FileId)> {
         let receives = matches!(kind, Kind::Receive { .. });
-        let number = (regs.rdi as u32).cast_signed();
-        let descriptor = PidFd::open(self.pid).ok()?.descriptor(number).ok()?;
+        let handle = PidFd::open(self.pid).ok()?;
+        let descriptor = handle.descriptor(number_of(regs.rdi)).ok()?;
         let channel = channel::waiting(&descriptor, receives).ok()??;
-        if receives && has_control(bytes, &self.memory) {
+        // Descriptors that are sent go with the first byte; what else there is may be for all.
+        let is_for_all = receives || channel != Channel::Local;
+        if is_for_all && has_control(bytes, &self.memory) {
             return None;
         }
         // A filter that lets the one call pass may forbid another.
         let filter = procfs::status_field(self.pid, tid, "Seccomp");
-        let is_free = filter.is_some_and(|f| f.trim() == "0");
+        let is_free = filter.is_some_and(|f| f.trim() == "0") || self.has_our_filters(tid);
         let kind = match (channel, kind) {
-            (Channel::Stream, Kind::Write) if is_free => Kind::Send { flags: 0 },
+            (Channel::Stream | Channel::Local, Kind::Write) => match is_free {
+                true => Kind::Send { flags: 0 },
+                // It would get a signal for the rest.
+                false => return None,
+            },
             (_, kind) => kind,
         };
-        (is_free || matches!(bytes, Bytes::One { .. })).then_some(kind)
+        let is_allowed = is_free || matches!(bytes, Bytes::One { .. });
+        let file = FileId::of(&descriptor)?;
+        is_allowed.then_some((kind, file))
     }
 }
 
@@ -427,7 +479,8 @@ mod tests {
     fn standing(done: u64, places: &[(u64, u64)]) -> Thread {
         let mut regs = wrote(done);
         let places = places.iter().copied().collect();
-        let transfer = Transfer::new(&regs, Kind::Write, done, places).expect("some is left");
+        let file = FileId::default();
+        let transfer = Transfer::new(&regs, Kind::Write, file, places).expect("some is left");
         regs.rip -= INSTRUCTION;
         regs.rax = regs.orig_rax;
         regs.orig_rax = u64::MAX;
@@ -483,9 +536,13 @@ mod tests {
         assert_eq!(transfer.came_back(-512), More::Continue(()));
         assert_eq!(transfer.came_back(2), More::Continue(()));
         assert_eq!(next(transfer), Some((0x4002, 3)));
-        assert_eq!(transfer.clone().came_back(0), More::Break(()));
-        assert_eq!(transfer.clone().came_back(-32), More::Break(()));
-        assert_eq!(transfer.came_back(3), More::Break(()));
-        assert_eq!(transfer.done, 25);
+        assert_eq!(transfer.clone().came_back(0), More::Break(22));
+        assert_eq!(transfer.clone().came_back(-32), More::Break(22));
+        let mut sends = transfer.clone();
+        sends.kind = Kind::Send { flags: 0 };
+        assert_eq!(sends.clone().came_back(-32), More::Break(22));
+        let reset = -i64::from(number::ECONNRESET);
+        assert_eq!(sends.came_back(reset), More::Break(reset.cast_unsigned()));
+        assert_eq!(transfer.came_back(3), More::Break(25));
     }
 }

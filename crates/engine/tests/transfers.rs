@@ -271,3 +271,32 @@ fn a_stepped_transfer() {
         assert_eq!(ends, [(behind, 1 << 20)], "{kind}");
     }
 }
+
+/// What happens to a channel while its transfer is stopped happens to the call as it would have
+/// alone: what is left goes nowhere else, and the errors are those of the calls that would get them.
+#[test]
+fn a_channel_that_changes_within_a_transfer() {
+    let program = compile("transfer_fates.c", &["-O1"]);
+    for fate in ["other", "reset", "shut"] {
+        let (mut process, output) = program.launch_with(&[fate], common::transparent());
+        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0), "{fate}");
+        let alone = output.text();
+        assert!(alone.contains("first: a part"), "{fate}: {alone}");
+
+        let (mut process, output) = program.launch_with(&[fate], common::transparent());
+        for name in ["hold", "changed"] {
+            let at = program.address(&process, name);
+            exec(&mut process, at);
+        }
+        let pid = process.pid();
+        process.resume_all().expect("goes on");
+        common::next(&mut process);
+        let mut world = process.stop_all().expect("stopped");
+        world.calm().expect("calm");
+        world.keep();
+        process.resume(pid).expect("one goes on");
+        common::next(&mut process);
+        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0), "{fate}");
+        assert_eq!(output.text(), alone, "{fate}");
+    }
+}
