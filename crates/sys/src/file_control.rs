@@ -47,7 +47,10 @@ mod tests {
     fn seals_are_read() {
         // SAFETY: the name is a string, and the descriptor is new.
         let file = unsafe {
-            let fd = libc::memfd_create(c"sealed".as_ptr(), libc::MFD_ALLOW_SEALING);
+            let fd = libc::memfd_create(
+                c"sealed".as_ptr(),
+                libc::MFD_ALLOW_SEALING | libc::MFD_CLOEXEC,
+            );
             assert!(fd >= 0);
             File::from_raw_fd(fd)
         };

@@ -1,6 +1,8 @@
 //! What this process was started with: signals that are ignored, standard descriptors that are
-//! closed. A program must be started with the same: `nohup` and shells rely on it.
+//! closed, other descriptors. A program must be started with the same: `nohup` and shells rely on it.
 
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const LAST: i32 = 64;
@@ -45,6 +47,48 @@ extern "C" fn note() {
 /// The signal was ignored at the start.
 pub fn is_ignored(signal: i32) -> bool {
     (1..=LAST).contains(&signal) && IGNORED.load(Ordering::Relaxed) & 1 << (signal - 1) != 0
+}
+
+/// A file that somebody left open for this process and all that it starts, beyond the standard
+/// ones: whoever did so uses it, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shared {
+    pub device: u64,
+    pub node: u64,
+    pub is_pipe: bool,
+    /// It can be written to.
+    pub writes: bool,
+}
+
+/// Those files. What this process opens itself is closed in others.
+pub fn shared() -> &'static [Shared] {
+    static SHARED: OnceLock<Vec<Shared>> = OnceLock::new();
+    SHARED.get_or_init(look_for_shared)
+}
+
+fn look_for_shared() -> Vec<Shared> {
+    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten();
+    let numbers = entries.flatten().filter_map(|e| {
+        let name = e.file_name();
+        name.to_str()?.parse::<i32>().ok()
+    });
+    let passed_on = numbers.filter(|fd| {
+        // SAFETY: no memory is involved.
+        let flags = unsafe { libc::fcntl(*fd, libc::F_GETFD) };
+        *fd >= STANDARD && flags >= 0 && flags & libc::FD_CLOEXEC == 0
+    });
+    let known = passed_on.filter_map(|fd| {
+        let about = std::fs::metadata(format!("/proc/self/fd/{fd}")).ok()?;
+        // SAFETY: no memory is involved.
+        let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+        Some(Shared {
+            device: about.dev(),
+            node: about.ino(),
+            is_pipe: about.file_type().is_fifo(),
+            writes: flags >= 0 && flags & libc::O_ACCMODE != libc::O_RDONLY,
+        })
+    });
+    known.collect()
 }
 
 /// Closes one of the standard descriptors if it was closed at the start.

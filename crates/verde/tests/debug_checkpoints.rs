@@ -293,6 +293,30 @@ fn input_is_read_again() -> Fallible {
     with(reader.into())
 }
 
+/// Whoever started us left a file open and goes on writing to it: a restart does not take it back.
+#[test]
+fn a_log_of_others_goes_on_where_it_was() -> Fallible {
+    let dir = tempfile::tempdir()?;
+    let source = "#include <unistd.h>\nint look(void) { return 0; }\n\
+        int main(void) {\n    look();\n    if (write(7, \"one\\n\", 4) != 4) return 1;\n    \
+        look();\n    return 0;\n}\n";
+    std::fs::write(dir.path().join("prog.c"), source)?;
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-g", "-O0", "-o", "prog", "prog.c"]);
+    assert!(gcc.current_dir(dir.path()).status()?.success());
+    let script = "exec 7>log; echo before >&7; \"$VERDE\" debug --batch --ex 'break look' --ex run \
+        --ex checkpoint --ex continue --ex 'restart 1' --ex continue --ex kill ./prog; echo after >&7";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).current_dir(dir.path());
+    shell.env("VERDE", env!("CARGO_BIN_EXE_verde"));
+    let output = shell.stdin(Stdio::null()).output()?;
+    let text = String::from_utf8(output.stdout)?;
+    let log = std::fs::read_to_string(dir.path().join("log"))?;
+    assert_eq!(log, "before\none\none\nafter\n", "{text}");
+    assert!(!text.contains("warning"), "{text}");
+    Ok(())
+}
+
 #[test]
 fn output_that_the_program_locks_goes_on_where_it_was() -> Fallible {
     let dir = tempfile::tempdir()?;

@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use verde_engine::Tid;
 use verde_sys::descriptors::{Descriptor, is_queue, seek};
 use verde_sys::file_control::seals;
+use verde_sys::inherited;
 use verde_sys::number as n;
 use verde_sys::pidfd::PidFd;
 
@@ -52,12 +53,15 @@ pub(super) fn stat(pid: Tid, number: RawFd) -> Option<fs::Metadata> {
 }
 
 /// The files that this process itself writes as its standard ones, and reads
-/// if `input`. The program may have the same; moving their offsets would garble
-/// our own input and output.
+/// if `input`, and those that whoever started it left open for writing. The
+/// program may have the same; moving their offsets would garble our own input
+/// and output, or a log of others.
 pub(super) fn our_own(input: bool) -> Vec<(u64, u64)> {
     let first = if input { 0 } else { 1 };
     let files = (first..3).filter_map(|n| fs::metadata(format!("/proc/self/fd/{n}")).ok());
-    files.map(|m| (m.dev(), m.ino())).collect()
+    let standard = files.map(|m| (m.dev(), m.ino()));
+    let shared = inherited::shared().iter().filter(|s| s.writes);
+    standard.chain(shared.map(|s| (s.device, s.node))).collect()
 }
 
 impl File {

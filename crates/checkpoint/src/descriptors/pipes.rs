@@ -12,6 +12,7 @@ use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use verde_engine::Tid;
 use verde_sys::descriptors::{self, Descriptor, Readable};
+use verde_sys::inherited;
 use verde_sys::number as n;
 use verde_sys::pidfd::PidFd;
 
@@ -49,6 +50,14 @@ fn is_our_input(pid: Tid, number: RawFd) -> bool {
     let ours = fs::metadata("/proc/self/fd/0").ok();
     let ours = ours.map(|m| (m.dev(), m.ino()));
     ours.is_some() && stat(pid, number).map(|m| (m.dev(), m.ino())) == ours
+}
+
+/// A pipe that whoever started us left open, as make does for those whom it lets work: what is in
+/// it is not the program's.
+fn is_of_others(node: u64) -> bool {
+    inherited::shared()
+        .iter()
+        .any(|s| s.is_pipe && s.node == node)
 }
 
 /// Which pipe a descriptor leads to, and whether it has a name.
@@ -108,6 +117,9 @@ impl Pipes {
             seen.push(*id);
             let here = |d: &Descriptor| all.contains(&(d.number, *id));
             let write = Numbers::of(list, |d| d.writes() && here(d));
+            if write.first().is_some() && is_of_others(id.1) {
+                continue;
+            }
             let fd = handle.descriptor(reader.number)?;
             let read = Numbers::of(list, |d| d.reads() && here(d));
             let own = alone && !id.2;

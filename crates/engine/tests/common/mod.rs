@@ -197,6 +197,8 @@ pub fn as_user(test: &str) -> bool {
         return false;
     }
     let directory = std::env::temp_dir().join(format!("verde-{test}-{}", std::process::id()));
+    // Process ids come again, and a test that was killed has left its own.
+    let _ = fs::remove_dir_all(&directory);
     fs::create_dir(&directory).expect("a directory");
     let open = std::fs::Permissions::from_mode(0o777);
     fs::set_permissions(&directory, open).expect("permissions");
