@@ -97,8 +97,9 @@ impl Seen {
     }
 }
 
-/// So many are kept whatever they cost: one to go back to before the last change, and the last.
-const LEAST: usize = 2;
+/// So many are kept whatever they cost: the first, one to go back to before the last change, and
+/// the last.
+const LEAST: usize = 3;
 
 impl Automatic {
     pub fn is_empty(&self) -> bool {
@@ -115,7 +116,7 @@ impl Automatic {
         let cost = self.cost();
         let note = match cost > budget && self.list.len() <= LEAST {
             true => format!(
-                " (more than the budget of {}, but the last {LEAST} are always kept)",
+                " (more than the budget of {}, but the first and the last two are always kept)",
                 size(budget)
             ),
             false => String::new(),
@@ -241,7 +242,8 @@ impl Debugger {
         }
     }
 
-    /// Of the older half every second one goes. `false`: there are too few.
+    /// Of the older half every second one goes, but never the first: the program's beginning.
+    /// `false`: there are too few.
     fn drop_some(&mut self) -> bool {
         if self.automatic.list.len() <= LEAST {
             return false;
@@ -250,7 +252,7 @@ impl Debugger {
         let mut gone = Vec::new();
         let all = std::mem::take(&mut self.automatic.list);
         for (index, checkpoint) in all.into_iter().enumerate() {
-            match index < older && index % 2 == 0 {
+            match index < older && index % 2 == 1 {
                 true => gone.push(checkpoint),
                 false => self.automatic.list.push(checkpoint),
             }
@@ -300,14 +302,14 @@ impl Debugger {
     /// Goes to one of the checkpoints that were taken by themselves; what to say.
     fn go_to_automatic(&mut self, index: usize, tid: Option<Tid>, title: &str) -> Result<String> {
         let checkpoint = self.automatic.list.remove(index);
+        let done = self.go_back(&checkpoint);
+        self.automatic.list.insert(index, checkpoint);
+        let restored = done?;
         // What came after it belongs to a future that is gone.
-        let later = self.automatic.list.split_off(index);
+        let later = self.automatic.list.split_off(index + 1);
         for gone in later {
             self.forget_checkpoint(Some(gone));
         }
-        let done = self.go_back(&checkpoint);
-        self.automatic.list.push(checkpoint);
-        let restored = done?;
         self.look_at_thread(tid.map(|t| restored.id_now(t)))?;
         let (place, time) = (self.place(), milliseconds(restored.elapsed));
         let text = format!("{title}: {place} restored in {time}");

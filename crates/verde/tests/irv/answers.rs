@@ -139,6 +139,7 @@ fn states_are_asked_for_in_every_form() {
             "print state(65) == 'A'",
             "print state(p)",
             "print state(p) == \"none\"",
+            "print sizeof(\"state(p)\")",
         ],
     );
     let answers = [
@@ -148,6 +149,7 @@ fn states_are_asked_for_in_every_form() {
         "$3 = 11",
         "$4 = 42",
         "$5 = 0",
+        "$6 = 9",
     ];
     in_order(&text, &answers);
     let form = "A state is asked for as state(PROPERTY) == \"NAME\".";

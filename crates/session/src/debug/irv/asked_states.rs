@@ -85,11 +85,28 @@ fn find(text: &str, from: usize) -> Option<Question<'_>> {
         let before = text[..at].chars().next_back();
         let is_word =
             !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '>' | ':'));
-        if let Some(question) = is_word.then(|| read(text, from, at)).flatten() {
+        let is_code = is_word && !is_quoted(text, at);
+        if let Some(question) = is_code.then(|| read(text, from, at)).flatten() {
             return Some(question);
         }
         at += "state".len();
     }
+}
+
+/// A place is inside of a literal.
+fn is_quoted(text: &str, at: usize) -> bool {
+    let mut open = None;
+    let mut escaped = false;
+    for c in text[..at].chars() {
+        match open {
+            _ if escaped => escaped = false,
+            Some(_) if c == '\\' => escaped = true,
+            Some(quote) if c == quote => open = None,
+            None if is_quote(c) => open = Some(c),
+            _ => {}
+        }
+    }
+    open.is_some()
 }
 
 fn read(text: &str, from: usize, at: usize) -> Option<Question<'_>> {
