@@ -228,8 +228,14 @@ fn the_budget_is_kept() -> Fallible {
     assert!((4..=20).contains(&count.parse::<u32>()?), "{line}");
     assert!(size <= 40.0 * 1.05, "{line}");
     let line = kept("0")?;
-    assert!(line.starts_with("3 automatic, after events 0 to 40,"), "{line}");
-    assert!(line.contains("the first and the last two are always kept"), "{line}");
+    assert!(
+        line.starts_with("3 automatic, after events 0 to 40,"),
+        "{line}"
+    );
+    assert!(
+        line.contains("the first and the last two are always kept"),
+        "{line}"
+    );
     Ok(())
 }
 

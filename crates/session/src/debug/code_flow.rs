@@ -84,6 +84,11 @@ impl Flow {
         })
     }
 
+    /// How many instructions there are.
+    pub fn len(&self) -> usize {
+        self.at.len()
+    }
+
     pub fn address(&self, index: usize) -> u64 {
         self.at[index]
     }

@@ -6,11 +6,52 @@
 //! put twice has the call's code several times: the copies begin with the same line.
 
 use super::code_flow::{Flow, Loop};
-use std::collections::{BTreeMap, BTreeSet};
-use verde_symbols::{DieId, FileAddr, Function, InlinedCall, Module};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use verde_symbols::{DieId, FileAddr, Function, FunctionQuery, InlinedCall, Module};
 
-/// The places to stop at for all the calls of one function, ascending.
-pub(super) fn entries(module: &Module, calls: &[InlinedCall]) -> Vec<FileAddr> {
+/// Answers that are kept.
+const MOST_KNOWN: usize = 32;
+/// Calls times instructions of a function around them that are looked through for one answer.
+const MOST_LOOKED_AT: usize = 1 << 22;
+
+/// Where the calls of functions are entered, as found until now: breakpoints are placed again
+/// whenever a library comes.
+#[derive(Default)]
+pub(super) struct Entries {
+    known: RefCell<VecDeque<Known>>,
+}
+
+struct Known {
+    module: Arc<Module>,
+    name: String,
+    places: Vec<FileAddr>,
+}
+
+impl Entries {
+    /// The places to stop at for all the calls of the function of a name that were inlined,
+    /// ascending.
+    pub fn of(&self, module: &Arc<Module>, name: &str, query: &FunctionQuery) -> Vec<FileAddr> {
+        let mut known = self.known.borrow_mut();
+        let is_it = |k: &&Known| k.name == name && Arc::ptr_eq(&k.module, module);
+        if let Some(found) = known.iter().find(is_it) {
+            return found.places.clone();
+        }
+        let places = entries(module, &module.inlined_calls(query));
+        if known.len() == MOST_KNOWN {
+            known.pop_front();
+        }
+        known.push_back(Known {
+            module: module.clone(),
+            name: name.to_owned(),
+            places: places.clone(),
+        });
+        places
+    }
+}
+
+fn entries(module: &Module, calls: &[InlinedCall]) -> Vec<FileAddr> {
     let mut around: BTreeMap<Option<DieId>, (Option<Function>, Vec<&InlinedCall>)> =
         BTreeMap::new();
     for call in calls {
@@ -23,7 +64,8 @@ pub(super) fn entries(module: &Module, calls: &[InlinedCall]) -> Vec<FileAddr> {
     let mut out = BTreeSet::new();
     for (function, calls) in around.into_values() {
         let flow = function.and_then(|f| Flow::of(module, &f));
-        match flow {
+        let few = |f: &Flow| f.len().saturating_mul(calls.len()) <= MOST_LOOKED_AT;
+        match flow.filter(few) {
             Some(flow) => out.extend(Around::new(module, flow).entries(&calls)),
             None => out.extend(calls.iter().map(|c| c.entry)),
         }

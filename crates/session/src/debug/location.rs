@@ -1,7 +1,6 @@
 //! What people write after `break` and `list`: a function, a line, an address.
 
 use super::Debugger;
-use super::entries::entries;
 use super::failure::{NO_LINES, Result, failure};
 use super::points::Site;
 use std::sync::Arc;
@@ -214,8 +213,7 @@ impl Debugger {
                 let query = FunctionQuery::parse(name);
                 for loaded in self.images.loaded() {
                     if query.fits_module(loaded.module.path()) {
-                        let inlined = loaded.module.inlined_calls(&query);
-                        let starts = entries(&loaded.module, &inlined).into_iter();
+                        let starts = self.entries.of(&loaded.module, name, &query).into_iter();
                         out.extend(starts.map(|addr| site(&loaded.module, addr)));
                     }
                 }

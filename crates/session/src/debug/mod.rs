@@ -123,6 +123,8 @@ pub struct Debugger {
     memo: Memo,
     sources: Sources,
     listing: Listing,
+    /// Where inlined calls are entered.
+    entries: entries::Entries,
     examine: Examine,
     examine_next: u64,
     displays: displays::Displays,
@@ -197,6 +199,7 @@ impl Debugger {
             memo: Memo::default(),
             sources: Sources::default(),
             listing: Listing::default(),
+            entries: entries::Entries::default(),
             examine: Examine {
                 count: 1,
                 format: Format::Hex,
