@@ -629,6 +629,22 @@ fn lint_knows_what_cannot_be_watched() {
     assert!(!found.contains("cannot be watched"), "{found}");
 }
 
+/// Where functions have a variable of the name, theirs is meant; that there are others is said.
+#[test]
+fn locals_come_before_data_in_scopes() {
+    let bench = Bench::new();
+    let source = "namespace a { int count; }\n\
+        __attribute__((noinline)) int own(int n) { volatile int count = n; return count; }\n\
+        int main() { a::count = 7; return own(0); }";
+    bench.compile("g++", "prog.cpp", source, "prog", &["-O0"]);
+    let (events, said) = bench.events_and_remarks(&["event write count(ret)"]);
+    assert_eq!(events.len(), 1);
+    let note = "those are watched; say so if another is meant: a::count";
+    assert!(said.contains(note), "{said}");
+    let seen = bench.seen(&["event write a::count(ret)"]);
+    assert_eq!(seen, [r#"write after a::count {"ret":7}"#]);
+}
+
 /// A bare name means a variable in whatever scope it is.
 #[test]
 fn bare_names_of_data_in_scopes() {

@@ -276,14 +276,26 @@ impl Debugger {
                     trap: None,
                 });
             }
+            let title = || irv.alphabet.sources[index].title();
             if sites.is_empty() && fixed.is_none() {
                 match self.scoped_datum(&locals, module) {
                     Ok(node) => fixed = node,
                     Err(text) => notes.push(Note {
-                        text: format!("event {}: {text}", irv.alphabet.sources[index].title()),
+                        text: format!("event {}: {text}", title()),
                         is_error: true,
                     }),
                 }
+            } else if let paths = scoped_names(&locals, module, first)
+                && !paths.is_empty()
+            {
+                notes.push(Note {
+                    text: format!(
+                        "event {}: functions have a `{first}` of their own, and those are watched; say so if another is meant: {}",
+                        title(),
+                        paths.join(", ")
+                    ),
+                    is_error: false,
+                });
             }
         }
         if let Some(e) = misfit
@@ -391,21 +403,8 @@ impl Debugger {
     /// A variable of some namespace or module by its bare name, which means one in every scope.
     fn scoped_datum(&mut self, locals: &Locals, module: &Module) -> Result<Option<Node>, String> {
         let mut text = locals.text.clone();
-        if locals.function.is_some() {
-            return Ok(None);
-        }
         for name in &locals.names {
-            let fits = |other: &str| other == name;
-            let filter = NameFilter {
-                fits: &fits,
-                in_paths: false,
-            };
-            let found = module.variables_where(&filter, SCOPES).into_iter();
-            let paths = found.map(|v| v.name.replace("(anonymous namespace)::", ""));
-            let mut paths: Vec<String> = paths.filter(|p| p.contains("::")).collect();
-            paths.sort();
-            paths.dedup();
-            match paths.as_slice() {
+            match scoped_names(locals, module, name).as_slice() {
                 [] => return Ok(None),
                 [path] => text = with_path(&text, name, path),
                 several => return Err(format!("`{name}` is one of {}", several.join(", "))),
@@ -924,6 +923,24 @@ fn places_of_words(text: &str) -> Vec<Range<usize>> {
         }
     }
     out
+}
+
+/// The variables of a name in namespaces and modules, unless one of a function is meant.
+fn scoped_names(locals: &Locals, module: &Module, name: &str) -> Vec<String> {
+    if locals.function.is_some() {
+        return Vec::new();
+    }
+    let fits = |other: &str| other == name;
+    let filter = NameFilter {
+        fits: &fits,
+        in_paths: false,
+    };
+    let found = module.variables_where(&filter, SCOPES).into_iter();
+    let paths = found.map(|v| v.name.replace("(anonymous namespace)::", ""));
+    let mut paths: Vec<String> = paths.filter(|p| p.contains("::")).collect();
+    paths.sort();
+    paths.dedup();
+    paths
 }
 
 #[cfg(test)]
