@@ -52,8 +52,8 @@ pub struct StepPlan {
     phase: Phase,
     /// The next single step enters a function.
     call_next: bool,
-    /// The handler of the signal that the thread is to get is entered.
-    enters_handler: bool,
+    /// The signal that the thread is to get, if its handler is entered.
+    enters_handler: Option<i32>,
 }
 
 #[derive(Debug)]
@@ -138,17 +138,17 @@ impl Process {
                 self.run_to(tid, &targets, Then::Stop)?;
             }
             // The kernel stops a step at the handler's first instruction.
-            _ if enters_handler => {}
+            _ if enters_handler.is_some() => {}
             _ => self.prepare_step(tid)?,
         }
         self.go(tid)
     }
 
-    /// The thread goes on with a signal that the program handles at once.
-    fn enters_handler(&self, tid: Tid) -> Result<bool> {
+    /// The signal with which the thread goes on, if the program handles it at once.
+    fn enters_handler(&self, tid: Tid) -> Result<Option<i32>> {
         let thread = self.stopped(tid)?;
         let signal = thread.signal.map(|info| info.signal()).or(thread.queued);
-        Ok(signal.is_some_and(|signal| restart::enters_handler(self.pid, tid, signal)))
+        Ok(signal.filter(|signal| restart::enters_handler(self.pid, tid, *signal)))
     }
 
     /// Gives up a step that has not ended.
@@ -266,13 +266,15 @@ impl Process {
             }
             (Phase::Stepping, Happening::Step(_)) => {
                 // It has not come, and what comes later is a signal like any other.
-                plan.enters_handler = false;
+                plan.enters_handler = None;
                 self.look(tid)?
             }
             (Phase::Stepping, Happening::Handler) => true,
             // The one that the debugger has sent.
-            (Phase::Stepping, Happening::Signal(_)) if plan.enters_handler => {
-                plan.enters_handler = false;
+            (Phase::Stepping, Happening::Signal(info))
+                if plan.enters_handler == Some(info.signal()) =>
+            {
+                plan.enters_handler = None;
                 false
             }
             (Phase::Stepping, Happening::Signal(_)) => {

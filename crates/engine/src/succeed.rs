@@ -129,7 +129,7 @@ impl Process {
             given: thread.given,
             entry_told: thread.entry_told,
             cut: thread.cut,
-            transfer: thread.transfer.clone(),
+            transfer: thread.transfer.as_ref().map(|t| t.for_copy(self.pid)),
             written: thread.window.as_ref().and_then(Window::told),
             shadow: thread.shadow.clone(),
         };
@@ -257,6 +257,7 @@ impl Process {
             if let Some(tid) = new_id(known.tid) {
                 let mut thread = known.revive(tid, &new_id);
                 thread.regs = ptrace::regs(tid)?;
+                thread.transfer = known.transfer.as_ref().map(|t| t.in_copy(pid));
                 self.threads.insert(tid, thread);
             }
         }
@@ -463,7 +464,6 @@ impl Known {
         thread.given = self.given;
         thread.entry_told = self.entry_told;
         thread.cut = self.cut;
-        thread.transfer = self.transfer.clone();
         thread.window = self.written.clone().map(Window::after);
         thread.shadow = self.shadow.clone();
         // The kernel knows nothing of its signal.

@@ -24,6 +24,7 @@ use crate::thread::Thread;
 use crate::{Addr, Process, Regs, Tid};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
 use verde_sys::channel::{self, Channel, FileId};
 use verde_sys::memory::Memory;
 use verde_sys::pidfd::PidFd;
@@ -164,7 +165,7 @@ pub(crate) struct Transfer {
     left: VecDeque<(u64, u64)>,
     /// What the program has in the registers of the further call.
     lent: Option<Call>,
-    /// The further call was taken back at its entry, and there will be no other.
+    /// There will be no further call: one is taken back at its entry.
     is_off: bool,
 }
 
@@ -229,8 +230,30 @@ impl Transfer {
 
     /// The further call would find what the program's has found, and no error that it has not.
     fn is_possible(&self, pid: Tid) -> bool {
-        let descriptor = PidFd::open(pid).and_then(|p| p.descriptor(number_of(self.descriptor)));
-        descriptor.is_ok_and(|fd| FileId::of(&fd) == Some(self.file) && !channel::has_error(&fd))
+        let descriptor = self.descriptor_of(pid).filter(|_| !self.is_off);
+        descriptor.is_some_and(|fd| FileId::of(&fd) == Some(self.file) && !channel::has_error(&fd))
+    }
+
+    /// For a copy of the process, in which another file may take the place of this one.
+    pub fn for_copy(&self, pid: Tid) -> Transfer {
+        let mut copy = self.clone();
+        copy.is_off |= !self.is_possible(pid);
+        copy
+    }
+
+    /// In a copy, which has its descriptors.
+    pub fn in_copy(&self, pid: Tid) -> Transfer {
+        let mut here = self.clone();
+        match self.descriptor_of(pid).and_then(|fd| FileId::of(&fd)) {
+            Some(file) => here.file = file,
+            None => here.is_off = true,
+        }
+        here
+    }
+
+    fn descriptor_of(&self, pid: Tid) -> Option<OwnedFd> {
+        let handle = PidFd::open(pid).ok()?;
+        handle.descriptor(number_of(self.descriptor)).ok()
     }
 
     /// A further call has come back with this value. If it was cut short by nothing, another one

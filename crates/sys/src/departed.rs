@@ -1,4 +1,4 @@
-//! Processes that were killed and need not be waited for: whoever waits for any
+//! Processes that were killed and need not be waited for: whoever waits for a
 //! child sees their ends in passing. Those that nobody has met when all is over
 //! are seen off here, so that none is left for others to find.
 
@@ -15,6 +15,12 @@ thread_local! {
 pub(crate) fn killed(pid: Tid) {
     // At the end of the thread there may be no list any more.
     let _ = KILLED.try_with(|all| all.borrow_mut().push(pid));
+}
+
+/// A child of this thread was killed by somebody who does not wait for it.
+pub(crate) fn is_expected(pid: Tid) -> bool {
+    let is_it = KILLED.try_with(|all| all.borrow().contains(&pid));
+    is_it.unwrap_or(false)
 }
 
 /// A child of this thread was reaped.
@@ -53,6 +59,22 @@ mod tests {
         see_off(Duration::from_secs(30));
         assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
         assert!(KILLED.with_borrow(Vec::is_empty));
+        Ok(())
+    }
+
+    #[test]
+    fn whoever_waits_for_another_meets_them() -> crate::Result<()> {
+        let start = |seconds: &str| {
+            let child = std::process::Command::new("sleep").arg(seconds).spawn();
+            Tid(child.expect("a child").id() as i32)
+        };
+        let (gone, other) = (start("1000"), start("0.1"));
+        PidFd::open(gone)?.kill()?;
+        wait::task(other)?;
+        // It may have taken longer to die.
+        see_off(Duration::from_secs(30));
+        assert!(KILLED.with_borrow(Vec::is_empty));
+        assert!(wait::try_task(gone).is_err());
         Ok(())
     }
 }

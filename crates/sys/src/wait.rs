@@ -99,7 +99,13 @@ pub fn task(tid: Tid) -> Result<WaitStatus> {
         if let Some(status) = try_task(tid)? {
             return Ok(status);
         }
-        if next_to_report()? != tid {
+        let next = next_to_report()?;
+        if next != tid {
+            if departed::is_expected(next) {
+                // Nobody else wants to know.
+                try_task(next)?;
+                continue;
+            }
             if is_dead(tid) {
                 return Err(SysError {
                     call: "waitpid",
