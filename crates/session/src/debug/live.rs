@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use verde_engine::{Addr, FrameRef, Process, Tid};
 use verde_expr::FrameScope;
 use verde_symbols::{
-    End, Frame, Language, LocationError, Memory, SourceFrame, backtrace, source_frames,
+    End, Frame, Language, LocationError, Memory, SourceFrame, backtrace, source_frames, with_jumps,
 };
 
 /// Frames looked at when the program stops; all of them when somebody asks.
@@ -120,6 +120,7 @@ impl Live {
             Err(_) => to_dwarf(regs),
         };
         let (frames, end) = backtrace(images, &ProcessMemory(&self.process), registers, limit);
+        let frames = with_jumps(frames);
         self.is_cut = end == End::Limit;
         let mut levels: Vec<Level> = Vec::new();
         for (code, source) in source_frames(&frames) {
@@ -176,12 +177,18 @@ impl Live {
         }
     }
 
+    /// The frame that a frame of code returns to.
+    pub fn caller(&self, code: usize) -> Option<&Frame> {
+        let outer = self.frames.get(code + 1..)?;
+        outer.iter().find(|f| !f.has_jumped)
+    }
+
     /// What tells this activation from any other; `None` for the outermost.
     pub fn frame_ref(&self, level: usize) -> Option<FrameRef> {
         let code = self.levels.get(level)?.code;
         Some(FrameRef {
             cfa: Addr(self.frames.get(code)?.cfa?),
-            return_to: Addr(self.frames.get(code + 1)?.pc),
+            return_to: Addr(self.caller(code)?.pc),
         })
     }
 }

@@ -1018,6 +1018,7 @@ impl Debugger {
         };
         let memory = super::super::live::ProcessMemory(&live.process);
         let (frames, _) = verde_symbols::backtrace(&self.images, &memory, to_dwarf(regs), limit);
+        let frames = verde_symbols::with_jumps(frames);
         let mut out = Vec::new();
         for (code, source) in verde_symbols::source_frames(&frames) {
             let frame = &frames[code];
