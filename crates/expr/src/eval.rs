@@ -445,7 +445,8 @@ impl Evaluator<'_> {
         // Text has to be put into the program before it has an address. Rust borrows every value.
         let is_text = matches!(value.ty.strip().kind(), Kind::Array(..));
         let has_place = is_text || self.scope.language() == Language::Rust;
-        if let (Op::Constant(_), Data::Bytes(bytes), true) = (&of.op, &value.data, has_place) {
+        let is_own = matches!(of.op, Op::Constant(_) | Op::Known(..)) && has_place;
+        if let (true, Data::Bytes(bytes)) = (is_own, &value.data) {
             let addr = self.scope.allocate(bytes.len() as u64)?;
             self.scope.write(addr, bytes)?;
             return Ok(Value::integer(node.ty.clone(), addr.into()));

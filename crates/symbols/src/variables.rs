@@ -62,6 +62,19 @@ impl Variable {
         evaluator.place(location)
     }
 
+    /// How many pointers lead to it from where its function keeps them, if one expression says so.
+    pub fn pointers_followed(&self) -> Option<usize> {
+        let mut operations = self
+            .location?
+            .exprloc_value()?
+            .operations(self.unit.unit.encoding());
+        let mut followed = 0;
+        while let Some(operation) = operations.next().ok()? {
+            followed += usize::from(matches!(operation, gimli::Operation::Deref { .. }));
+        }
+        Some(followed)
+    }
+
     /// Its type, with the bounds of a variable-length array as they are now.
     pub fn type_at(&self, env: &Env, pc: Option<FileAddr>) -> Type {
         let evaluator = Evaluator {
