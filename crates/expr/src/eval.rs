@@ -43,7 +43,10 @@ pub(crate) fn variable_value(
     let pc = scope.frame().and_then(|f| f.file_addr());
     let ty = variable.type_at(&env, pc);
     match variable.place(&env, pc) {
-        Ok(place) => Value::at_place(ty, &place, &env),
+        Ok(place) => Value {
+            is_uninitialized: variable.is_uninitialized(&env, pc),
+            ..Value::at_place(ty, &place, &env)
+        },
         Err(why) => Value::missing(ty, why),
     }
 }
@@ -391,6 +394,7 @@ impl Evaluator<'_> {
             data,
             lvalue: Some(Lvalue::Register(number, offset)),
             bits: None,
+            is_uninitialized: false,
         })
     }
 
@@ -498,6 +502,7 @@ impl Evaluator<'_> {
                 data: Data::Memory(addr),
                 lvalue: Some(Lvalue::Memory(addr)),
                 bits: None,
+                is_uninitialized: false,
             };
             return Ok(bit_field(&unread, node.ty.clone(), bits, &self.memory()));
         }
