@@ -36,7 +36,14 @@ const MAX_CALLERS: usize = 8;
 /// Values of the registers that the callers say were set before the function of a frame was called.
 /// `frames` is a backtrace, innermost first, and `level` the frame in it.
 pub fn call_site_values(frames: &[Frame], level: usize, memory: &dyn Memory) -> CallSiteValues {
-    chain(frames, level, memory, MAX_CALLERS)
+    let code = frames.get(level).and_then(|frame| {
+        let (module, bias) = frame.module.as_ref()?;
+        Code::at(module, *bias, frame.file_addr()?)
+    });
+    match code.is_some_and(|c| c.asks_callers()) {
+        true => chain(frames, level, memory, MAX_CALLERS),
+        false => CallSiteValues::default(),
+    }
 }
 
 fn chain(frames: &[Frame], level: usize, memory: &dyn Memory, left: usize) -> CallSiteValues {

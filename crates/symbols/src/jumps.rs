@@ -2,10 +2,11 @@
 //! one. The frames that they would have are found by what the code can have done.
 
 use crate::addr::FileAddr;
+use crate::functions::SourceFrame;
 use crate::module::Module;
 use crate::registers::{RIP, RSP};
 use crate::tail_calls::{Code, Running, Site, Target};
-use crate::unwind::{Frame, Method};
+use crate::unwind::{Frame, Method, source_frames};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -49,23 +50,56 @@ impl Jump {
     }
 }
 
-/// A backtrace with the frames of functions that ended with a jump, where it is certain that they ran.
-pub fn with_jumps(frames: Vec<Frame>) -> Vec<Frame> {
-    let mut known: HashMap<(u64, u64), Vec<Jump>> = HashMap::new();
-    let mut out: Vec<Frame> = Vec::with_capacity(frames.len());
-    for frame in frames {
-        let Some(inside) = out.last().cloned() else {
-            out.push(frame);
-            continue;
-        };
-        // A recursion has the same pair of places again and again.
-        let jumps = known
-            .entry((inside.lookup(), frame.pc))
-            .or_insert_with(|| jumps_between(&inside, &frame));
-        out.extend(jumps.iter().filter_map(|j| j.frame(&inside, &frame)));
-        out.push(frame);
+/// A backtrace as the user counts it: with the frames of functions that ended with a jump, where it is
+/// certain that they ran, and with a level for every function and call inlined into it.
+#[derive(Default)]
+pub struct Levels {
+    /// The frames of code.
+    pub frames: Vec<Frame>,
+    /// The index of each one's frame of code and the source frame, if debug information knows it.
+    pub levels: Vec<(usize, Option<SourceFrame>)>,
+}
+
+impl Levels {
+    /// Of some frames, innermost first, up to the function that `is_last` knows. Nothing is asked
+    /// about frames outside of that or of the first `most`: their files may not even be read yet.
+    pub fn of(frames: Vec<Frame>, most: usize, is_last: fn(&SourceFrame) -> bool) -> Levels {
+        let mut out = Levels::default();
+        let mut known: HashMap<(u64, u64), Vec<Jump>> = HashMap::new();
+        let mut is_whole = false;
+        for (i, frame) in frames.into_iter().enumerate() {
+            is_whole |= i >= most;
+            if !is_whole && let Some(inside) = out.frames.last().cloned() {
+                // A recursion has the same pair of places again and again.
+                let jumps = known
+                    .entry((inside.lookup(), frame.pc))
+                    .or_insert_with(|| jumps_between(&inside, &frame));
+                for jumped in jumps.iter().filter_map(|j| j.frame(&inside, &frame)) {
+                    out.push(jumped, is_last);
+                }
+            }
+            match is_whole {
+                true => out.frames.push(frame),
+                false => is_whole = out.push(frame, is_last),
+            }
+        }
+        out
     }
-    out
+
+    /// Adds a frame with its levels; whether the last one is among them.
+    fn push(&mut self, frame: Frame, is_last: fn(&SourceFrame) -> bool) -> bool {
+        let code = self.frames.len();
+        let sources = source_frames(std::slice::from_ref(&frame));
+        self.frames.push(frame);
+        for (_, source) in sources {
+            let is_last = source.as_ref().is_some_and(is_last);
+            self.levels.push((code, source));
+            if is_last {
+                return true;
+            }
+        }
+        false
+    }
 }
 
 /// The frames of functions that ended with a jump between a frame and its caller, innermost first.

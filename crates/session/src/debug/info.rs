@@ -412,6 +412,7 @@ impl Debugger {
     }
 
     fn info_frame(&mut self, _: &str) -> Result<()> {
+        self.all_frames()?;
         let Some(live) = &self.live else {
             return failure(NO_STACK);
         };
