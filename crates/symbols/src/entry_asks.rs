@@ -2,9 +2,9 @@
 
 use crate::tail_calls::Code;
 use crate::type_read::{children, offset_of};
-use crate::units::{Unit, Value};
-use gimli::Operation as O;
+use crate::units::{R, Unit, Value};
 use gimli::constants as dw;
+use gimli::{Expression, Operation as O, RawLocListEntry as Raw};
 
 /// Blocks in blocks that a file may have.
 const DEEPEST: usize = 64;
@@ -46,18 +46,33 @@ fn location_asks(unit: &Unit, location: Value) -> bool {
     if let Some(expression) = location.exprloc_value() {
         return expression_asks(unit, expression);
     }
-    let Ok(Some(mut list)) = unit.dwarf.attr_locations(&unit.unit, location) else {
+    let dwarf = &unit.dwarf;
+    let Ok(Some(offset)) = dwarf.attr_locations_offset(&unit.unit, location) else {
         return false;
     };
-    while let Ok(Some(entry)) = list.next() {
-        if expression_asks(unit, entry.data) {
+    let Ok(mut entries) = dwarf.raw_locations(&unit.unit, offset) else {
+        return false;
+    };
+    // What holds at the first moment only may have an empty range.
+    while let Ok(Some(entry)) = entries.next() {
+        let data = match entry {
+            Raw::BaseAddress { .. } | Raw::BaseAddressx { .. } => continue,
+            Raw::AddressOrOffsetPair { data, .. }
+            | Raw::OffsetPair { data, .. }
+            | Raw::StartEnd { data, .. }
+            | Raw::StartLength { data, .. }
+            | Raw::StartxEndx { data, .. }
+            | Raw::StartxLength { data, .. }
+            | Raw::DefaultLocation { data } => data,
+        };
+        if expression_asks(unit, data) {
             return true;
         }
     }
     false
 }
 
-fn expression_asks(unit: &Unit, expression: gimli::Expression<crate::units::R>) -> bool {
+fn expression_asks(unit: &Unit, expression: Expression<R>) -> bool {
     let mut operations = expression.operations(unit.unit.encoding());
     while let Ok(Some(operation)) = operations.next() {
         if matches!(operation, O::EntryValue { .. } | O::ParameterRef { .. }) {

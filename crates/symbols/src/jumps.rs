@@ -90,8 +90,10 @@ impl Levels {
     fn push(&mut self, frame: Frame, is_last: fn(&SourceFrame) -> bool) -> bool {
         let code = self.frames.len();
         let sources = source_frames(std::slice::from_ref(&frame));
+        // As in gdb, what jumped from within an inlined call is shown as that alone.
+        let most = if frame.has_jumped { 1 } else { usize::MAX };
         self.frames.push(frame);
-        for (_, source) in sources {
+        for (_, source) in sources.into_iter().take(most) {
             let is_last = source.as_ref().is_some_and(is_last);
             self.levels.push((code, source));
             if is_last {

@@ -25,6 +25,8 @@ FAR int narrow(int n) { sink ^= 3; return work(n + 5); }
 FAR int to_narrow(int n) { sink ^= 3; return narrow(n + 6); }
 FAR int also_narrow(int n) { sink ^= 4; return narrow(n + 7); }
 FAR int two_roads(int n) { sink ^= 3; if (n & 1) return to_narrow(n); return also_narrow(n); }
+static inline int inlined(int n) { sink ^= 9; return work(n + 7); }
+FAR int around(int n) { sink ^= 8; return inlined(n); }
 FAR int itself(int n) { sink ^= 5; if (n > 3) return work(n); return itself(n + 1); }
 FAR int back(int n);
 FAR int forth(int n) {
@@ -46,6 +48,7 @@ int main(void) {
     sink += either(4);
     sink += before_fork(5);
     sink += two_roads(6);
+    sink += around(8);
     sink += itself(1);
     sink += forth(7);
     by = once;
@@ -93,7 +96,7 @@ fn at_each_stop<'a>(stop: &'a str, times: usize, looks: &[&'a str]) -> Vec<&'a s
 #[test]
 fn functions_that_ended_with_a_jump_are_in_the_backtrace() -> Fallible {
     let lab = Lab::c(C, &["-O2"])?;
-    let commands = at_each_stop("break pause_here", 11, &["bt"]);
+    let commands = at_each_stop("break pause_here", 12, &["bt"]);
     let text = lab.text(&commands)?;
     let calls = |text: &str| -> Vec<String> {
         let frames = text.lines().filter_map(|l| l.split_once(" in "));
@@ -106,6 +109,7 @@ fn functions_that_ended_with_a_jump_are_in_the_backtrace() -> Fallible {
         "work (n=<optimized out>), main ()",
         "work (n=<optimized out>), before_fork (n=5), main ()",
         "work (n=<optimized out>), narrow (n=<optimized out>), main ()",
+        "work (n=15), inlined (n=<optimized out>), main ()",
     ] {
         assert!(all.contains(chain), "{chain} in {text}");
     }

@@ -144,7 +144,8 @@ impl Live {
         let found = Levels::of(frames, most, is_main);
         let mut levels: Vec<Level> = Vec::new();
         for (code, source) in found.levels {
-            let inside = levels.last().and_then(|l| l.source.as_ref());
+            let inside = levels.last().filter(|l| l.code == code);
+            let inside = inside.and_then(|l| l.source.as_ref());
             let holds_inlined = inside.is_some_and(|s| s.is_inlined);
             levels.push(Level {
                 code,
