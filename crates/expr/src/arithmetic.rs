@@ -43,6 +43,7 @@ pub(crate) fn bit_field(
         data,
         lvalue: base.lvalue.clone(),
         bits: Some((bit, width)),
+        is_uninitialized: false,
     }
 }
 

@@ -99,6 +99,8 @@ pub enum Ast {
     Char(u32),
     /// A string.
     Text(Vec<u8>),
+    /// `b"x"` in Rust.
+    Bytes(Vec<u8>),
     /// `L'x'`: a wide character and the mark before it.
     WideChar(u32, char),
     /// `L"x"`: text of wide characters and the mark before it.
@@ -137,6 +139,8 @@ pub enum Ast {
     Tuple(Vec<Ast>),
     /// `[a, b]` in Rust.
     List(Vec<Ast>),
+    /// `[a; n]` in Rust.
+    Filled(Box<Ast>, Box<Ast>),
     /// `x[i]`.
     Index(Box<Ast>, Box<Ast>),
     /// `x[a..b]`.

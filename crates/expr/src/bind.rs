@@ -8,7 +8,7 @@ use crate::dollar::{history_number, register};
 use crate::error::EvalError;
 use crate::eval::eval;
 use crate::ir::{At, Node, Op};
-use crate::known::{self, Known, count_node, within};
+use crate::known::{self, count_node, within};
 use crate::lookup::Lookup;
 use crate::nodes::{
     bad, base_offset, base_shift, constant, decay, deref, element_size, follow_reference, is_bool,
@@ -17,6 +17,7 @@ use crate::nodes::{
 use crate::operators::{binary_symbol, is_class, unary_symbol};
 use crate::overloads::choose;
 use crate::print::FLAGS;
+use crate::rust_literals;
 use crate::scope::Scope;
 use crate::value::Value;
 use crate::variants;
@@ -73,6 +74,7 @@ impl Binder<'_> {
                 i128::from(*code),
             ))),
             Ast::Text(bytes) => Ok(self.text(bytes)),
+            Ast::Bytes(text) => Ok(rust_literals::bytes(text)),
             Ast::WideChar(code, mark) => Ok(constant(Value::integer(
                 builtin::wide(*mark),
                 i128::from(*code),
@@ -98,6 +100,7 @@ impl Binder<'_> {
             Ast::MemberPointer(object, pointer) => self.through_member_pointer(object, pointer),
             Ast::Tuple(parts) => self.tuple(parts),
             Ast::List(parts) => self.list(parts),
+            Ast::Filled(element, count) => self.filled(element, count),
             Ast::Index(base, index) => self.index(base, index),
             Ast::Slice(base, low, high) => self.slice(base, low.as_deref(), high.as_deref()),
             Ast::Call(function, arguments) => self.call(function, arguments),
@@ -317,6 +320,9 @@ impl Binder<'_> {
             return Ok(node);
         }
         let operands = [self.operand(left)?, self.operand(right)?];
+        if operands.iter().any(Node::is_written_array) {
+            return bad("An array that is written down cannot be calculated with or compared.");
+        }
         if let Some(node) = known::texts(operator, &operands, self.language) {
             return Ok(node);
         }
@@ -465,18 +471,6 @@ impl Binder<'_> {
             (Some(16), true) => Type::base("unsigned __int128", Encoding::Unsigned, 16),
             (_, false) => builtin::long(),
             (_, true) => builtin::unsigned_long(),
-        }
-    }
-
-    /// The type of an array's elements: a literal takes the other's type. DWARF types are never
-    /// literals' types.
-    fn element_of_both(&self, left: &Type, right: &Type) -> Type {
-        let (left, right) = (left.strip(), right.strip());
-        match (left.die().is_some(), right.die().is_some()) {
-            (false, true) => right,
-            (true, false) => left,
-            _ if right.size() > left.size() => right,
-            _ => left,
         }
     }
 
@@ -821,24 +815,6 @@ impl Binder<'_> {
         Ok(Node::new(element.array_of(1), op))
     }
 
-    /// An array as Rust writes it: its elements are of one type.
-    fn list(&self, parts: &[Ast]) -> Result<Node, EvalError> {
-        let nodes = parts.iter().map(|p| self.operand(p));
-        let nodes: Vec<Node> = nodes.collect::<Result<_, _>>()?;
-        let Some(first) = nodes.first() else {
-            return bad("An array needs elements here: their type is not known.");
-        };
-        let ty = match nodes.iter().all(|n| is_number(&n.ty)) {
-            true => nodes
-                .iter()
-                .fold(first.ty.clone(), |ty, n| self.element_of_both(&ty, &n.ty)),
-            false => first.ty.clone(),
-        };
-        let nodes = nodes.into_iter().map(|n| self.convert(n, ty.clone()));
-        let nodes: Vec<Node> = nodes.collect::<Result<_, _>>()?;
-        Ok(Known::List.of(ty.array_of(nodes.len() as u64), nodes))
-    }
-
     fn call(&self, function: &Ast, arguments: &[Ast]) -> Result<Node, EvalError> {
         self.call_as(function, arguments, None)
     }
@@ -885,6 +861,12 @@ impl Binder<'_> {
             Ast::Name(name) => name.as_str(),
             _ => "function",
         };
+        if self.language == Language::Rust
+            && leads_to_record(&callee.ty)
+            && let Some(called) = self.closure_call(&callee, &values)?
+        {
+            return Ok(called);
+        }
         if matches!(callee.ty.strip().kind(), Kind::Record(_)) {
             let operands: Vec<Node> = std::iter::once(callee).chain(values).collect();
             return match self.operator("()", &operands)? {
@@ -970,6 +952,15 @@ impl Binder<'_> {
             0 | 1 => Ok(found),
             _ => choose(name, candidates, arguments, |n| (n.ty.strip(), 0)),
         }
+    }
+}
+
+/// Whether it is a record, or a pointer that leads to one.
+fn leads_to_record(ty: &Type) -> bool {
+    let plain = ty.strip();
+    match plain.kind() {
+        Kind::Pointer(_) => plain.target().is_some_and(|t| leads_to_record(&t)),
+        kind => matches!(kind, Kind::Record(_)),
     }
 }
 

@@ -59,6 +59,11 @@ pub(crate) fn c_type(name: &str) -> Option<Type> {
     Some(Type::base(name, encoding, size))
 }
 
+/// A byte of Rust's that is part of a text: not DWARF's `u8`, which is a number.
+pub(crate) fn byte_of_text() -> Type {
+    Type::base_in("u8", Encoding::UnsignedChar, 1, Language::Rust)
+}
+
 /// Rust's primitive types.
 pub(crate) fn rust_type(name: &str) -> Option<Type> {
     use Encoding::*;

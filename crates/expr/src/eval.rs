@@ -43,7 +43,10 @@ pub(crate) fn variable_value(
     let pc = scope.frame().and_then(|f| f.file_addr());
     let ty = variable.type_at(&env, pc);
     match variable.place(&env, pc) {
-        Ok(place) => Value::at_place(ty, &place, &env),
+        Ok(place) => Value {
+            is_uninitialized: variable.is_uninitialized(&env, pc),
+            ..Value::at_place(ty, &place, &env)
+        },
         Err(why) => Value::missing(ty, why),
     }
 }
@@ -391,6 +394,7 @@ impl Evaluator<'_> {
             data,
             lvalue: Some(Lvalue::Register(number, offset)),
             bits: None,
+            is_uninitialized: false,
         })
     }
 
@@ -445,7 +449,8 @@ impl Evaluator<'_> {
         // Text has to be put into the program before it has an address. Rust borrows every value.
         let is_text = matches!(value.ty.strip().kind(), Kind::Array(..));
         let has_place = is_text || self.scope.language() == Language::Rust;
-        if let (Op::Constant(_), Data::Bytes(bytes), true) = (&of.op, &value.data, has_place) {
+        let is_own = matches!(of.op, Op::Constant(_) | Op::Known(..)) && has_place;
+        if let (true, Data::Bytes(bytes)) = (is_own, &value.data) {
             let addr = self.scope.allocate(bytes.len() as u64)?;
             self.scope.write(addr, bytes)?;
             return Ok(Value::integer(node.ty.clone(), addr.into()));
@@ -497,6 +502,7 @@ impl Evaluator<'_> {
                 data: Data::Memory(addr),
                 lvalue: Some(Lvalue::Memory(addr)),
                 bits: None,
+                is_uninitialized: false,
             };
             return Ok(bit_field(&unread, node.ty.clone(), bits, &self.memory()));
         }

@@ -43,6 +43,8 @@ pub(crate) enum Known {
     Tuple,
     /// Values of one type, one after the other.
     List,
+    /// One value, so many times.
+    Filled(u64),
     /// `$_strlen(s)`
     TextLength,
     /// `$_streq(a, b)`
@@ -111,6 +113,10 @@ impl Known {
             }
             (Known::Tuple, parts) => tuple_of(ty, parts),
             (Known::List, parts) => list_of(ty, parts),
+            (Known::Filled(count), _) => {
+                let count = usize::try_from(*count).unwrap_or(0);
+                Ok(Value::of(ty.clone(), first.bytes()?.repeat(count)))
+            }
             (Known::TextLength, _) => number(text(first, memory)?.len() as i128),
             (Known::SameText, [a, b]) => number((text(a, memory)? == text(b, memory)?).into()),
             (Known::SameMemory, [a, b, n]) => {

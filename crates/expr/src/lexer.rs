@@ -17,6 +17,8 @@ pub(crate) enum TokenKind {
     Float(f64, String),
     Char(u32),
     Text(Vec<u8>),
+    /// `b"x"`, of Rust.
+    Bytes(Vec<u8>),
     /// `L'x'`: a character and the mark before it.
     WideChar(u32, char),
     /// `L"x"`
@@ -102,6 +104,9 @@ fn word(rest: &str, is_rust: bool) -> Result<(TokenKind, usize), EvalError> {
             len + 1,
         ));
     }
+    if is_rust && let Some(found) = rust_text(rest)? {
+        return Ok(found);
+    }
     if first.is_alphabetic() || first == '_' {
         let len = rest
             .find(|c: char| !(c.is_alphanumeric() || c == '_'))
@@ -114,6 +119,7 @@ fn word(rest: &str, is_rust: bool) -> Result<(TokenKind, usize), EvalError> {
             return Ok((TokenKind::Text(bytes), len));
         }
         '\'' => return quoted(rest),
+        ';' if is_rust => return Ok((TokenKind::Symbol(";"), 1)),
         '{' => return Ok((TokenKind::Symbol("{"), 1)),
         '}' => return Ok((TokenKind::Symbol("}"), 1)),
         _ => {}
@@ -290,6 +296,35 @@ fn text_literal(rest: &str) -> Result<(Vec<u8>, usize), EvalError> {
             }
         }
     }
+}
+
+/// `b"x"`, `r"x"`, `r#"x"#` and `br"x"`.
+fn rust_text(rest: &str) -> Result<Option<(TokenKind, usize)>, EvalError> {
+    let kind = |bytes: Vec<u8>| match rest.starts_with('b') {
+        true => TokenKind::Bytes(bytes),
+        false => TokenKind::Text(bytes),
+    };
+    let marks = rest.len() - rest.trim_start_matches('b').len();
+    let unmarked = &rest[marks.min(1)..];
+    let Some(raw) = unmarked.strip_prefix('r') else {
+        if marks != 1 || !unmarked.starts_with('"') {
+            return Ok(None);
+        }
+        let (bytes, len) = text_literal(unmarked)?;
+        return Ok(Some((kind(bytes), 1 + len)));
+    };
+    let hashes = raw.len() - raw.trim_start_matches('#').len();
+    let Some(text) = raw[hashes..].strip_prefix('"') else {
+        return Ok(None);
+    };
+    let end = format!("\"{}", "#".repeat(hashes));
+    let Some(len) = text.find(&end) else {
+        return Err(EvalError::BadType(
+            "Unterminated string in expression.".into(),
+        ));
+    };
+    let whole = rest.len() - text.len() + len + end.len();
+    Ok(Some((kind(text[..len].into()), whole)))
 }
 
 /// A character, or a symbol in quotes.

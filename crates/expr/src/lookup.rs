@@ -56,16 +56,16 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The functions of C++ of a name, in whatever scope they are: those of the code around and of
+    /// The functions of a language of a name, in whatever scope they are: those of the code around and of
     /// the program, else those of libraries.
-    pub fn free_functions(&self, name: &str) -> Vec<Node> {
+    pub fn free_functions(&self, name: &str, language: Language) -> Vec<Node> {
         let query = FunctionQuery::parse(name);
         let modules = self.modules();
         let (own, others): (Vec<_>, Vec<_>) = modules.into_iter().partition(|l| self.is_own(l));
         for group in [own, others] {
             let nodes = group.iter().flat_map(|loaded| {
                 let mut found = loaded.module.functions(&query);
-                found.retain(|f| f.die.is_some() && f.language == Language::Cpp);
+                found.retain(|f| f.die.is_some() && f.language == language);
                 found.into_iter().map(|f| self.function_node(loaded, f))
             });
             let nodes: Vec<Node> = nodes.filter_map(Result::ok).collect();

@@ -70,12 +70,15 @@ impl Binder<'_> {
             node = follow_reference(deref(node)?);
         }
         let class = node.ty.strip();
-        if !matches!(class.kind(), Kind::Record(_)) || class.find_member(name).is_some() {
-            return Ok(None);
-        }
         let Some(path) = class.qualified_name() else {
             return Ok(None);
         };
+        if !matches!(class.kind(), Kind::Record(_)) {
+            return self.provided_method(&path, name, node);
+        }
+        if class.find_member(name).is_some() {
+            return Ok(None);
+        }
         let mut found = declared(&class, name, arguments, 0)?;
         // `u->f()` of a smart pointer.
         if found.is_none()
@@ -111,11 +114,17 @@ impl Binder<'_> {
             let this = self.receiver(&callee.ty.strip(), node)?;
             return Ok((callee, this));
         }
+        if let Some(found) = self.provided_method(path, name, node.clone())? {
+            return Ok(found);
+        }
         let target = self.pointed_to(&node, arrow)?;
         let behind = target.as_ref().and_then(|t| t.ty.strip().qualified_name());
         let (Some(target), Some(behind)) = (target, behind) else {
             return bad(format!("Cannot evaluate function {full} -- may be inlined"));
         };
+        if let Some(found) = self.provided_method(&behind, name, target.clone())? {
+            return Ok(found);
+        }
         let full = format!("{behind}::{name}");
         match self.lookup.name(&full) {
             Ok(callee) => {
@@ -127,6 +136,20 @@ impl Binder<'_> {
             )),
             Err(_) => bad(format!("Cannot evaluate function {full} -- may be inlined")),
         }
+    }
+
+    /// A method that a trait provides for the type of a path, and what it works on.
+    fn provided_method(
+        &self,
+        path: &str,
+        name: &str,
+        node: Node,
+    ) -> Result<Option<(Node, Option<Node>)>, EvalError> {
+        let Some(callee) = self.provided(path, name)? else {
+            return Ok(None);
+        };
+        let this = self.receiver(&callee.ty.strip(), node)?;
+        Ok(Some((callee, this)))
     }
 
     /// A method of Rust.
@@ -214,7 +237,7 @@ impl Binder<'_> {
     /// The only function of a name that works on an object of a class: that of a lambda, which the
     /// linker has no name for.
     fn code_with_object(&self, class: &Type, name: &str) -> Option<Node> {
-        let mut all = self.lookup.free_functions(name);
+        let mut all = self.lookup.free_functions(name, Language::Cpp);
         all.retain(|f| {
             let ty = f.ty.strip();
             let Kind::Function(_, parameters, ..) = ty.kind() else {

@@ -3,6 +3,7 @@
 use crate::builtin;
 use crate::error::EvalError;
 use crate::ir::{Node, Op};
+use crate::known::Known;
 use crate::value::{Lvalue, Value};
 use verde_symbols::{Encoding, Kind, Type};
 
@@ -16,6 +17,15 @@ pub(crate) fn constant(value: Value) -> Node {
 }
 
 impl Node {
+    /// Whether it is the address of an array that the expression itself writes down.
+    pub(crate) fn is_written_array(&self) -> bool {
+        let of = match &self.op {
+            Op::Address(of) => &of.op,
+            _ => return false,
+        };
+        matches!(of, Op::Known(Known::List | Known::Filled(_), _))
+    }
+
     /// What is at the place of a value, whatever becomes of the way that led there; `None`: it is
     /// not in memory.
     pub fn at_place_of(value: &Value) -> Option<Node> {

@@ -79,7 +79,7 @@ impl Binder<'_> {
         if let Ok(Some(_)) = member {
             return member;
         }
-        let mut functions = self.lookup.free_functions(&name);
+        let mut functions = self.lookup.free_functions(&name, Language::Cpp);
         functions.retain(|f| takes(&f.ty.strip(), operands));
         if functions.is_empty() {
             return member;

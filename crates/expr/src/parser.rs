@@ -663,6 +663,25 @@ impl Parser<'_> {
         }
     }
 
+    /// `[x, y]` or `[x; n]`, behind the bracket.
+    fn rust_array(&mut self) -> Result<Ast, EvalError> {
+        let mut parts = Vec::new();
+        while !self.eat("]") {
+            parts.push(self.assignment()?);
+            if let ([only], true) = (parts.as_slice(), self.is(";")) {
+                let element = only.clone();
+                self.at += 1;
+                let count = self.assignment()?;
+                self.expect("]")?;
+                return Ok(Ast::Filled(element.into(), count.into()));
+            }
+            if !self.is("]") {
+                self.expect(",")?;
+            }
+        }
+        Ok(Ast::List(parts))
+    }
+
     /// `static_cast<type>(x)`; what C++ would refuse is the compiler's affair.
     fn named_cast(&mut self) -> Result<Ast, EvalError> {
         let is_dynamic = self.is_word("dynamic_cast");
@@ -705,6 +724,10 @@ impl Parser<'_> {
                 }
                 Ok(Ast::Text(bytes))
             }
+            TokenKind::Bytes(bytes) => {
+                self.at += 1;
+                Ok(Ast::Bytes(bytes))
+            }
             TokenKind::WideChar(code, mark) => {
                 self.at += 1;
                 Ok(Ast::WideChar(code, mark))
@@ -728,14 +751,7 @@ impl Parser<'_> {
             }
             TokenKind::Symbol("[") if self.oracle.is_rust() => {
                 self.at += 1;
-                let mut parts = Vec::new();
-                while !self.eat("]") {
-                    parts.push(self.assignment()?);
-                    if !self.is("]") {
-                        self.expect(",")?;
-                    }
-                }
-                Ok(Ast::List(parts))
+                self.rust_array()
             }
             TokenKind::Quoted(file) => {
                 self.at += 1;

@@ -122,7 +122,11 @@ pub fn print_value(
         return Err(why.clone().into());
     }
     let printer = Printer::new(scope, options);
-    Ok(printer.top(value))
+    let mark = match value.is_uninitialized && options.format.is_none() {
+        true => " [uninitialized] ",
+        false => "",
+    };
+    Ok(format!("{mark}{}", printer.top(value)))
 }
 
 /// A value as `info locals`, frame lines and members show it.

@@ -4,8 +4,8 @@ use crate::arithmetic::bit_field;
 use crate::containers;
 use crate::float::format_float;
 use crate::format::Format;
-use crate::print::{Printer, missing};
-use crate::text::{Width, character};
+use crate::print::{PrintOptions, Printer, missing};
+use crate::text::{Width, character, string};
 use crate::type_text::name_of;
 use crate::value::{Data, Value, extend};
 use verde_symbols::{Encoding, Kind, Member, RecordKind, Type, Variant};
@@ -105,6 +105,18 @@ impl Printer<'_> {
     fn rust_array(&self, value: &Value, plain: &Type, count: u64, depth: usize) -> String {
         let element = plain.target().unwrap_or_else(Type::void);
         let size = element.size().unwrap_or(0);
+        // No type of the program's is such a byte: the expression wrote it as text.
+        if let (Kind::Base(Encoding::UnsignedChar), None, Ok(bytes)) =
+            (element.kind(), self.options.format, value.bytes())
+        {
+            let PrintOptions {
+                elements, repeats, ..
+            } = self.options;
+            return format!(
+                "b{}",
+                string(bytes, Width::Byte, *elements, *repeats, false)
+            );
+        }
         let mut out = Vec::new();
         let mut at = 0;
         let mut printed = 0;

@@ -45,6 +45,8 @@ pub struct Value {
     pub lvalue: Option<Lvalue>,
     /// For a bit-field: first bit and width in the bytes at the lvalue.
     pub bits: Option<(u64, u64)>,
+    /// The compiler says that nothing was stored there yet.
+    pub is_uninitialized: bool,
 }
 
 impl Value {
@@ -55,6 +57,7 @@ impl Value {
             data: Data::Bytes(bytes),
             lvalue: None,
             bits: None,
+            is_uninitialized: false,
         }
     }
 
@@ -65,6 +68,7 @@ impl Value {
             data: Data::Missing(why),
             lvalue: None,
             bits: None,
+            is_uninitialized: false,
         }
     }
 
@@ -104,6 +108,7 @@ impl Value {
             data,
             lvalue: Some(Lvalue::Memory(addr)),
             bits: None,
+            is_uninitialized: false,
         }
     }
 
@@ -131,6 +136,7 @@ impl Value {
                     data,
                     lvalue,
                     bits: None,
+                    is_uninitialized: false,
                 }
             }
         }
@@ -214,6 +220,7 @@ impl Value {
             data,
             lvalue,
             bits: None,
+            is_uninitialized: false,
         }
     }
 

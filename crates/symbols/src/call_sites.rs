@@ -1,8 +1,9 @@
 //! What a caller passed, as its call site describes it: the source of `DW_OP_entry_value`.
 
 use crate::addr::FileAddr;
+use crate::jumps::jumped;
 use crate::location::{EntryValues, Env, Evaluator, Place};
-use crate::registers::{Memory, RSP, Registers};
+use crate::registers::{Memory, Registers};
 use crate::tail_calls::{Code, Site, Target};
 use crate::type_read::{children, offset_of};
 use crate::units::{DieId, Entry, Unit, Value};
@@ -35,7 +36,14 @@ const MAX_CALLERS: usize = 8;
 /// Values of the registers that the callers say were set before the function of a frame was called.
 /// `frames` is a backtrace, innermost first, and `level` the frame in it.
 pub fn call_site_values(frames: &[Frame], level: usize, memory: &dyn Memory) -> CallSiteValues {
-    chain(frames, level, memory, MAX_CALLERS)
+    let code = frames.get(level).and_then(|frame| {
+        let (module, bias) = frame.module.as_ref()?;
+        Code::at(module, *bias, frame.file_addr()?)
+    });
+    match code.is_some_and(|c| c.asks_callers()) {
+        true => chain(frames, level, memory, MAX_CALLERS),
+        false => CallSiteValues::default(),
+    }
 }
 
 fn chain(frames: &[Frame], level: usize, memory: &dyn Memory, left: usize) -> CallSiteValues {
@@ -44,6 +52,17 @@ fn chain(frames: &[Frame], level: usize, memory: &dyn Memory, left: usize) -> Ca
     };
     if left == 0 {
         return CallSiteValues::default();
+    }
+    // What was called may have made room for this function.
+    let jumped = jumped(frame, caller);
+    if !jumped.is_empty() {
+        let rest = frames[level + 1..].iter().take(left).cloned();
+        let all: Vec<Frame> = [frame.clone()]
+            .into_iter()
+            .chain(jumped)
+            .chain(rest)
+            .collect();
+        return chain(&all, 0, memory, left);
     }
     let outer = Outer {
         frames,
@@ -104,51 +123,14 @@ fn read(
     if function.repeats() {
         return None;
     }
-    if calling.calls(&site, &function) {
-        return call.passed(&calling, &site);
-    }
-    let begun = match site.target {
-        Target::Computed => {
-            let address = call.target(&calling, &site)?;
-            if function.begins_at(address) {
-                return call.passed(&calling, &site);
-            }
-            let mut modules = [&calling, &function].into_iter();
-            modules.find_map(|c| c.beginning_at(address))?
-        }
-        _ => calling.callee(&site, &function)?,
+    let is_meant = match site.target {
+        Target::Computed => function.begins_at(call.target(&calling, &site)?),
+        _ => calling.calls(&site, &function.running()?),
     };
-    // What was called made room for this function. Registers that functions may change are not as
-    // they were at the first call any more.
-    let first = Call {
-        registers: &caller.registers,
-        ..call
-    };
-    let mut values = first.passed(&calling, &site).unwrap_or_default();
-    let way = begun.way_to(&function)?;
-    let last = way.len().checked_sub(1)?;
-    let cfa = frame.cfa?;
-    for (i, jump) in way.iter().enumerate() {
-        if jump.from.repeats() {
-            values = CallSiteValues::default();
-        }
-        let known = match i == last {
-            true => registers,
-            false => &caller.registers,
-        };
-        // The jump left the stack as the call made it.
-        let mut registers = known.clone();
-        registers.general[RSP as usize] = Some(cfa.wrapping_sub(8));
-        let jumping = Call {
-            memory,
-            registers: &registers,
-            cfa: Some(cfa),
-            pc: None,
-            entry: &values,
-        };
-        values = jumping.passed(&jump.from, &jump.site)?;
+    match is_meant {
+        true => call.passed(&calling, &site),
+        false => None,
     }
-    Some(values)
 }
 
 /// What is known at a call.

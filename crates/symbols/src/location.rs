@@ -191,6 +191,8 @@ pub(crate) struct Evaluator<'a> {
 const MAX_DEPTH: u32 = 8;
 /// Operations one expression may take: a loop in a corrupt file ends here.
 const MAX_STEPS: u32 = 10_000;
+/// The operation that marks a place.
+const UNINITIALIZED: u8 = gimli::DW_OP_GNU_uninit.0;
 
 impl Evaluator<'_> {
     /// The place a location attribute describes at the pc.
@@ -264,6 +266,34 @@ impl Evaluator<'_> {
         kind.ok_or_else(|| LocationError::Dwarf("unknown base type".into()))
     }
 
+    /// An expression without the mark at its end that says that nothing was stored there yet, and
+    /// whether it has it.
+    fn without_mark(&self, expression: Expression<R>) -> (Expression<R>, bool) {
+        let bytes = expression.0.slice();
+        // A number may end like that, too.
+        let Some((&UNINITIALIZED, rest)) = bytes.split_last() else {
+            return (expression, false);
+        };
+        let mut operations = expression.operations(self.unit.unit.encoding());
+        let mut last = None;
+        while let Ok(Some(operation)) = operations.next() {
+            last = Some(operation);
+        }
+        match last {
+            Some(gimli::Operation::Uninitialized) => {
+                let rest = gimli::EndianSlice::new(rest, gimli::LittleEndian);
+                (Expression(rest), true)
+            }
+            _ => (expression, false),
+        }
+    }
+
+    /// Whether the compiler says of a place that nothing was stored there yet.
+    pub fn is_uninitialized(&self, value: AttrValue) -> bool {
+        let expression = self.expression_at(value).ok().flatten();
+        expression.is_some_and(|e| self.without_mark(e).1)
+    }
+
     /// Evaluates one expression, with `initial` pushed when given.
     pub fn evaluate(
         &self,
@@ -274,6 +304,7 @@ impl Evaluator<'_> {
         if depth > MAX_DEPTH {
             return Err(LocationError::Dwarf("expressions nested too deeply".into()));
         }
+        let (expression, _) = self.without_mark(expression);
         let mut evaluation = expression.evaluation(self.unit.unit.encoding());
         evaluation.set_max_iterations(MAX_STEPS);
         if let Some(value) = initial {

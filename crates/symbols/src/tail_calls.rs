@@ -28,9 +28,9 @@ pub(crate) struct Site {
     /// Its DIE, in the function's unit.
     pub offset: u32,
     /// The instruction after it.
-    after: Option<u64>,
+    pub after: Option<u64>,
     /// The function ends with it, by a jump.
-    is_tail: bool,
+    pub is_tail: bool,
     pub target: Target,
 }
 
@@ -42,14 +42,39 @@ pub(crate) struct Code {
     pub die: DieId,
 }
 
-/// A jump by which a function ended.
-pub(crate) struct Jump {
-    pub from: Code,
-    pub site: Site,
+/// The function that runs in a frame, which its file need not describe.
+pub(crate) struct Running {
+    module: Arc<Module>,
+    bias: u64,
+    entry: FileAddr,
+    die: Option<DieId>,
 }
 
 /// Functions that are looked at for one chain of jumps.
 const MAX_FUNCTIONS: usize = 1000;
+
+impl Running {
+    /// The function around an address.
+    pub fn at(module: &Arc<Module>, bias: u64, addr: FileAddr) -> Option<Running> {
+        if let Some(code) = Code::at(module, bias, addr) {
+            return code.running();
+        }
+        Some(Running {
+            module: module.clone(),
+            bias,
+            entry: module.function_at(addr)?.entry,
+            die: None,
+        })
+    }
+
+    /// Whether a module's code means this function by a name.
+    fn is_linked_as(&self, name: &str, by: &Arc<Module>) -> bool {
+        let same = Arc::ptr_eq(&self.module, by);
+        let mut symbols = self.module.symbols_at(self.entry).iter();
+        let described = || linked_name(self.module.info()?, self.die?);
+        symbols.any(|s| s.name == name && (s.is_global || same)) || described() == Some(name)
+    }
+}
 
 impl Code {
     /// The function around an address.
@@ -63,10 +88,14 @@ impl Code {
         Some(Code { module, bias, die })
     }
 
-    /// The function that begins at a run-time address of the same module.
-    pub fn beginning_at(&self, addr: u64) -> Option<Code> {
-        let code = Code::at(&self.module, self.bias, FileAddr::of(addr, self.bias))?;
-        code.begins_at(addr).then_some(code)
+    /// The same as what runs.
+    pub fn running(&self) -> Option<Running> {
+        Some(Running {
+            module: self.module.clone(),
+            bias: self.bias,
+            entry: self.entry()?,
+            die: Some(self.die),
+        })
     }
 
     pub fn begins_at(&self, addr: u64) -> bool {
@@ -99,19 +128,18 @@ impl Code {
         sites
     }
 
-    /// The call that returns to an address of the file.
+    /// The call or jump before an address of the file.
     pub fn site_before(&self, after: u64) -> Option<Site> {
         let sites = self.sites();
-        let mut calls = sites.iter().filter(|s| !s.is_tail);
-        calls.find(|s| s.after == Some(after)).copied()
+        sites.iter().find(|s| s.after == Some(after)).copied()
     }
 
     /// Whether a site that this function has calls another function.
-    pub fn calls(&self, site: &Site, function: &Code) -> bool {
+    pub fn calls(&self, site: &Site, function: &Running) -> bool {
         match site.target {
             Target::Code(die) => {
                 let same = Arc::ptr_eq(&self.module, &function.module);
-                same && die == function.die
+                same && Some(die) == function.die
             }
             Target::Linked(name) => function.is_linked_as(name, &self.module),
             Target::Computed => false,
@@ -119,30 +147,23 @@ impl Code {
     }
 
     /// What a site of this function calls, if it is in this module or in that of `function`.
-    pub fn callee(&self, site: &Site, function: &Code) -> Option<Code> {
+    pub fn callee(&self, site: &Site, function: &Running) -> Option<Code> {
         match site.target {
             Target::Code(die) => Some(Code {
                 die,
                 ..self.clone()
             }),
-            Target::Linked(name) => [self, function].into_iter().find_map(|c| {
-                let at = c.module.linked(name)?;
-                let code = Code::at(&c.module, c.bias, at)?;
-                (code.entry() == Some(at)).then_some(code)
-            }),
+            Target::Linked(name) => {
+                let own = (&self.module, self.bias);
+                let other = (&function.module, function.bias);
+                [own, other].into_iter().find_map(|(module, bias)| {
+                    let at = module.linked(name)?;
+                    let code = Code::at(module, bias, at)?;
+                    (code.entry() == Some(at)).then_some(code)
+                })
+            }
             Target::Computed => None,
         }
-    }
-
-    /// Whether a module's code means this function by a name.
-    fn is_linked_as(&self, name: &str, by: &Arc<Module>) -> bool {
-        let (Some(entry), Some(info)) = (self.entry(), self.module.info()) else {
-            return false;
-        };
-        let same = Arc::ptr_eq(&self.module, by);
-        let mut symbols = self.module.symbols_at(entry).iter();
-        symbols.any(|s| s.name == name && (s.is_global || same))
-            || linked_name(info, self.die) == Some(name)
     }
 
     /// Whether it can run again in place of itself, after jumps from one function to the next: then
@@ -164,88 +185,22 @@ impl Code {
     }
 
     fn jumps_back(&self) -> bool {
+        let Some(itself) = self.running() else {
+            return true;
+        };
         let mut seen = HashSet::new();
         let mut left = vec![self.clone()];
         while let Some(code) = left.pop() {
             for site in code.sites().iter().filter(|s| s.is_tail) {
                 let anywhere = site.target == Target::Computed || seen.len() > MAX_FUNCTIONS;
-                if anywhere || code.calls(site, self) {
+                if anywhere || code.calls(site, &itself) {
                     return true;
                 }
-                let next = code.callee(site, self);
+                let next = code.callee(site, &itself);
                 left.extend(next.filter(|c| seen.insert(c.die)));
             }
         }
         false
-    }
-
-    /// The one chain of jumps by which a call of this function became one of `end`.
-    pub fn way_to(&self, end: &Code) -> Option<Vec<Jump>> {
-        let mut search = Search {
-            end,
-            seen: HashMap::new(),
-            way: None,
-        };
-        search.visit(self).ok()?;
-        search.way
-    }
-}
-
-/// There are several ways, or it is not known which there are.
-struct Unclear;
-
-struct Search<'a> {
-    end: &'a Code,
-    /// Functions that were visited, and whether the end is reached from them.
-    seen: HashMap<(*const Module, DieId), Reach>,
-    way: Option<Vec<Jump>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
-    Unknown,
-    Never,
-    Once,
-}
-
-impl Search<'_> {
-    /// Adds the jumps from a function to the end to the way, if there are any.
-    fn visit(&mut self, code: &Code) -> Result<bool, Unclear> {
-        let key = (Arc::as_ptr(&code.module), code.die);
-        match self.seen.insert(key, Reach::Unknown) {
-            None if self.seen.len() <= MAX_FUNCTIONS => {}
-            Some(Reach::Never) => {
-                self.seen.insert(key, Reach::Never);
-                return Ok(false);
-            }
-            // In circles, or by a second way.
-            _ => return Err(Unclear),
-        }
-        let mut reach = Reach::Never;
-        for site in code.sites().iter().filter(|s| s.is_tail) {
-            if site.target == Target::Computed {
-                return Err(Unclear);
-            }
-            let reached = code.calls(site, self.end)
-                || match code.callee(site, self.end) {
-                    Some(next) => self.visit(&next)?,
-                    None => false,
-                };
-            if !reached {
-                continue;
-            }
-            if reach == Reach::Once {
-                return Err(Unclear);
-            }
-            reach = Reach::Once;
-            let jump = Jump {
-                from: code.clone(),
-                site: *site,
-            };
-            self.way.get_or_insert_default().insert(0, jump);
-        }
-        self.seen.insert(key, reach);
-        Ok(reach == Reach::Once)
     }
 }
 

@@ -184,6 +184,8 @@ pub(crate) struct Info {
     pub(crate) sites: Mutex<HashMap<DieId, Arc<Vec<Site>>>>,
     /// Whether such a function can take its own place.
     pub(crate) repeating: Mutex<HashMap<DieId, bool>>,
+    /// Functions with variables that only their callers know.
+    pub(crate) asking: Mutex<HashMap<DieId, bool>>,
 }
 
 fn load_dwarf(elf: &Elf) -> Dwarf {
@@ -240,6 +242,7 @@ impl Info {
             types: Mutex::default(),
             sites: Mutex::default(),
             repeating: Mutex::default(),
+            asking: Mutex::default(),
         }
     }
 

@@ -50,6 +50,8 @@ pub struct Frame {
     pub is_exact: bool,
     /// The frame of a signal trampoline: `<signal handler called>`.
     pub is_signal: bool,
+    /// Its function ended with a jump to that of the frame inside: nothing of it is on the stack.
+    pub has_jumped: bool,
     /// How this frame was found from the one inside; `None` for the innermost.
     pub method: Option<Method>,
     /// The module it runs in, and its bias.
@@ -110,6 +112,7 @@ pub fn backtrace(
             cfa: None,
             is_exact,
             is_signal: false,
+            has_jumped: false,
             method,
         };
         let caller = unwind(modules, memory, &frame);

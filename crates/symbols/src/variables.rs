@@ -52,25 +52,41 @@ impl Variable {
             return self.constant_place(value);
         }
         let location = self.location.ok_or(LocationError::OptimizedOut)?;
-        let evaluator = Evaluator {
+        self.evaluator(env, pc).place(location)
+    }
+
+    /// Whether the compiler says that nothing was stored in it yet.
+    pub fn is_uninitialized(&self, env: &Env, pc: Option<FileAddr>) -> bool {
+        let evaluator = self.evaluator(env, pc);
+        self.location.is_some_and(|l| evaluator.is_uninitialized(l))
+    }
+
+    fn evaluator<'a>(&'a self, env: &'a Env<'a>, pc: Option<FileAddr>) -> Evaluator<'a> {
+        Evaluator {
             info: &self.info,
             unit: &self.unit,
             env,
             frame_base: self.frame_base,
             pc: pc.map(|p| p.0),
-        };
-        evaluator.place(location)
+        }
+    }
+
+    /// How many pointers lead to it from where its function keeps them, if one expression says so.
+    pub fn pointers_followed(&self) -> Option<usize> {
+        let mut operations = self
+            .location?
+            .exprloc_value()?
+            .operations(self.unit.unit.encoding());
+        let mut followed = 0;
+        while let Some(operation) = operations.next().ok()? {
+            followed += usize::from(matches!(operation, gimli::Operation::Deref { .. }));
+        }
+        Some(followed)
     }
 
     /// Its type, with the bounds of a variable-length array as they are now.
     pub fn type_at(&self, env: &Env, pc: Option<FileAddr>) -> Type {
-        let evaluator = Evaluator {
-            info: &self.info,
-            unit: &self.unit,
-            env,
-            frame_base: self.frame_base,
-            pc: pc.map(|p| p.0),
-        };
+        let evaluator = self.evaluator(env, pc);
         let bound = |value: Value| match value.exprloc_value() {
             Some(expression) => match evaluator.evaluate(expression, None, 0).ok()? {
                 Place::Memory(number) => Some(number),

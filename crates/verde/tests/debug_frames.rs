@@ -113,3 +113,38 @@ fn deep_stacks_are_shown_to_their_end() -> Fallible {
     assert!(last.contains("in main () at prog.c:2"), "{last}");
     Ok(())
 }
+
+/// What a stop does not show is not asked for: files with debug information may be large, and the
+/// user waits.
+#[test]
+fn a_stop_is_told_without_the_files_of_outer_frames() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    let library = "int between(int (*f)(int), int n) { int got = f(n); return got + 1; }\n";
+    let options = ["-shared", "-fPIC", "-O0"];
+    lab.build("gcc", "between.c", library, "libbetween.so", &options)?;
+    for args in [
+        &["--only-keep-debug", "libbetween.so", "between.debug"][..],
+        &["--strip-debug", "libbetween.so"],
+        &["--add-gnu-debuglink=between.debug", "libbetween.so"],
+    ] {
+        let mut objcopy = std::process::Command::new("objcopy");
+        assert!(
+            objcopy
+                .args(args)
+                .current_dir(lab.path(""))
+                .status()?
+                .success()
+        );
+    }
+    let program = "int between(int (*f)(int), int n);\n\
+                   static int back(int n) {\n    __builtin_trap();\n    return n * 2;\n}\n\
+                   int main(void) { return between(back, 3) != 7; }\n";
+    let options = ["-O0", "-L.", "-lbetween", "-Wl,-rpath,$ORIGIN"];
+    lab.build("gcc", "prog.c", program, "prog", &options)?;
+    let count = "shell grep -c between.debug /proc/$PPID/maps; true";
+    // A name that is looked for everywhere is looked for there, too: none is given.
+    let text = lab.text(&["run", "info args", count, "bt", count])?;
+    let counts: Vec<&str> = text.lines().filter(|l| l.len() == 1).collect();
+    assert_eq!(counts, ["0", "1"], "{text}");
+    lab.same_as_gdb(&["run", "info args", "up", "info locals", "bt"])
+}

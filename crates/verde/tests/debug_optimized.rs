@@ -170,6 +170,22 @@ fn what_a_call_passed_is_not_taken_for_what_a_jump_passed() -> Fallible {
     lab.same_as_gdb(&commands)
 }
 
+/// A parameter that a clone of the function is not passed, and that is replaced at once: its caller
+/// knows what it was.
+#[test]
+fn what_is_replaced_at_once_is_known_at_the_entry() -> Fallible {
+    let source = "#define N __attribute__((noinline))\n\
+        N int sink(int x) { __asm__ volatile(\"\" :: \"r\"(x)); return x; }\n\
+        static N int replaced(int a, int b, int mode) { a = b; return sink(a) + mode; }\n\
+        int main(int argc, char **argv) {\n\
+          return replaced(28 + argc, 30 * argc, 5) + replaced(argc, 3 * argc, 5) != 43;\n\
+        }\n";
+    let lab = Lab::c(source, &["-O2"])?;
+    let stops = ["break *replaced", "run", "print a", "continue", "print a"];
+    in_order(&lab.text(&stops)?, &["$1 = 29\n", "$2 = 1\n"]);
+    Ok(())
+}
+
 /// How often each of the functions `f0`, `f1`, ... was run, as the program counted itself.
 fn counted(text: &str) -> Vec<(&str, u64)> {
     let lines = text.lines().filter_map(|l| l.strip_prefix("count "));

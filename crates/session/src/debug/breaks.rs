@@ -133,6 +133,7 @@ impl Debugger {
                     cfa: None,
                     is_exact: true,
                     is_signal: false,
+                    has_jumped: false,
                     method: None,
                     module: Some((module, bias)),
                 },

@@ -35,6 +35,7 @@ impl Debugger {
             live.selected,
             std::mem::take(&mut live.frames),
             std::mem::take(&mut live.levels),
+            live.seen,
             live.hidden.take(),
         );
         let done = live.look(tid, &self.images);
@@ -45,6 +46,7 @@ impl Debugger {
                 live.selected,
                 live.frames,
                 live.levels,
+                live.seen,
                 live.hidden,
             ) = before;
         }

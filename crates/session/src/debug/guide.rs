@@ -75,6 +75,7 @@ impl Guide for SymbolGuide {
             cfa: None,
             is_exact: innermost,
             is_signal: false,
+            has_jumped: false,
             method: None,
             module: self
                 .images

@@ -412,12 +412,13 @@ impl Debugger {
     }
 
     fn info_frame(&mut self, _: &str) -> Result<()> {
+        self.all_frames()?;
         let Some(live) = &self.live else {
             return failure(NO_STACK);
         };
         let level = live.selected;
         let frame = live.frame(level)?;
-        let (pc, cfa) = (frame.pc, frame.cfa);
+        let (pc, cfa, has_jumped) = (frame.pc, frame.cfa, frame.has_jumped);
         let saved = live.frame_ref(level).map(|f| f.return_to);
         let outer = live.frame(level + 1).ok().and_then(|f| f.cfa);
         let name = self.function_name(level);
@@ -428,6 +429,9 @@ impl Debugger {
         let line = place.map_or(String::new(), |(f, n)| format!(" ({}:{n})", f.name));
         let saved = saved.map_or("<not saved>".to_owned(), |c| c.to_string());
         self.say(&format!(" rip = {pc:#x}{name}{line}; saved rip = {saved}"))?;
+        if has_jumped {
+            self.say(" tail call frame: its function ended with a jump")?;
+        }
         if let Some(outer) = outer {
             self.say(&format!(" called by frame at {outer:#x}"))?;
         }

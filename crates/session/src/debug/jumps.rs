@@ -50,8 +50,7 @@ impl Debugger {
         if level.source.as_ref().is_some_and(|s| s.is_inlined) {
             return failure("Can not force return from an inlined function.");
         }
-        let (Some(frame), Some(caller)) =
-            (live.frames.get(level.code), live.frames.get(level.code + 1))
+        let (Some(frame), Some(caller)) = (live.frames.get(level.code), live.caller(level.code))
         else {
             return failure("Can not force return from the outermost function.");
         };

@@ -43,10 +43,12 @@ impl Guide for CallGuide {
 }
 
 impl Debugger {
-    /// The inlined call that a level is.
+    /// The inlined call that a level is, if it is not over by a jump.
     pub(super) fn inlined_call(&self, level: usize) -> Option<DieId> {
-        let source = self.live.as_ref()?.levels.get(level)?.source.as_ref()?;
-        source.is_inlined.then_some(source.die)
+        let live = self.live.as_ref()?;
+        let source = live.levels.get(level)?.source.as_ref()?;
+        let is_there = source.is_inlined && !live.frame(level).ok()?.has_jumped;
+        is_there.then_some(source.die)
     }
 
     /// Runs until the inlined call of a level is over.

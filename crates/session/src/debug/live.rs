@@ -6,11 +6,9 @@ use super::registers::{to_dwarf, with_vectors};
 use std::collections::HashMap;
 use verde_engine::{Addr, FrameRef, Process, Tid};
 use verde_expr::FrameScope;
-use verde_symbols::{
-    End, Frame, Language, LocationError, Memory, SourceFrame, backtrace, source_frames,
-};
+use verde_symbols::{End, Frame, Language, Levels, LocationError, Memory, SourceFrame, backtrace};
 
-/// Frames looked at when the program stops; all of them when somebody asks.
+/// Frames unwound when the program stops; all of them when somebody asks.
 const FIRST_FRAMES: usize = 16;
 pub(super) const ALL_FRAMES: usize = 1_000_000;
 
@@ -34,6 +32,8 @@ pub(super) struct Live {
     pub names: HashMap<Tid, String>,
     pub frames: Vec<Frame>,
     pub levels: Vec<Level>,
+    /// How much of the stack the levels are of.
+    pub seen: Seen,
     /// There are more than were looked at.
     pub is_cut: bool,
     /// The selected frame.
@@ -42,6 +42,16 @@ pub(super) struct Live {
     pub exits_of: usize,
     /// Inlined calls that begin where the program stands and are not entered yet.
     pub hidden: Option<Hidden>,
+}
+
+/// How much of a stack was looked at.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Seen {
+    /// The innermost frame of code. A stop is told without asking the debug information of others.
+    Innermost,
+    /// Some frames.
+    Near,
+    All,
 }
 
 /// Levels that are not shown, and where.
@@ -80,6 +90,7 @@ impl Live {
             names: HashMap::new(),
             frames: Vec::new(),
             levels: Vec::new(),
+            seen: Seen::Innermost,
             is_cut: false,
             selected: 0,
             exits_of: 0,
@@ -96,7 +107,7 @@ impl Live {
                 self.numbers.push(tid);
             }
         }
-        self.unwind(images, FIRST_FRAMES)
+        self.unwind(images, Seen::Innermost)
     }
 
     /// A thread if it can be looked at, otherwise another one.
@@ -105,37 +116,47 @@ impl Live {
         all.into_iter().find(|t| self.process.is_stopped(*t))
     }
 
-    /// Unwinds the rest of the stack.
+    /// Looks at the rest of the stack.
     pub fn look_at_all(&mut self, images: &Images) -> Result<()> {
-        if self.frames.len() < FIRST_FRAMES {
-            return Ok(());
-        }
-        self.unwind(images, ALL_FRAMES)
+        self.look_further(images, Seen::All)
     }
 
-    fn unwind(&mut self, images: &Images, limit: usize) -> Result<()> {
+    /// Looks at as much of the stack at least.
+    pub fn look_further(&mut self, images: &Images, wanted: Seen) -> Result<()> {
+        match self.seen < wanted {
+            true => self.unwind(images, wanted),
+            false => Ok(()),
+        }
+    }
+
+    fn unwind(&mut self, images: &Images, wanted: Seen) -> Result<()> {
         let regs = self.process.regs(self.tid)?;
         let registers = match self.process.xstate(self.tid) {
             Ok(state) => with_vectors(regs, &state),
             Err(_) => to_dwarf(regs),
         };
+        let (limit, most) = match wanted {
+            Seen::Innermost => (FIRST_FRAMES, 1),
+            Seen::Near => (FIRST_FRAMES, FIRST_FRAMES),
+            Seen::All => (ALL_FRAMES, ALL_FRAMES),
+        };
         let (frames, end) = backtrace(images, &ProcessMemory(&self.process), registers, limit);
-        self.is_cut = end == End::Limit;
+        let found = Levels::of(frames, most, is_main);
         let mut levels: Vec<Level> = Vec::new();
-        for (code, source) in source_frames(&frames) {
-            let inside = levels.last().and_then(|l| l.source.as_ref());
+        for (code, source) in found.levels {
+            let inside = levels.last().filter(|l| l.code == code);
+            let inside = inside.and_then(|l| l.source.as_ref());
             let holds_inlined = inside.is_some_and(|s| s.is_inlined);
-            let is_main = source.as_ref().is_some_and(is_main);
             levels.push(Level {
                 code,
                 source,
                 holds_inlined,
             });
-            if is_main {
-                self.is_cut = false;
-                break;
-            }
         }
+        let outermost = levels.last().and_then(|l| l.source.as_ref());
+        self.is_cut = end == End::Limit && !outermost.is_some_and(is_main);
+        self.seen = wanted;
+        let frames = found.frames;
         let pc = frames.first().map_or(0, |f| f.pc);
         self.frames = frames;
         self.levels = levels;
@@ -176,12 +197,27 @@ impl Live {
         }
     }
 
+    /// The frame that a frame of code returns to.
+    pub fn caller(&self, code: usize) -> Option<&Frame> {
+        let outer = self.frames.get(code + 1..)?;
+        outer.iter().find(|f| !f.has_jumped)
+    }
+
+    /// Whether a level is the last that a user counts.
+    pub fn is_outermost(&self, level: usize) -> bool {
+        let Some(it) = self.levels.get(level) else {
+            return true;
+        };
+        let is_main = it.source.as_ref().is_some_and(is_main);
+        self.levels.get(level + 1).is_none() && (is_main || self.caller(it.code).is_none())
+    }
+
     /// What tells this activation from any other; `None` for the outermost.
     pub fn frame_ref(&self, level: usize) -> Option<FrameRef> {
         let code = self.levels.get(level)?.code;
         Some(FrameRef {
             cfa: Addr(self.frames.get(code)?.cfa?),
-            return_to: Addr(self.frames.get(code + 1)?.pc),
+            return_to: Addr(self.caller(code)?.pc),
         })
     }
 }

@@ -217,7 +217,7 @@ impl Debugger {
         let Some(frame) = live.frame_ref(level) else {
             return failure("\"finish\" not meaningful in the outermost frame.");
         };
-        if live.levels.get(level + 1).is_none() {
+        if live.is_outermost(level) {
             return failure("\"finish\" not meaningful in the outermost frame.");
         }
         let result = live.frame(level).ok().and_then(|frame| {

@@ -168,6 +168,7 @@ fn nowhere() -> FrameScope {
             cfa: None,
             is_exact: true,
             is_signal: false,
+            has_jumped: false,
             method: None,
             module: None,
         },

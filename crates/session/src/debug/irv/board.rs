@@ -2,6 +2,7 @@
 
 use super::super::Debugger;
 use super::super::failure::Failure;
+use super::super::live::Seen;
 use super::super::stops::{Reason, description};
 use super::feed::Moment;
 use super::then::Then;
@@ -318,6 +319,12 @@ impl Debugger {
         view.frames.clear();
         view.threads.clear();
         view.source = None;
+        if let Some(live) = &mut self.live
+            && live.process.ended().is_none()
+            && live.look_further(&self.images, Seen::Near).is_err()
+        {
+            return;
+        }
         match &self.live {
             None => {
                 if view.state != ProgramState::Idle {

@@ -2,6 +2,7 @@
 
 use super::super::Debugger;
 use super::super::here::Here;
+use super::super::live::is_main;
 use super::super::registers::{place, to_dwarf, with_vectors};
 use super::data::Meaning;
 use super::host::{Host, Watcher};
@@ -18,7 +19,9 @@ use verde_engine::{Addr, CallId, Cause, ForkKind, On, Regs, Tid, TrapId};
 use verde_expr::{FrameScope, Value, compile, eval, returned_value};
 use verde_monitor::{Arg, Event};
 use verde_property::{Kind, When};
-use verde_symbols::{FileAddr, INTEGER_ARGUMENTS, Modules, Registers, SourceFile, demangle};
+use verde_symbols::{
+    FileAddr, INTEGER_ARGUMENTS, Levels, Modules, Registers, SourceFile, demangle,
+};
 
 /// Calls that a violation shows.
 pub(super) const MOST_CALLS: usize = 64;
@@ -1018,23 +1021,20 @@ impl Debugger {
         };
         let memory = super::super::live::ProcessMemory(&live.process);
         let (frames, _) = verde_symbols::backtrace(&self.images, &memory, to_dwarf(regs), limit);
+        let found = Levels::of(frames, limit, is_main);
         let mut out = Vec::new();
-        for (code, source) in verde_symbols::source_frames(&frames) {
-            let frame = &frames[code];
+        for (code, source) in found.levels {
+            let frame = &found.frames[code];
             let text = match source {
                 Some(source) => {
                     let place = source
                         .line
                         .as_ref()
                         .map(|(file, line)| format!(" at {}:{line}", file.name));
-                    let main = super::super::live::is_main(&source);
                     out.push(Call {
                         text: format!("{}{}", source.name, place.unwrap_or_default()),
                         line: source.line.clone(),
                     });
-                    if main {
-                        break;
-                    }
                     continue;
                 }
                 None => self.name_at(frame.lookup()),

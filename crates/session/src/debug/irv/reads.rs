@@ -679,6 +679,7 @@ pub fn entry_scope(module: &Arc<Module>, bias: u64, entry: FileAddr) -> FrameSco
             cfa: None,
             is_exact: true,
             is_signal: false,
+            has_jumped: false,
             method: None,
             module: Some((module.clone(), bias)),
         },
