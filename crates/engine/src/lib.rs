@@ -55,6 +55,7 @@ mod succeed;
 mod thread;
 mod transfer;
 mod trap;
+mod waiting;
 mod watch;
 mod watch_hits;
 mod world;
