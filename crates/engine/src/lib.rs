@@ -20,6 +20,7 @@ mod crowd;
 mod detach;
 mod detour;
 mod error;
+mod forced;
 mod fork;
 mod given;
 mod guide;
