@@ -17,6 +17,7 @@ use verde_session::debug::{Debugger, Ending, Interruption, Limits, Output, RunOu
 use verde_session::report::{FinalRow, ProgramEnd};
 
 const TIME_IS_UP: &str = "the time is up: the program was ended";
+const INTERRUPTED: &str = "the run was interrupted: the program was ended";
 
 /// What `verde check` was asked for.
 pub struct CheckCommand {
@@ -142,7 +143,7 @@ pub fn record(c: &RecordCommand, interruption: &Interruption) -> Exit {
     if let Some(Err(e)) = debugger.end_recording() {
         return complain(&format!("cannot write {}: {e}", c.output.display()));
     }
-    say_unobserved(&outcome);
+    say_missing(&outcome);
     exit_of(&outcome, false, Exit::VIOLATED)
 }
 
@@ -176,7 +177,7 @@ fn shortcomings(outcome: &RunOutcome, last: &FinalRow) -> Vec<String> {
     if outcome.timed_out {
         out.push(TIME_IS_UP.to_owned());
     } else if outcome.interrupted {
-        out.push("the run was interrupted: the program was ended".to_owned());
+        out.push(INTERRUPTED.to_owned());
     } else {
         out.extend(cut_short(outcome, last.program.as_ref()));
     }
@@ -212,17 +213,20 @@ fn inconclusive(reason: &str) -> String {
     format!("{reason}: the verdict is inconclusive")
 }
 
-fn say_unobserved(outcome: &RunOutcome) {
+/// What is missing of a run.
+fn say_missing(outcome: &RunOutcome) {
     for reason in &outcome.unobserved {
         complain(&inconclusive(reason));
+    }
+    if outcome.timed_out {
+        complain(TIME_IS_UP);
+    } else if outcome.interrupted {
+        complain(INTERRUPTED);
     }
 }
 
 fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &mut Report) -> Exit {
-    say_unobserved(outcome);
-    if outcome.timed_out {
-        complain(TIME_IS_UP);
-    }
+    say_missing(outcome);
     let mut outcome = outcome.clone();
     if let Some(e) = &report.error {
         complain(&format!("cannot write the report: {e}"));

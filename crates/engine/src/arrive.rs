@@ -134,7 +134,8 @@ impl Process {
                     // Without a debugger it would not even have been sent.
                     self.make_again(tid)?;
                 }
-                Some(Happening::Signal(info))
+                let is_void = signal == number::SIGSEGV && self.unforce(tid, &info)?;
+                (!is_void).then_some(Happening::Signal(info))
             }
             WaitStatus::Syscall => match call {
                 Some(SyscallStop::Exit { .. }) if thread.window.is_none() => {
@@ -182,6 +183,13 @@ impl Process {
         };
         if !matches!(happening, Some(Happening::Int3(_))) && self.out_of_slot(tid, stepped)? {
             return Ok(());
+        }
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return Ok(());
+        };
+        let may_have_called = status == WaitStatus::Syscall || (stepped && thread.trapped);
+        if may_have_called && !self.watches.pages.is_empty() {
+            self.follow_signals(tid)?;
         }
         let Some(thread) = self.threads.get_mut(&tid) else {
             return Ok(());

@@ -124,7 +124,8 @@ impl Process {
             Some(Happening::Signal(info)) => Some(info),
             _ => thread.signal.take(),
         };
-        let info = match (info, thread.behind.take()) {
+        let behind = thread.before_fault.take().or(thread.behind.take());
+        let info = match (info, behind) {
             (None, Some(info)) => {
                 keep_blocked(tid, &info)?;
                 Some(info)

@@ -7,6 +7,7 @@
 
 use crate::access::{self, Touch};
 use crate::calls::Causes;
+use crate::forced::Action;
 use crate::thread::{Happening, State, Thread};
 use crate::watch::{Wanted, wanted};
 use crate::{Addr, Error, Process, Regs, Result, SigInfo, Tid, TrapId};
@@ -35,6 +36,8 @@ pub(crate) struct Pages {
     lost: Vec<TrapId>,
     /// To be guarded again, as soon as a thread can do it.
     pub(crate) left_open: Vec<u64>,
+    /// The program's action for SIGSEGV, while that is known.
+    pub(crate) action: Option<Action>,
 }
 
 #[derive(Clone)]
@@ -213,6 +216,9 @@ impl Process {
         {
             tracing::debug!(%error, "nothing to lend to system calls");
         }
+        if self.watches.pages.is_empty() {
+            self.learn_action();
+        }
         let maps = self.memory.maps()?;
         for page in pages_of(want.at, want.len) {
             let mapping = maps.iter().find(|m| m.contains(Addr(page)));
@@ -387,17 +393,10 @@ impl Process {
             });
         }
         let page = info.address().page().0;
-        let Some(entry) = self.watches.pages.map.get(&page) else {
+        let regs = *self.regs(tid)?;
+        let Some((instruction, touched)) = self.guarded_access(&regs, info) else {
             return Ok(Fault::ItsOwn);
         };
-        let protection = entry.protection;
-        let regs = *self.regs(tid)?;
-        let instruction = self.instruction_at(regs.pc());
-        let touched = touched_by(instruction.as_ref(), &regs, info, protection);
-        if !allowed(&touched, page, protection) {
-            // The program would have faulted without us.
-            return Ok(Fault::ItsOwn);
-        }
         let emulated = instruction.and_then(|i| self.emulate(&i, &regs, page));
         match emulated {
             Some(after) => {
@@ -418,6 +417,28 @@ impl Process {
         }
         self.report_touches(tid, &touched, causes)?;
         Ok(Fault::Done)
+    }
+
+    /// An access to a guarded page that the program could have made without us: the instruction, and
+    /// what it touches.
+    fn guarded_access(
+        &self,
+        regs: &Regs,
+        info: &SigInfo,
+    ) -> Option<(Option<Instruction>, SmallVec<[Touch; 2]>)> {
+        let page = info.address().page().0;
+        let entry = self.watches.pages.map.get(&page)?;
+        let instruction = self.instruction_at(regs.pc());
+        let touched = touched_by(instruction.as_ref(), regs, info, entry.protection);
+        allowed(&touched, page, entry.protection).then_some((instruction, touched))
+    }
+
+    /// The program would not have faulted so without us.
+    pub(crate) fn is_of_guard(&self, tid: Tid, info: &SigInfo) -> Result<bool> {
+        match self.watches.pages.guards(info) {
+            true => Ok(self.guarded_access(self.regs(tid)?, info).is_some()),
+            false => self.is_stale_fault(tid, info),
+        }
     }
 
     /// Does an instruction on a guarded page in place of the CPU. What loads and
@@ -445,16 +466,10 @@ impl Process {
             return Ok(BorrowerFault::ItsOwn);
         }
         let page = info.address().page().0;
-        let Some(entry) = self.watches.pages.map.get(&page) else {
+        let regs = ptrace::regs(child)?;
+        let Some((instruction, touched)) = self.guarded_access(&regs, &info) else {
             return Ok(BorrowerFault::ItsOwn);
         };
-        let protection = entry.protection;
-        let regs = ptrace::regs(child)?;
-        let instruction = self.instruction_at(regs.pc());
-        let touched = touched_by(instruction.as_ref(), &regs, &info, protection);
-        if !allowed(&touched, page, protection) {
-            return Ok(BorrowerFault::ItsOwn);
-        }
         if let Some(after) = instruction.and_then(|i| self.emulate(&i, &regs, page)) {
             ptrace::set_regs(child, &after)?;
             return Ok(BorrowerFault::Passed);

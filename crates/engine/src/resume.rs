@@ -45,6 +45,9 @@ impl Process {
     /// Resumes a thread, for one instruction if `step`.
     pub(crate) fn go_with(&mut self, tid: Tid, step: bool) -> Result<()> {
         self.close_left_open(tid)?;
+        if !self.watches.pages.is_empty() {
+            self.learn_mask(tid);
+        }
         let syscalls = self.stops_at_syscalls();
         if step {
             self.note_touches(tid);
@@ -129,7 +132,7 @@ impl Process {
         }
         if signal != 0
             && !self.watches.pages.is_empty()
-            && restart::is_handled(self.pid, tid, signal)
+            && (signal == number::SIGSEGV || restart::is_handled(self.pid, tid, signal))
         {
             return self.enter_handler(tid, info, signal, step);
         }
@@ -173,6 +176,9 @@ impl Process {
         let others = self.stop_users_of_pages(tid)?;
         let guarded = self.watches.pages.guarded();
         self.open_pages(&guarded)?;
+        if signal == number::SIGSEGV {
+            self.before_handler(tid)?;
+        }
         let status = match self.threads.get_mut(&tid) {
             // A step ends at the handler's first instruction.
             Some(thread) => match hand_over(thread, info, signal, true, false) {
@@ -193,6 +199,7 @@ impl Process {
                 thread.state = State::Stopped;
                 thread.stepping = false;
                 thread.regs = ptrace::regs(tid)?;
+                thread.mask = None;
             }
             _ => {
                 if let Some(status) = status {
@@ -204,6 +211,10 @@ impl Process {
             self.close_pages(&guarded)?;
         }
         if entered {
+            if signal == number::SIGSEGV {
+                // Some actions are for one time.
+                self.know_action();
+            }
             self.go_with(tid, false)?;
         }
         for other in others {

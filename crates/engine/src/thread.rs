@@ -91,9 +91,13 @@ pub struct Thread {
     pub replays: SmallVec<[(Addr, u64); 2]>,
     /// Signal to deliver at the next resume.
     pub signal: Option<SigInfo>,
-    /// A SIGTRAP that the program blocks, and that stood for a trap of ours: it
-    /// waits on when the thread goes on.
+    /// A signal that the program blocks, and that stood for a trap or fault of
+    /// ours: it waits on when the thread goes on.
     pub behind: Option<SigInfo>,
+    /// Such a SIGSEGV, until its fault has come by itself.
+    pub before_fault: Option<SigInfo>,
+    /// The signals it blocks, while that is known (see `forced`).
+    pub mask: Option<u64>,
     /// A signal to be sent at the next resume, and those that were, as bits:
     /// they are delivered without a report (see `given`).
     pub queued: Option<i32>,
@@ -184,6 +188,8 @@ impl Thread {
             replays: SmallVec::new(),
             signal: None,
             behind: None,
+            before_fault: None,
+            mask: None,
             queued: None,
             given: 0,
             disturbed: false,

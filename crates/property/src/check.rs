@@ -560,7 +560,7 @@ pub fn compile(
                     || index.contains_key(name)
                     || functions.names.contains(name)
                     || python::is_builtin(name)
-                    || (block.role == Role::Reaction && crate::scenario::is_action(name))
+                    || (block.role.acts() && crate::scenario::is_action(name))
             };
             unknown.extend(py.names.read.keys().filter(|n| !is_known(n)).cloned());
             if !py.module.body.is_empty() {

@@ -180,7 +180,7 @@ pub fn unknown_names(
                 || env.contains(&name)
                 || functions.names.contains(&name)
                 || python::is_builtin(&name)
-                || (b.role == Role::Reaction && crate::scenario::is_action(&name));
+                || (b.role.acts() && crate::scenario::is_action(&name));
             if known || !seen.insert(name.clone()) {
                 continue;
             }

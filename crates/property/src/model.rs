@@ -192,13 +192,20 @@ pub enum Role {
     Guard,
     Success,
     Failure,
+    /// A scenario's initialization.
+    Beginning,
     Reaction,
 }
 
 impl Role {
+    /// A block of a scenario: it has the scenario's actions.
+    pub fn acts(self) -> bool {
+        matches!(self, Role::Beginning | Role::Reaction)
+    }
+
     pub fn word(self) -> &'static str {
         match self {
-            Role::Initialization => "initialization",
+            Role::Initialization | Role::Beginning => "initialization",
             Role::Guard => "guard",
             Role::Success => "success",
             Role::Failure => "failure",

@@ -144,7 +144,7 @@ pub fn check_scenario(
         });
         BlockId(pending.len() as u32 - 1)
     };
-    let init = file.init.map(|b| add(b, Role::Initialization, found));
+    let init = file.init.map(|b| add(b, Role::Beginning, found));
     let reactions: Vec<Reaction> = file
         .reactions
         .into_iter()

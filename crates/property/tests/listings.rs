@@ -116,6 +116,11 @@ fn both_forms_of_scenarios_load() {
     let only_back = b"initialization { c = None }\non watchpoint { restore_checkpoint(c) }";
     let l = load_scenario("back.sc", only_back, &Functions::default());
     assert!(l.model.is_some_and(|s| !s.saves()), "{:?}", l.found);
+    let at_once =
+        b"initialization { n = set_breakpoint(\"f\") }\non breakpoint { unset_breakpoint(n) }";
+    let l = load_scenario("at_once.sc", at_once, &Functions::default());
+    assert!(l.found.is_empty(), "{:?}", l.found);
+    assert_eq!(l.model.unwrap().env, ["n"]);
     let l = load_scenario("accesses.sc", &read("accesses.sc"), &Functions::default());
     let s = l.model.unwrap();
     assert_eq!(s.env, ["accesses", "v"]);

@@ -80,11 +80,11 @@ pub mod number {
         SYS_pkey_mprotect, SYS_poll, SYS_ppoll, SYS_prctl, SYS_pread64, SYS_preadv, SYS_preadv2,
         SYS_process_vm_readv, SYS_process_vm_writev, SYS_pselect6, SYS_pwrite64, SYS_pwritev,
         SYS_pwritev2, SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmmsg, SYS_recvmsg,
-        SYS_restart_syscall, SYS_rt_sigqueueinfo, SYS_rt_sigreturn, SYS_rt_sigsuspend,
-        SYS_rt_sigtimedwait, SYS_rt_tgsigqueueinfo, SYS_sched_yield, SYS_select, SYS_semop,
-        SYS_semtimedop, SYS_sendmmsg, SYS_sendmsg, SYS_sendto, SYS_setitimer, SYS_setsid,
-        SYS_socketpair, SYS_timer_create, SYS_timer_delete, SYS_timer_gettime, SYS_timer_settime,
-        SYS_vfork, SYS_vmsplice, SYS_wait4, SYS_waitid, SYS_write, SYS_writev,
+        SYS_restart_syscall, SYS_rt_sigaction, SYS_rt_sigqueueinfo, SYS_rt_sigreturn,
+        SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_rt_tgsigqueueinfo, SYS_sched_yield, SYS_select,
+        SYS_semop, SYS_semtimedop, SYS_sendmmsg, SYS_sendmsg, SYS_sendto, SYS_setitimer,
+        SYS_setsid, SYS_socketpair, SYS_timer_create, SYS_timer_delete, SYS_timer_gettime,
+        SYS_timer_settime, SYS_vfork, SYS_vmsplice, SYS_wait4, SYS_waitid, SYS_write, SYS_writev,
     };
 
     /// `libc` has no name for it.

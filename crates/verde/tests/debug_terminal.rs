@@ -3,11 +3,8 @@
 
 mod lab;
 
+use lab::shell::Shell;
 use lab::{Fallible, Lab};
-use std::io::{BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
 
 const SOURCE: &str = r#"#include <stdio.h>
 #include <termios.h>
@@ -42,88 +39,6 @@ int main(void) {
     return 0;
 }
 "#;
-
-/// A shell on a terminal of its own.
-struct Shell {
-    script: Child,
-    input: ChildStdin,
-    output: Receiver<u8>,
-    seen: String,
-}
-
-impl Shell {
-    fn start(lab: &Lab) -> Result<Shell, Box<dyn std::error::Error>> {
-        Shell::with_terminal(lab, "dumb")
-    }
-
-    fn with_terminal(lab: &Lab, kind: &str) -> Result<Shell, Box<dyn std::error::Error>> {
-        let mut command = Command::new("script");
-        command.args(["-q", "-f", "-c", "bash --rcfile shellrc -i", "/dev/null"]);
-        std::fs::write(lab.path("shellrc"), "PS1='shell> '\n")?;
-        command.env("TERM", kind).env_remove("NO_COLOR");
-        command.env("XDG_STATE_HOME", lab.path("state"));
-        command.env("VERDE", env!("CARGO_BIN_EXE_verde"));
-        command.current_dir(lab.path("."));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut script = command.spawn()?;
-        let input = script.stdin.take().ok_or("no input")?;
-        let stdout = script.stdout.take().ok_or("no output")?;
-        let (bytes, output) = channel();
-        std::thread::spawn(move || {
-            for byte in BufReader::new(stdout).bytes().map_while(Result::ok) {
-                if bytes.send(byte).is_err() {
-                    return;
-                }
-            }
-        });
-        let seen = String::new();
-        let mut shell = Shell {
-            script,
-            input,
-            output,
-            seen,
-        };
-        shell.expect("shell> ")?;
-        Ok(shell)
-    }
-
-    fn send(&mut self, text: &str) -> Fallible {
-        self.input.write_all(text.as_bytes())?;
-        Ok(self.input.flush()?)
-    }
-
-    /// Waits for a text; what came before it.
-    fn expect(&mut self, wanted: &str) -> Result<String, Box<dyn std::error::Error>> {
-        let end = Instant::now() + Duration::from_secs(30);
-        loop {
-            if let Some(at) = self.seen.find(wanted) {
-                let after = self.seen.split_off(at + wanted.len());
-                return Ok(std::mem::replace(&mut self.seen, after));
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            match self.output.recv_timeout(left) {
-                // A program that always has something to say does not put off the end.
-                Ok(byte) if !left.is_zero() => self.seen.push(byte.into()),
-                _ => panic!("{wanted:?} is missing: {}", self.seen),
-            }
-        }
-    }
-
-    fn command(&mut self, line: &str, answer: &str) -> Fallible {
-        self.send(&format!("{line}\n"))?;
-        self.expect(answer)?;
-        self.expect("(verde) ")?;
-        Ok(())
-    }
-}
-
-impl Drop for Shell {
-    fn drop(&mut self) {
-        // It may be gone, which is as well.
-        let _ = self.script.kill();
-        let _ = self.script.wait();
-    }
-}
 
 #[test]
 fn the_terminal_is_handed_over() -> Fallible {
@@ -252,7 +167,7 @@ fn people_see_colours_source_and_their_history() -> Fallible {
     shell.send("$VERDE debug ./prog\n")?;
     shell.expect("(verde) ")?;
     shell.send("start\n")?;
-    shell.expect("\u{1b}[33mmain\u{1b}[0m () at \u{1b}[32mprog.c:8\u{1b}[0m")?;
+    shell.expect("\u{1b}[33mmain\u{1b}[0m () at \u{1b}[32mprog.c:9\u{1b}[0m")?;
     let source = shell.expect("(verde) ")?;
     assert!(source.contains("=>"), "{source}");
     assert!(source.contains("\u{1b}[32m\"name? \"\u{1b}[0m"), "{source}");
@@ -278,7 +193,7 @@ fn people_see_colours_source_and_their_history() -> Fallible {
     shell.expect("(verde) ")?;
     shell.send("start\n")?;
     let plain = shell.expect("printf(\"name? \");")?;
-    assert!(plain.contains("main () at prog.c:8\r\n8\t"), "{plain}");
+    assert!(plain.contains("main () at prog.c:9\r\n9\t"), "{plain}");
     Ok(())
 }
 
@@ -392,8 +307,8 @@ fn lines_typed_ahead_run_in_order() -> Fallible {
         shell.expect("(verde) ")?;
         shell.send("break main\rrun\rbt\rprint 40 + 2\r")?;
         shell.expect("Breakpoint 1 at ")?;
-        shell.expect("Breakpoint 1, main () at prog.c:8")?;
-        shell.expect("#0  main () at prog.c:8")?;
+        shell.expect("Breakpoint 1, main () at prog.c:9")?;
+        shell.expect("#0  main () at prog.c:9")?;
         shell.expect("$1 = 42")?;
         // An empty line among them repeats, as by hand.
         shell.send("print 1\r\rprint 6 * 7\r")?;
@@ -427,7 +342,7 @@ fn pasted_lines_run_in_order() -> Fallible {
     let paste = |text: &str| format!("\u{1b}[200~{text}\u{1b}[201~");
     shell.send(&paste("tbreak main\r\rrun\r\tprint\t1 + 1\r"))?;
     shell.expect("Temporary breakpoint 1 at ")?;
-    shell.expect("Temporary breakpoint 1, main () at prog.c:8")?;
+    shell.expect("Temporary breakpoint 1, main () at prog.c:9")?;
     shell.expect("$1 = 2")?;
     // The key after a paste repeats nothing; the next one does.
     shell.send("\r")?;

@@ -281,6 +281,11 @@ impl Debugger {
             let text = self.go_to_automatic(index, None, "Back")?;
             return self.show_back(&text);
         }
+        if !self.has_property() {
+            return failure(
+                "There are no automatic checkpoints; start with --auto-checkpoint SECONDS.",
+            );
+        }
         let changes = self.changes_of_last_slice();
         let Some((event, tid)) = changes.iter().rev().nth(count - 1).copied() else {
             return failure(match changes.len() {

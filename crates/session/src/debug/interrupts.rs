@@ -1,8 +1,13 @@
-//! Stopping the program from another thread than the debugger's.
+//! Stopping the program from another thread than the debugger's, and by ^C.
 
+use super::Debugger;
+use super::failure::Result;
+use super::stops::Reason;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use verde_engine::Interrupter;
+use verde_engine::{Interrupter, SigInfo};
+use verde_sys::number::SIGINT;
+use verde_sys::siginfo::SI_KERNEL;
 
 /// Stops whatever program the debugger has running at the moment.
 #[derive(Clone, Default)]
@@ -53,5 +58,42 @@ impl Interrupts {
     fn program(&self) -> Option<Interrupter> {
         let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         now.clone()
+    }
+}
+
+/// Whether a signal is the terminal's ^C. A SIGINT that another process or the program itself sent
+/// is the program's affair.
+pub(super) fn is_typed(info: &SigInfo) -> bool {
+    info.signal() == SIGINT && info.code() == SI_KERNEL
+}
+
+impl Debugger {
+    /// The program that runs is about to be replaced by what it was. With it would go a ^C that it
+    /// was sent and has not got; those that follow are ours, until it is there again.
+    pub(super) fn leave_present(&mut self) {
+        self.terminal.take();
+        if !self.signals.get(SIGINT).stop {
+            return;
+        }
+        // One that ends meanwhile has been sent nothing that counts.
+        if let Some(live) = &mut self.live
+            && let Ok(world) = live.process.stop_all()
+        {
+            if world.has_waiting(is_typed).unwrap_or(false) {
+                self.interrupts.seen();
+            }
+            world.keep();
+        }
+    }
+
+    /// The program goes on from where a scenario has brought it back to, unless the user wants it
+    /// to stop: a scenario may go back for ever.
+    pub(super) fn go_on_from_then(&mut self) -> Result<Option<Reason>> {
+        match &self.live {
+            Some(live) if self.interrupts.is_asked() => {
+                self.stop_for(live.tid, Reason::Interrupted)
+            }
+            _ => self.let_go(),
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::Debugger;
 use super::catches::{Exception, catch_title};
 use super::failure::{NOT_RUN, Result, failure};
 use super::hooks::Hooked;
+use super::interrupts::is_typed;
 use super::irv::{Asked, Outside};
 use super::points::{Access, After, Kind, Site};
 use std::borrow::Cow;
@@ -12,7 +13,6 @@ use verde_engine::{Cause, End, Error, FrameRef, Tid};
 use verde_expr::{Data, Value, print_value};
 use verde_symbols::{Encoding, Type};
 use verde_sys::number;
-use verde_sys::siginfo::SI_KERNEL;
 
 /// Why the program is stopped.
 pub(super) enum Reason {
@@ -58,7 +58,7 @@ impl Debugger {
                 if !self.monitors_see_end(end) {
                     return Ok(Reason::Ended(end));
                 }
-                if let Some(reason) = self.let_go()? {
+                if let Some(reason) = self.go_on_from_then()? {
                     return Ok(reason);
                 }
                 continue;
@@ -80,7 +80,12 @@ impl Debugger {
                     reason = Some(merge(reason, Reason::Monitor(lines.clone())));
                 }
                 // What stopped it has not happened yet.
-                Asked::Restored => reason = None,
+                Asked::Restored => {
+                    if let Some(reason) = self.go_on_from_then()? {
+                        return Ok(reason);
+                    }
+                    continue;
+                }
                 Asked::Nothing | Asked::Settled => {}
             }
             if reason.is_none() {
@@ -91,9 +96,7 @@ impl Debugger {
             };
             match reason {
                 // Threads were stopped for a block that looked at the program.
-                None if matches!(asked, Asked::Settled | Asked::Restored) => {
-                    live.process.resume_all()?;
-                }
+                None if asked == Asked::Settled => live.process.resume_all()?,
                 None => live.process.resume(stop.tid)?,
                 Some(reason) => {
                     if let Some(reason) = self.stop_for(stop.tid, reason)? {
@@ -106,7 +109,7 @@ impl Debugger {
 
     /// Stops everything where one thread gave the reason. `None`: the program's end is the news.
     #[cold]
-    fn stop_for(&mut self, tid: Tid, reason: Reason) -> Result<Option<Reason>> {
+    pub(super) fn stop_for(&mut self, tid: Tid, reason: Reason) -> Result<Option<Reason>> {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
@@ -442,15 +445,14 @@ impl Debugger {
         self.show_displays()
     }
 
-    /// Whether somebody stopped the program by ^C. A SIGINT that another process or the program
-    /// itself sent is the program's affair.
+    /// Whether somebody stopped the program by ^C.
     fn is_of_user(&self, reason: &Reason) -> bool {
         let live = self.live.as_ref();
         match *reason {
             Reason::Interrupted => true,
             Reason::Signal(number::SIGINT) => live
                 .and_then(|live| live.process.signal_info(live.tid).ok())
-                .is_some_and(|info| info.code() == SI_KERNEL),
+                .is_some_and(|info| is_typed(&info)),
             _ => false,
         }
     }

@@ -684,3 +684,30 @@ fn bare_names_of_data_in_scopes() {
     let both = [5, 6].map(|n| format!(r#"write after COUNT {{"ret":{n}}}"#));
     assert_eq!(seen, both);
 }
+
+/// The thread stands behind the store then, which may be on another line.
+#[test]
+fn the_backtrace_of_a_store_has_its_line() {
+    let source = "int total;
+__attribute__((noinline)) void add(int n) {
+    total += n;
+}
+int main(void) {
+    add(1);
+    return 0;
+}
+";
+    let bench = Bench::c(source, &["-O0"]);
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event write total success bad } }
+state bad non-accepting",
+    );
+    let ran = bench.check(&["-p", "p.prop", "--history-stacks", "--auto-zoom"], &[]);
+    let found = &ran.of_type("violation")[0];
+    assert_eq!(found["loc"], "prog.c:3");
+    let calls = serde_json::json!(["add at prog.c:3", "main at prog.c:6"]);
+    assert_eq!(found["backtrace"], calls);
+    assert_eq!(found["history"][0]["backtrace"], calls);
+    assert!(ran.err.contains("in add at prog.c:3"), "{}", ran.err);
+}

@@ -285,3 +285,13 @@ state sink non-accepting final
     assert!(text.contains("p: violated, 3 violations"), "{text}");
     assert!(!text.contains("found again"), "{text}");
 }
+
+#[test]
+fn without_properties_the_way_back_is_by_automatic_checkpoints() {
+    let bench = Bench::c(TICKS, &["-O0"]);
+    let text = bench.debug(&[], &["break tick", "run", "verde back"]);
+    assert!(text.contains("start with --auto-checkpoint"), "{text}");
+    let commands = ["break tick", "run", "verde back", "continue", "print i"];
+    let text = bench.debug(&["--auto-checkpoint", "60"], &commands);
+    in_order(&text, &["Back: process", "tick (i=1)", "$1 = 1"]);
+}

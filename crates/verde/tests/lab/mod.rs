@@ -1,6 +1,8 @@
 //! A directory with a program to debug, and the two debuggers.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod shell;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

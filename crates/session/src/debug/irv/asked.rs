@@ -81,6 +81,9 @@ impl Debugger {
         let refused = irv.refused;
         irv.errors += u64::from(latch.raised);
         self.irv = Some(irv);
+        if latch.zoom.is_some() || latch.restore.is_some() {
+            self.leave_present();
+        }
         if let Some(monitor) = latch.zoom {
             let event = self.irv.as_ref().map_or(0, |irv| irv.n);
             self.zoom_in(monitor, event);
@@ -190,6 +193,7 @@ impl Debugger {
         }
         match self.what_was_asked() {
             Asked::Stop(lines) => Ok(Some(Reason::Monitor(lines))),
+            Asked::Restored if self.interrupts.is_asked() => Ok(Some(Reason::Interrupted)),
             Asked::Nothing | Asked::Settled | Asked::Restored => Ok(None),
         }
     }

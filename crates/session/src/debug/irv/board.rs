@@ -4,7 +4,7 @@ use super::super::Debugger;
 use super::super::failure::Failure;
 use super::super::live::Seen;
 use super::super::stops::{Reason, description};
-use super::feed::Moment;
+use super::feed::{Moment, Stands};
 use super::then::Then;
 use super::values::Owned;
 use super::{Interruption, Irv};
@@ -355,7 +355,7 @@ impl Debugger {
                         tid: t.0,
                         name: self.thread_name(*t),
                         place: self
-                            .stack_text(*t, 1)
+                            .stack_text(*t, 1, Stands::At)
                             .into_iter()
                             .next()
                             .unwrap_or_default(),

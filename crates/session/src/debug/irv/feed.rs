@@ -393,14 +393,19 @@ impl Debugger {
         irv.values = values;
         let source = &irv.alphabet.sources[it.source];
         let (kind, when) = (source.kind, source.when);
-        let loc = match (kind, when, it.site) {
+        let (loc, stands) = match (kind, when, it.site) {
             (Kind::Call, When::Before, Some(i)) | (Kind::Line, _, Some(i)) => {
-                source.sites[i].loc.clone()
+                (source.sites[i].loc.clone(), Stands::At)
             }
-            (Kind::Process | Kind::Thread, ..) => None,
-            _ => self.current_place(irv, it.tid, kind),
+            (Kind::Process | Kind::Thread, ..) => (None, Stands::At),
+            (Kind::Signal, ..) => (self.current_place(irv, it.tid, Stands::At), Stands::At),
+            _ => (
+                self.current_place(irv, it.tid, Stands::Behind),
+                Stands::Behind,
+            ),
         };
         irv.n += 1;
+        irv.stands = stands;
         let time = u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         if irv.choices.stacks {
             self.keep_stack(irv, it.tid);
@@ -440,7 +445,7 @@ impl Debugger {
     /// Keeps the backtrace of the event that is being applied.
     #[inline(never)]
     fn keep_stack(&mut self, irv: &mut Irv, tid: Tid) {
-        let frames = self.stack_text(tid, 64);
+        let frames = self.stack_text(tid, 64, irv.stands);
         let keep = irv.n;
         irv.stacks.insert(keep, frames.into());
         // Slices remember the last events only.
@@ -816,13 +821,12 @@ impl Debugger {
 
     /// Where a thread is, for an event that is not bound to one place.
     #[inline(never)]
-    fn current_place(&self, irv: &mut Irv, tid: Tid, kind: Kind) -> Option<Arc<str>> {
+    fn current_place(&self, irv: &mut Irv, tid: Tid, stands: Stands) -> Option<Arc<str>> {
         let live = self.live.as_ref()?;
         let pc = live.process.regs(tid).ok()?.rip;
-        // After a store or a call the line is that of the instruction before.
-        let at = match kind {
-            Kind::Signal => pc,
-            _ => pc.wrapping_sub(1),
+        let at = match stands {
+            Stands::At => pc,
+            Stands::Behind => pc.wrapping_sub(1),
         };
         let known = irv.places.entry(at);
         known.or_insert_with(|| self.line_text(at)).clone()
@@ -950,7 +954,7 @@ impl Debugger {
         let loc = at.and_then(|a| a.loc.clone());
         let mut row = violation_row(m, found, irv.choices.history, tid, loc.as_deref());
         if let Some(at) = at {
-            let frames = self.stack(at.tid, MOST_CALLS);
+            let frames = self.stack(at.tid, MOST_CALLS, irv.stands);
             row.source = frames.iter().map(|f| self.text_of_line(f)).collect();
             row.backtrace = Some(frames.into_iter().map(|f| f.text).collect());
         }
@@ -999,8 +1003,8 @@ impl Debugger {
 
     /// The calls of a thread, innermost first: `f at file.c:12`.
     #[cold]
-    pub(super) fn stack_text(&self, tid: Tid, limit: usize) -> Vec<String> {
-        let frames = self.stack(tid, limit).into_iter();
+    pub(super) fn stack_text(&self, tid: Tid, limit: usize, stands: Stands) -> Vec<String> {
+        let frames = self.stack(tid, limit, stands).into_iter();
         frames.map(|f| f.text).collect()
     }
 
@@ -1012,7 +1016,7 @@ impl Debugger {
         Some(text.trim().to_owned())
     }
 
-    fn stack(&self, tid: Tid, limit: usize) -> Vec<Call> {
+    fn stack(&self, tid: Tid, limit: usize, stands: Stands) -> Vec<Call> {
         let Some(live) = &self.live else {
             return Vec::new();
         };
@@ -1020,7 +1024,11 @@ impl Debugger {
             return Vec::new();
         };
         let memory = super::super::live::ProcessMemory(&live.process);
-        let (frames, _) = verde_symbols::backtrace(&self.images, &memory, to_dwarf(regs), limit);
+        let dwarf = to_dwarf(regs);
+        let (mut frames, _) = verde_symbols::backtrace(&self.images, &memory, dwarf, limit);
+        if let Some(innermost) = frames.first_mut() {
+            innermost.is_exact = stands == Stands::At;
+        }
         let found = Levels::of(frames, limit, is_main);
         let mut out = Vec::new();
         for (code, source) in found.levels {
@@ -1064,6 +1072,15 @@ pub struct Moment {
     pub tid: Tid,
     pub time: u64,
     pub loc: Option<Arc<str>>,
+}
+
+/// Where a thread is at its event.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Stands {
+    /// At the instruction that is meant.
+    At,
+    /// Behind it, after a store or a call: the next one may belong to another line.
+    Behind,
 }
 
 impl Irv {

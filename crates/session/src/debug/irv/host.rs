@@ -3,7 +3,7 @@
 
 use super::super::Debugger;
 use super::react::Running;
-use super::{Change, Irv, Known, Latch, One, Output, Switches, Write};
+use super::{Change, Irv, Known, Latch, One, Output, Stands, Switches, Write};
 use crate::board::Past;
 use crate::json::{Json, Object};
 use crate::recorder::Recorder;
@@ -30,6 +30,8 @@ pub(super) struct Desk<'a> {
     pub name: &'a str,
     /// The thread whose event it is.
     pub tid: Option<Tid>,
+    /// Where it is at its event.
+    pub stands: Stands,
     /// The slice that the scenario reacts to.
     pub slice: Option<SlotRef>,
 }
@@ -54,6 +56,7 @@ pub(super) struct Parts<'a> {
     pub switches: &'a mut Switches,
     pub name: &'a str,
     pub known: &'a Option<Known>,
+    pub stands: Stands,
 }
 
 impl Irv {
@@ -75,6 +78,7 @@ impl Irv {
             switches,
             name,
             known: &self.known,
+            stands: self.stands,
         };
         (monitor, parts)
     }
@@ -101,6 +105,7 @@ impl Parts<'_> {
                 writes,
                 name: self.name,
                 tid,
+                stands: self.stands,
                 slice: None,
             },
         }

@@ -5,7 +5,7 @@ use super::super::failure::failure;
 use super::host::{Host, Parts, Watcher, env_object, state_text};
 use super::react::Running;
 use super::reported::Reported;
-use super::{Choices, Irv, Known, MonitorId, One, Output, Switches, Tally};
+use super::{Choices, Irv, Known, MonitorId, One, Output, Stands, Switches, Tally};
 use crate::properties::{Failed, read, unique_name};
 use crate::recorder::Recorder;
 use crate::replay::REPLACED;
@@ -146,6 +146,7 @@ impl Debugger {
             switches: &mut switches,
             name: "scenario",
             known: &irv.known,
+            stands: Stands::At,
         };
         let mut context = parts.context(self, &mut writes, None);
         context.run_reaction(None, None, block);

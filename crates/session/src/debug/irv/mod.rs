@@ -65,7 +65,7 @@ use crate::recorder::Recorder;
 use crate::report::{PropertyError, ViolationRow};
 use alphabet::{Alphabet, MonitorId};
 use begun::Begun;
-use feed::{Moment, Saved, Target};
+use feed::{Moment, Saved, Stands, Target};
 use react::Running;
 use reported::Reported;
 use rustc_hash::FxHashMap;
@@ -256,6 +256,8 @@ pub struct Irv {
     signal_traps: Vec<TrapId>,
     pub output: Output,
     known: Option<Known>,
+    /// Where the thread of the present event is.
+    stands: Stands,
     pub choices: Choices,
     pub trace: Option<TraceFile>,
     /// Number of the last event.
@@ -330,6 +332,7 @@ impl Irv {
             signal_traps: Vec::new(),
             output,
             known: None,
+            stands: Stands::At,
             choices,
             trace: None,
             n: 0,

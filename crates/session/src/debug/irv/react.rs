@@ -93,7 +93,8 @@ impl Context<'_> {
         let Some(known) = self.known else {
             return false;
         };
-        let stack = |tid| self.desk.debugger.stack_text(tid, MOST_CALLS);
+        let (debugger, stands) = (&self.desk.debugger, self.desk.stands);
+        let stack = |tid| debugger.stack_text(tid, MOST_CALLS, stands);
         let frames = self.desk.tid.map(stack).unwrap_or_default();
         known(&slices.property().name, &frames)
     }

@@ -78,7 +78,7 @@ impl Debugger {
         if !irv.is_zoomed(it) {
             return;
         }
-        let frames = self.stack_text(at.tid, 2);
+        let frames = self.stack_text(at.tid, 2, irv.stands);
         let place = frames.first().cloned().unwrap_or_default();
         let text = format!(
             "closer: {} = {} in {place}",

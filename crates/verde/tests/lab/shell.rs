@@ -1,0 +1,89 @@
+//! A shell with job control, on a terminal.
+
+use super::{Fallible, Lab};
+use std::io::{BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// A shell on a terminal of its own.
+pub struct Shell {
+    pub script: Child,
+    input: ChildStdin,
+    output: Receiver<u8>,
+    seen: String,
+}
+
+impl Shell {
+    pub fn start(lab: &Lab) -> Result<Shell, Box<dyn std::error::Error>> {
+        Shell::with_terminal(lab, "dumb")
+    }
+
+    pub fn with_terminal(lab: &Lab, kind: &str) -> Result<Shell, Box<dyn std::error::Error>> {
+        let mut command = Command::new("script");
+        command.args(["-q", "-f", "-c", "bash --rcfile shellrc -i", "/dev/null"]);
+        std::fs::write(lab.path("shellrc"), "PS1='shell> '\n")?;
+        command.env("TERM", kind).env_remove("NO_COLOR");
+        command.env("XDG_STATE_HOME", lab.path("state"));
+        command.env("VERDE", env!("CARGO_BIN_EXE_verde"));
+        command.current_dir(lab.path("."));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut script = command.spawn()?;
+        let input = script.stdin.take().ok_or("no input")?;
+        let stdout = script.stdout.take().ok_or("no output")?;
+        let (bytes, output) = channel();
+        std::thread::spawn(move || {
+            for byte in BufReader::new(stdout).bytes().map_while(Result::ok) {
+                if bytes.send(byte).is_err() {
+                    return;
+                }
+            }
+        });
+        let seen = String::new();
+        let mut shell = Shell {
+            script,
+            input,
+            output,
+            seen,
+        };
+        shell.expect("shell> ")?;
+        Ok(shell)
+    }
+
+    pub fn send(&mut self, text: &str) -> Fallible {
+        self.input.write_all(text.as_bytes())?;
+        Ok(self.input.flush()?)
+    }
+
+    /// Waits for a text; what came before it.
+    pub fn expect(&mut self, wanted: &str) -> Result<String, Box<dyn std::error::Error>> {
+        let end = Instant::now() + Duration::from_secs(30);
+        loop {
+            if let Some(at) = self.seen.find(wanted) {
+                let after = self.seen.split_off(at + wanted.len());
+                return Ok(std::mem::replace(&mut self.seen, after));
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            match self.output.recv_timeout(left) {
+                // A program that always has something to say does not put off the end.
+                Ok(byte) if !left.is_zero() => self.seen.push(byte.into()),
+                _ => panic!("{wanted:?} is missing: {}", self.seen),
+            }
+        }
+    }
+
+    pub fn command(&mut self, line: &str, answer: &str) -> Fallible {
+        self.send(&format!("{line}\n"))?;
+        self.expect(answer)?;
+        self.expect("(verde) ")?;
+        Ok(())
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        // It may be gone, which is as well.
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}
