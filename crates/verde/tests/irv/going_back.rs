@@ -41,6 +41,16 @@ state bad non-accepting
 }
 
 #[test]
+fn without_properties_the_way_back_is_by_automatic_checkpoints() {
+    let bench = Bench::c(TICKS, &["-O0"]);
+    let text = bench.debug(&[], &["break tick", "run", "verde back"]);
+    assert!(text.contains("start with --auto-checkpoint"), "{text}");
+    let commands = ["break tick", "run", "verde back", "continue", "print i"];
+    let text = bench.debug(&["--auto-checkpoint", "60"], &commands);
+    in_order(&text, &["Back: process", "tick (i=1)", "$1 = 1"]);
+}
+
+#[test]
 fn open_calls_return_after_the_program_was_brought_back() {
     let bench = Bench::c(
         "__attribute__((noinline)) void hold(void) { asm volatile(\"\"); }
@@ -284,14 +294,4 @@ state sink non-accepting final
     let text = bench.debug(&["-p", "p.prop"], &commands);
     assert!(text.contains("p: violated, 3 violations"), "{text}");
     assert!(!text.contains("found again"), "{text}");
-}
-
-#[test]
-fn without_properties_the_way_back_is_by_automatic_checkpoints() {
-    let bench = Bench::c(TICKS, &["-O0"]);
-    let text = bench.debug(&[], &["break tick", "run", "verde back"]);
-    assert!(text.contains("start with --auto-checkpoint"), "{text}");
-    let commands = ["break tick", "run", "verde back", "continue", "print i"];
-    let text = bench.debug(&["--auto-checkpoint", "60"], &commands);
-    in_order(&text, &["Back: process", "tick (i=1)", "$1 = 1"]);
 }
