@@ -5,7 +5,7 @@ use crate::value::Value;
 use std::sync::Arc;
 use verde_symbols::{
     DieId, EntryValues, Env, FileAddr, Frame, Language, Memory, Module, Registers, SourceFrame,
-    call_site_values,
+    needed_from_callers,
 };
 
 /// A module and where it is loaded.
@@ -48,7 +48,7 @@ impl FrameScope {
             }
             _ => false,
         };
-        let entry = call_site_values(frames, level, memory);
+        let entry = needed_from_callers(frames, level, memory);
         Some(FrameScope {
             frame,
             source,

@@ -36,12 +36,17 @@ const MAX_CALLERS: usize = 8;
 /// Values of the registers that the callers say were set before the function of a frame was called.
 /// `frames` is a backtrace, innermost first, and `level` the frame in it.
 pub fn call_site_values(frames: &[Frame], level: usize, memory: &dyn Memory) -> CallSiteValues {
+    chain(frames, level, memory, MAX_CALLERS)
+}
+
+/// The same if a variable of the function needs them: the callers' files may not even be read yet.
+pub fn needed_from_callers(frames: &[Frame], level: usize, memory: &dyn Memory) -> CallSiteValues {
     let code = frames.get(level).and_then(|frame| {
         let (module, bias) = frame.module.as_ref()?;
         Code::at(module, *bias, frame.file_addr()?)
     });
     match code.is_some_and(|c| c.asks_callers()) {
-        true => chain(frames, level, memory, MAX_CALLERS),
+        true => call_site_values(frames, level, memory),
         false => CallSiteValues::default(),
     }
 }
