@@ -415,7 +415,7 @@ fn an_interrupt_ends_loops_scripts_and_commands() -> Fallible {
 #[test]
 fn an_interrupt_ends_a_backtrace() -> Fallible {
     let source = "int stop(void) { return 0; }\nint deep(int n) { return n ? deep(n - 1) + 1 : stop(); }\n\
-                  int main(void) { return deep(20000) != 20000; }\n";
+                  int main(void) { return deep(40000) != 40000; }\n";
     let lab = Lab::c(source, &["-O0"])?;
     let mut shell = Shell::start(&lab)?;
     shell.send("$VERDE debug ./prog\n")?;

@@ -36,8 +36,17 @@ impl<'a> Request<'a> {
 impl Debugger {
     pub(super) fn backtrace(&mut self, args: &str) -> Result<()> {
         let request = Request::parse(args);
-        let count = self.all_frames()?;
-        let (first, last) = self.frames_wanted(request.count, count)?;
+        let wanted = self.frames_asked_for(request.count)?;
+        let count = match wanted {
+            // One more tells whether there are more.
+            Some(number) if number >= 0 => self.frames_up_to(amount(number).saturating_add(1))?,
+            _ => self.all_frames()?,
+        };
+        let (first, last) = match wanted {
+            None => (0, count),
+            Some(number) if number >= 0 => (0, count.min(amount(number))),
+            Some(number) => (count.saturating_sub(amount(number)), count),
+        };
         for from in (first..last).step_by(TOGETHER) {
             self.say_calls(from, last.min(from + TOGETHER), request.full)?;
         }
@@ -71,20 +80,15 @@ impl Debugger {
         self.out_flush()
     }
 
-    /// The first frame and the one after the last.
-    fn frames_wanted(&mut self, wanted: Option<&str>, count: usize) -> Result<(usize, usize)> {
+    /// The number that was given, if any.
+    fn frames_asked_for(&mut self, wanted: Option<&str>) -> Result<Option<i64>> {
         let Some(text) = wanted else {
-            return Ok((0, count));
+            return Ok(None);
         };
-        let number = match text.parse::<i64>() {
+        Ok(Some(match text.parse::<i64>() {
             Ok(number) => number,
             Err(_) => i64::try_from(self.number(text)?).unwrap_or(i64::MAX),
-        };
-        let some = usize::try_from(number.unsigned_abs()).unwrap_or(count);
-        Ok(match number >= 0 {
-            true => (0, count.min(some)),
-            false => (count.saturating_sub(some), count),
-        })
+        }))
     }
 
     fn say_locals_of(&mut self, level: usize) -> Result<()> {
@@ -135,6 +139,11 @@ impl Debugger {
             None => failure(format!("No frame for function \"{name}\".")),
         }
     }
+}
+
+/// A number of frames, from whichever end.
+fn amount(number: i64) -> usize {
+    usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX)
 }
 
 /// Characters that take room on a terminal.

@@ -3,6 +3,7 @@
 use super::Debugger;
 use super::failure::{NO_STACK, Result, failure};
 use super::here::Here;
+use super::live::Seen;
 use std::sync::Arc;
 use verde_engine::Tid;
 use verde_expr::frame_arguments;
@@ -154,9 +155,18 @@ impl Debugger {
     }
 
     pub(super) fn all_frames(&mut self) -> Result<usize> {
+        self.frames_seen(Seen::All)
+    }
+
+    /// How many frames there are, up to this number at least: a stack may be deep.
+    pub(super) fn frames_up_to(&mut self, count: usize) -> Result<usize> {
+        self.frames_seen(Seen::Levels(count))
+    }
+
+    fn frames_seen(&mut self, wanted: Seen) -> Result<usize> {
         match &mut self.live {
             Some(live) => {
-                live.look_at_all(&self.images)?;
+                live.look_further(&self.images, wanted)?;
                 Ok(live.levels.len())
             }
             None => failure(NO_STACK),
@@ -177,14 +187,15 @@ impl Debugger {
         if word == "apply" {
             return self.frame_apply(rest.trim());
         }
-        let count = self.all_frames()?;
+        // Without a program there is none to name one of.
+        self.frames_up_to(1)?;
         let level = match (word, rest.trim()) {
             ("", _) => self.live.as_ref().map_or(0, |l| l.selected),
             ("function", name) => self.frame_of_function(name)?,
             ("level", text) => usize::try_from(self.number(text)?).unwrap_or(usize::MAX),
             _ => usize::try_from(self.number(args)?).unwrap_or(usize::MAX),
         };
-        if level >= count {
+        if level >= self.frames_up_to(level.saturating_add(1))? {
             return failure(format!("No frame at level {args}."));
         }
         self.select(level)
@@ -214,15 +225,16 @@ impl Debugger {
 
     /// Selects a frame so many further out.
     fn select_from_here(&mut self, by: isize) -> Result<()> {
-        let count = self.all_frames()?;
         let now = self.live.as_ref().map_or(0, |l| l.selected);
+        let wanted = now.saturating_add_signed(by);
+        let count = self.frames_up_to(wanted.max(now).saturating_add(2))?;
         if by > 0 && now + 1 >= count {
             return failure("Initial frame selected; you can't go up.");
         }
         if by < 0 && now == 0 {
             return failure("Bottom (innermost) frame selected; you can't go down.");
         }
-        self.select(now.saturating_add_signed(by).min(count.saturating_sub(1)))
+        self.select(wanted.min(count.saturating_sub(1)))
     }
 
     /// Registers or variables were changed: the frames may be others.

@@ -51,6 +51,8 @@ pub(super) enum Seen {
     Innermost,
     /// Some frames.
     Near,
+    /// So many levels at least.
+    Levels(usize),
     All,
 }
 
@@ -138,6 +140,14 @@ impl Live {
         let (limit, most) = match wanted {
             Seen::Innermost => (FIRST_FRAMES, 1),
             Seen::Near => (FIRST_FRAMES, FIRST_FRAMES),
+            Seen::Levels(count) => {
+                // Every frame is a level at least; the last one's caller tells it from others.
+                let hidden = self.hidden.map_or(0, |h| h.levels);
+                let limit = count
+                    .saturating_add(hidden + 1)
+                    .clamp(FIRST_FRAMES, ALL_FRAMES);
+                (limit, limit)
+            }
             Seen::All => (ALL_FRAMES, ALL_FRAMES),
         };
         let (frames, end) = backtrace(images, &ProcessMemory(&self.process), registers, limit);
@@ -155,7 +165,10 @@ impl Live {
         }
         let outermost = levels.last().and_then(|l| l.source.as_ref());
         self.is_cut = end == End::Limit && !outermost.is_some_and(is_main);
-        self.seen = wanted;
+        self.seen = match end == End::Limit || wanted == Seen::Innermost {
+            true => wanted,
+            false => Seen::All,
+        };
         let frames = found.frames;
         let pc = frames.first().map_or(0, |f| f.pc);
         self.frames = frames;
