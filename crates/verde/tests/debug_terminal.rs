@@ -9,7 +9,8 @@ use lab::{Fallible, Lab};
 const SOURCE: &str = r#"#include <stdio.h>
 #include <termios.h>
 #include <unistd.h>
-volatile long n; volatile int enough;
+volatile long n;
+volatile int enough;
 static int begin(int round) { return round; }
 int main(void) {
     char name[100];
