@@ -197,7 +197,7 @@ impl Code {
                     return true;
                 }
                 let next = code.callee(site, &itself);
-                left.extend(next.filter(|c| seen.insert(c.die)));
+                left.extend(next.filter(|c| seen.insert((Arc::as_ptr(&c.module), c.die))));
             }
         }
         false
