@@ -375,20 +375,28 @@ static void files(void) {
 static volatile int told;
 static void tell(int signal) { told = signal; }
 
+static volatile int told_number;
+static void tell_number(int signal, siginfo_t *info, void *context) {
+    (void)context;
+    told = signal;
+    told_number = info->si_fd;
+}
+
 static void ready(void) {
     int pair[2];
+    struct sigaction action = {.sa_sigaction = tell_number, .sa_flags = SA_SIGINFO};
     CHECK(!access("fifo", F_OK) || !mkfifo("fifo", 0600));
     int fd = open("fifo", O_RDWR);
     CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
     signal(SIGIO, tell);
-    signal(SIGUSR1, tell);
+    sigaction(SIGUSR1, &action, 0);
     CHECK(!fcntl(fd, F_SETOWN, getpid()) && !fcntl(fd, F_SETFL, O_ASYNC));
     struct f_owner_ex thread = {F_OWNER_TID, gettid()};
     CHECK(!fcntl(pair[0], F_SETOWN_EX, &thread) && !fcntl(pair[0], F_SETSIG, SIGUSR1));
     CHECK(!fcntl(pair[0], F_SETFL, O_ASYNC));
     hold();
     CHECK(write(fd, "x", 1) == 1 && told == SIGIO);
-    CHECK(write(pair[1], "x", 1) == 1 && told == SIGUSR1);
+    CHECK(write(pair[1], "x", 1) == 1 && told == SIGUSR1 && told_number == pair[0]);
     CHECK(!fcntl(fd, F_SETFL, 0));
 }
 

@@ -4,13 +4,14 @@ use crate::leader::Leader;
 use crate::snapshot::Group;
 use crate::unfinished::{self, Unfinished};
 use crate::{Error, Result};
+use std::time::Duration;
 use verde_engine::Tid;
 use verde_sys::number as n;
 use verde_sys::payload::CloneArgs;
 use verde_sys::pidfd::PidFd;
 use verde_sys::ptrace::IfTracerDies;
 use verde_sys::remote::RemoteError;
-use verde_sys::{WaitStatus, ptrace, task, wait};
+use verde_sys::{WaitStatus, departed, ptrace, task, wait};
 
 /// What a copy shall be.
 #[derive(Clone, Copy, Default)]
@@ -23,10 +24,19 @@ pub(crate) struct Copy {
     pub clear_tid: u64,
 }
 
+/// So long is waited for copies that were killed.
+const LEAVING: Duration = Duration::from_millis(100);
+
 /// Makes a stopped process fork; the child is stopped, traced and has run
 /// nothing. Its parent is the debugger, so the program cannot wait for it.
 pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Unfinished> {
-    let child = match clone(leader, copy) {
+    let mut made = clone(leader, copy);
+    if matches!(&made, Err(Error::Remote(RemoteError::Refused(e))) if e.errno == n::EAGAIN) {
+        // There are too many processes: some of them may be on their way out.
+        departed::see_off(LEAVING);
+        made = clone(leader, copy);
+    }
+    let child = match made {
         Ok(child) => Unfinished::new(child),
         Err(Error::Remote(RemoteError::Refused(error))) => return Err(Error::Refused(error)),
         Err(error) => {

@@ -3,7 +3,7 @@
 use crate::calls::Causes;
 use crate::pages::Fault;
 use crate::thread::{Cut, Happening};
-use crate::{Cause, ForkKind, On, Process, Result, Stop, Tid, restart, transfer};
+use crate::{Cause, ForkKind, On, Process, Result, SignalPolicy, Stop, Tid, restart, transfer};
 use verde_sys::wait::SyscallStop;
 use verde_sys::{SigInfo, number, ptrace};
 
@@ -165,10 +165,13 @@ impl Process {
             thread.signal = Some(info);
             return;
         }
-        // An int3 of the program's own is not the user's SIGTRAP to lose.
         let own_int3 = signal == number::SIGTRAP && info.code() > 0;
+        let passes = match own_int3 {
+            true => passes_own_int3(&self.options.signals, self.pid, tid),
+            false => treatment.pass,
+        };
         if let Some(thread) = self.threads.get_mut(&tid)
-            && (treatment.pass || own_int3)
+            && passes
         {
             thread.signal = Some(info);
         }
@@ -326,4 +329,10 @@ impl Process {
         }
         Ok(())
     }
+}
+
+/// Whether the program gets the SIGTRAP of an int3 of its own. One that has a handler waits for it;
+/// for others it stands for a breakpoint.
+pub(crate) fn passes_own_int3(signals: &SignalPolicy, pid: Tid, tid: Tid) -> bool {
+    signals.get(number::SIGTRAP).pass || restart::is_handled(pid, tid, number::SIGTRAP)
 }

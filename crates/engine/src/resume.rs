@@ -3,6 +3,7 @@
 use crate::arrive::unless_gone;
 use crate::last_access::is_repeated;
 use crate::relocate::Passage;
+use crate::report::passes_own_int3;
 use crate::restart;
 use crate::thread::{Happening, State};
 use crate::transfer;
@@ -119,7 +120,9 @@ impl Process {
                     (Passage::Slot(_), Some(slot)) => thread.set_pc(slot),
                     (Passage::OwnInt3, _) => {
                         thread.set_pc(pc + 1);
-                        signal = number::SIGTRAP;
+                        if passes_own_int3(&self.options.signals, self.pid, tid) {
+                            signal = number::SIGTRAP;
+                        }
                     }
                     _ => return self.go_in_place(tid, pc),
                 }

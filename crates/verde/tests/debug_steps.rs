@@ -666,3 +666,27 @@ int main(void) {
     }
     Ok(())
 }
+
+/// An int3 of the program's own stands for a breakpoint, unless the program handles it itself.
+#[test]
+fn an_int3_of_the_programs_own() -> Fallible {
+    let lab = Lab::c(
+        "int main(void) {\n  __asm__ volatile(\"int3\");\n  return 0;\n}\n",
+        &["-O0"],
+    )?;
+    lab.same_as_gdb(&["run", "continue"])?;
+    let text = lab.text(&["run", "continue"])?;
+    in_order(
+        &text,
+        &["SIGTRAP, Trace/breakpoint trap", "exited normally"],
+    );
+    let handled = "#include <signal.h>\nstatic volatile int seen;\nstatic void trap(int s) { seen = s; }\n\
+        int main(void) {\n  signal(SIGTRAP, trap);\n  __asm__ volatile(\"int3\");\n  return seen != SIGTRAP;\n}\n";
+    let lab = Lab::c(handled, &["-O0"])?;
+    let text = lab.text(&["run", "continue"])?;
+    in_order(
+        &text,
+        &["SIGTRAP, Trace/breakpoint trap", "exited normally"],
+    );
+    Ok(())
+}

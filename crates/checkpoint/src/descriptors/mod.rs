@@ -227,6 +227,10 @@ impl Descriptors {
         self.terminals.restore(&handle, without)?;
         self.leases.restore(&handle, without, warnings)?;
         self.owners.restore(&handle, ids, without)?;
+        if self.owners.tell_numbers() {
+            let leader = Leader::get_or_borrow(leader, &borrow)?;
+            self.owners.tell(leader, without)?;
+        }
         if self.epolls.is_empty() {
             return Ok(());
         }

@@ -14,8 +14,11 @@ pub(super) struct Numbers(Vec<(RawFd, i32)>);
 
 impl Numbers {
     /// Those of the descriptors that are chosen.
-    pub fn of(list: &[Descriptor], is: impl Fn(&Descriptor) -> bool) -> Numbers {
-        let same = list.iter().filter(|d| is(d));
+    pub fn of<'a>(
+        list: impl IntoIterator<Item = &'a Descriptor>,
+        is: impl Fn(&Descriptor) -> bool,
+    ) -> Numbers {
+        let same = list.into_iter().filter(|d| is(d));
         Numbers(same.map(|d| (d.number, d.flags())).collect())
     }
 

@@ -4,12 +4,14 @@
 //! are made anew know nobody.
 
 use super::Ids;
-use crate::Result;
+use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
+use crate::{Error, Result};
 use std::os::fd::{AsFd, RawFd};
 use verde_sys::descriptors::{Descriptor, Owner};
 use verde_sys::number as n;
 use verde_sys::pidfd::PidFd;
+use verde_sys::remote::RemoteError;
 
 /// Whom the files of a process tell.
 pub(super) struct Owners(Vec<Owned>);
@@ -32,6 +34,32 @@ impl Owners {
         Owners(owned.collect())
     }
 
+    /// Some signal tells the number of its descriptor.
+    pub fn tell_numbers(&self) -> bool {
+        self.0.iter().any(|o| o.flags & n::O_ASYNC != 0)
+    }
+
+    /// The kernel tells the number by which it was asked to tell: so the process itself asks.
+    pub fn tell(&self, leader: &mut Leader, without: &Items) -> Result<()> {
+        if without.contains(Item::Owners) {
+            return Ok(());
+        }
+        // Of several numbers the first is the most likely to be meant.
+        for owned in self.0.iter().rev().filter(|o| o.flags & n::O_ASYNC != 0) {
+            for flags in [owned.flags & !n::O_ASYNC, owned.flags] {
+                let args = [owned.number as u64, n::F_SETFL as u64, flags as u64];
+                match leader.call("fcntl", n::SYS_fcntl, &args) {
+                    // What was not made again has a warning of its own.
+                    Err(Error::Remote(RemoteError::Refused(error))) => {
+                        tracing::debug!(number = owned.number, %error, "nobody is told");
+                    }
+                    done => done.map(drop)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub fn restore(&self, handle: &PidFd, ids: &impl Ids, without: &Items) -> Result<()> {
         if without.contains(Item::Owners) {
             return Ok(());
@@ -49,9 +77,6 @@ impl Owners {
             {
                 // Somebody else, who has ended since.
                 tracing::debug!(number = owned.number, %error, "nobody is told");
-            }
-            if owned.flags & n::O_ASYNC != 0 {
-                super::set_flags_of(&fd, owned.flags)?;
             }
         }
         Ok(())

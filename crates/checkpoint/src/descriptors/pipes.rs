@@ -7,6 +7,7 @@ use super::numbers::{self, Numbers};
 use crate::Result;
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
+use std::collections::HashMap;
 use std::fs;
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -100,28 +101,27 @@ impl Pipes {
         alone: bool,
         inputs: Inputs<'_>,
     ) -> Result<(Pipes, Vec<RawFd>)> {
-        let all: Vec<_> = list
-            .iter()
-            .filter_map(|d| Some((d.number, identity(pid, d)?)))
-            .collect();
+        let mut ends: HashMap<_, Vec<&Descriptor>> = HashMap::new();
+        let mut of_readers = Vec::new();
+        for d in list {
+            if let Some(id) = identity(pid, d) {
+                ends.entry(id).or_default().push(d);
+                of_readers.extend(d.reads().then_some((d, id)));
+            }
+        }
         let mut pipes = Vec::new();
-        let mut seen = Vec::new();
         let mut external = Vec::new();
-        for reader in list.iter().filter(|d| d.reads()) {
-            let Some((_, id)) = all.iter().find(|(n, _)| *n == reader.number) else {
+        for (reader, id) in of_readers {
+            // A second reader finds them gone.
+            let Some(here) = ends.remove(&id) else {
                 continue;
             };
-            if seen.contains(id) {
-                continue;
-            }
-            seen.push(*id);
-            let here = |d: &Descriptor| all.contains(&(d.number, *id));
-            let write = Numbers::of(list, |d| d.writes() && here(d));
+            let write = Numbers::of(here.iter().copied(), Descriptor::writes);
             if write.first().is_some() && is_of_others(id.1) {
                 continue;
             }
             let fd = handle.descriptor(reader.number)?;
-            let read = Numbers::of(list, |d| d.reads() && here(d));
+            let read = Numbers::of(here.iter().copied(), Descriptor::reads);
             let own = alone && !id.2;
             if write.first().is_none() {
                 let there = descriptors::readable(fd.as_fd());

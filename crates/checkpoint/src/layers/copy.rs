@@ -3,11 +3,13 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, FileTimes, Metadata, OpenOptions, Permissions};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use verde_sys::overlay;
+use verde_sys::{overlay, sparse};
 
 /// Bits of a mode.
 const KIND: u32 = 0o170_000;
@@ -124,10 +126,36 @@ pub(super) fn loosen(dir: &Path) -> io::Result<()> {
 pub(super) fn rewrite(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = open_anyway(from, OpenOptions::new().read(true))?;
     let mut target = open_anyway(to, OpenOptions::new().write(true))?;
-    let len = io::copy(&mut source, &mut target)?;
+    copy_contents(&mut source, &mut target)
+}
+
+/// Gives a file the contents of another one, and holes where that has some.
+fn copy_contents(source: &mut File, target: &mut File) -> io::Result<()> {
+    let (len, before) = (source.metadata()?.len(), target.metadata()?.len());
+    let mut at = 0;
+    while at < len {
+        let data = sparse::next_data(source.as_fd(), at).map_err(to_io)?;
+        let data = data.unwrap_or(len..len);
+        clear(target, at..data.start.min(before))?;
+        source.seek(SeekFrom::Start(data.start))?;
+        target.seek(SeekFrom::Start(data.start))?;
+        io::copy(&mut source.take(data.end - data.start), target)?;
+        at = data.end;
+    }
     if target.metadata()?.len() != len {
         target.set_len(len)?;
     }
+    Ok(())
+}
+
+/// Nothing is in a part of a file any more.
+fn clear(file: &mut File, part: Range<u64>) -> io::Result<()> {
+    if part.is_empty() || sparse::punch(file.as_fd(), part.clone()).is_ok() {
+        return Ok(());
+    }
+    // Not every file system has holes.
+    file.seek(SeekFrom::Start(part.start))?;
+    io::copy(&mut io::repeat(0).take(part.end - part.start), file)?;
     Ok(())
 }
 
@@ -153,8 +181,7 @@ pub(super) fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
 pub(super) fn create(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = open_anyway(from, OpenOptions::new().read(true))?;
     let mut target = OpenOptions::new().write(true).create_new(true).open(to)?;
-    io::copy(&mut source, &mut target)?;
-    Ok(())
+    copy_contents(&mut source, &mut target)
 }
 
 /// A name for a file that is about to replace another one.
@@ -235,5 +262,34 @@ pub(super) fn names(dir: &Path) -> io::Result<Vec<OsString>> {
             Ok(Vec::new())
         }
         Err(e) => Err(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn holes_stay_holes() -> io::Result<()> {
+        const LEN: u64 = 64 << 20;
+        let dir = tempfile::tempdir()?;
+        let path = |name: &str| dir.path().join(name);
+        let file = File::create(path("sparse"))?;
+        file.write_all_at(b"middle", LEN / 2)?;
+        file.set_len(LEN)?;
+        let whole = vec![7; 3 << 20];
+        fs::write(path("rewritten"), &whole)?;
+        create(&path("sparse"), &path("created"))?;
+        rewrite(&path("sparse"), &path("rewritten"))?;
+        for name in ["created", "rewritten"] {
+            assert!(is_same(&path("sparse"), &path(name))?, "{name}");
+            assert!(fs::metadata(path(name))?.blocks() * 512 < LEN / 4, "{name}");
+        }
+        // And contents where there was a hole, with a shorter end.
+        fs::write(path("full"), &whole)?;
+        rewrite(&path("full"), &path("created"))?;
+        assert_eq!(fs::read(path("created"))?, whole);
+        Ok(())
     }
 }

@@ -488,7 +488,8 @@ impl Debugger {
             format!("{number}  {}{event}{threads}{memory}", checkpoint.place)
         });
         let mut lines: Vec<String> = lines.collect();
-        lines.extend(self.automatic.summary(self.automation.budget));
+        let timeline = &self.checkpoints.timeline;
+        lines.extend(self.automatic.summary(self.automation.budget, timeline));
         let undo = self.checkpoints.undo.as_ref();
         lines.extend(undo.map(|u| format!("{}, before the last restart: restart undo", u.place)));
         self.say_all(lines, "No checkpoints.")

@@ -5,6 +5,7 @@ use super::checkpoints::{Checkpoint, NotSaved, milliseconds, size};
 use super::failure::{Result, failure};
 use super::irv::Then;
 use super::ticking::Ticker;
+use super::timeline::Timeline;
 use std::time::Duration;
 use verde_engine::Tid;
 use verde_sys::procfs;
@@ -107,9 +108,11 @@ impl Automatic {
     }
 
     /// What there is to go back to, in a line.
-    pub fn summary(&self, budget: u64) -> Option<String> {
+    pub fn summary(&self, budget: u64, timeline: &Timeline) -> Option<String> {
         let event = |c: &Checkpoint| c.monitors.as_ref().map_or(0, Then::event);
-        let events = match (event(self.list.first()?), event(self.list.last()?)) {
+        let past = self.list.iter().filter(|c| timeline.is_past(c.moment));
+        let past: Vec<&Checkpoint> = past.collect();
+        let events = match (event(past.first()?), event(past.last()?)) {
             (_, 0) => String::new(),
             (first, last) => format!(" after events {first} to {last},"),
         };
@@ -123,7 +126,7 @@ impl Automatic {
         };
         Some(format!(
             "{} automatic,{events} {}{note}: \"verde back\" goes to them",
-            self.list.len(),
+            past.len(),
             size(cost)
         ))
     }
@@ -226,10 +229,38 @@ impl Debugger {
             Err(NotSaved::NotNow(_)) if occasion == Occasion::Tick => return Ok(None),
             done => done?,
         };
+        self.forget_other_futures();
         self.automatic.last = Some(checkpoint.monitors.as_ref().map_or(0, Then::event));
         self.automatic.add(checkpoint);
         self.thin_out();
         Ok(Some(self.checkpoints.new_warnings(warnings)))
+    }
+
+    /// Which of them the present has come from. The others are of a future that was given up, and
+    /// count again when somebody undoes that.
+    fn automatic_past(&self) -> Vec<usize> {
+        let is_past = |c: &Checkpoint| self.checkpoints.timeline.is_past(c.moment);
+        let list = self.automatic.list.iter().enumerate();
+        list.filter(|(_, c)| is_past(c)).map(|(i, _)| i).collect()
+    }
+
+    /// The program has gone on from here: what was given up is gone.
+    fn forget_other_futures(&mut self) {
+        let timeline = &self.checkpoints.timeline;
+        if self
+            .automatic
+            .list
+            .iter()
+            .all(|c| timeline.is_past(c.moment))
+        {
+            return;
+        }
+        for checkpoint in std::mem::take(&mut self.automatic.list) {
+            match self.checkpoints.timeline.is_past(checkpoint.moment) {
+                true => self.automatic.list.push(checkpoint),
+                false => self.forget_checkpoint(Some(checkpoint)),
+            }
+        }
     }
 
     /// Keeps within the budget.
@@ -274,8 +305,9 @@ impl Debugger {
             },
         };
         if !self.has_property() && !self.automatic.is_empty() {
-            let Some(index) = self.automatic.list.len().checked_sub(count) else {
-                let all = self.automatic.list.len();
+            let past = self.automatic_past();
+            let Some(&index) = past.iter().rev().nth(count - 1) else {
+                let all = past.len();
                 return failure(format!("There are {all} automatic checkpoints only."));
             };
             let text = self.go_to_automatic(index, None, "Back")?;
@@ -310,11 +342,6 @@ impl Debugger {
         let done = self.go_back(&checkpoint);
         self.automatic.list.insert(index, checkpoint);
         let restored = done?;
-        // What came after it belongs to a future that is gone.
-        let later = self.automatic.list.split_off(index + 1);
-        for gone in later {
-            self.forget_checkpoint(Some(gone));
-        }
         self.look_at_thread(tid.map(|t| restored.id_now(t)))?;
         let (place, time) = (self.place(), milliseconds(restored.elapsed));
         let text = format!("{title}: {place} restored in {time}");

@@ -295,3 +295,33 @@ state sink non-accepting final
     assert!(text.contains("p: violated, 3 violations"), "{text}");
     assert!(!text.contains("found again"), "{text}");
 }
+
+/// What was given up is there again when that is undone.
+#[test]
+fn the_way_back_after_a_way_back_was_undone() {
+    let bench = Bench::c(TICKS, &["-O0"]);
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event tick(i) { return i < 8 } success other failure bad } }
+state other accepting { transition { event tick(i) { return i < 8 } success init failure bad } }
+state bad non-accepting
+",
+    );
+    let place = |ways: &[&str]| {
+        let commands: Vec<&str> = ["run"].iter().chain(ways).copied().collect();
+        let options = ["-p", "p.prop", "--auto-checkpoint", "states"];
+        let text = bench.debug(
+            &options,
+            &[&commands[..], &["print $pc", "print i"]].concat(),
+        );
+        let values = text.lines().filter(|l| l.starts_with('$'));
+        values.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let direct = place(&["verde back 2"]);
+    assert_eq!(
+        place(&["verde back 6", "restart undo", "verde back 2"]),
+        direct
+    );
+    let kept = ["checkpoint", "verde back 6", "restart 1", "verde back 2"];
+    assert_eq!(place(&kept), direct);
+}

@@ -59,12 +59,14 @@ impl Output {
 
     /// Something that is no row of a report: a warning, an error.
     pub(super) fn remark(&mut self, out: &mut dyn Write, text: &str) {
-        match self {
-            Output::Prompt => {
-                let _ = writeln!(out, "[verde] {text}");
-            }
-            Output::Rows { .. } => {
-                let _ = writeln!(std::io::stderr(), "verde: {text}");
+        for line in text.lines() {
+            match self {
+                Output::Prompt => {
+                    let _ = writeln!(out, "[verde] {line}");
+                }
+                Output::Rows { .. } => {
+                    let _ = writeln!(std::io::stderr(), "verde: {line}");
+                }
             }
         }
     }
