@@ -7,6 +7,7 @@ use super::irv::Then;
 use super::ticking::Ticker;
 use super::timeline::Timeline;
 use std::time::Duration;
+use verde_checkpoint::Error;
 use verde_engine::Tid;
 use verde_sys::procfs;
 
@@ -227,6 +228,8 @@ impl Debugger {
             },
             // The time for another comes.
             Err(NotSaved::NotNow(_)) if occasion == Occasion::Tick => return Ok(None),
+            // Its end is what comes next.
+            Err(NotSaved::NotNow(Error::Ended)) => return Ok(None),
             done => done?,
         };
         self.forget_other_futures();
