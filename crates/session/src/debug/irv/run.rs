@@ -9,7 +9,7 @@ use crate::report::{FinalRow, ProgramEnd, Row};
 use crate::rows::final_property;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use verde_engine::{End, Interrupter, SignalPolicy};
 use verde_monitor::FinalVerdict;
 use verde_sys::number::{SIGHUP, SIGINT, SIGTERM};
@@ -17,6 +17,9 @@ use verde_sys::number::{SIGHUP, SIGINT, SIGTERM};
 const UNFIT: &str = "the program was not run: an event does not fit it";
 
 const NEVER_FOUND: &str = "was never found in the program or a library";
+
+/// So far apart a signal to a process group may reach two of its processes.
+const TO_BOTH: Duration = Duration::from_millis(100);
 
 /// How long and how far an unattended run may go.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,6 +57,15 @@ impl Interruption {
 
     pub(super) fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::Acquire)
+    }
+
+    /// Whether it is wanted, now or within this time.
+    fn comes(&self, within: Duration) -> bool {
+        let end = Instant::now() + within;
+        while !self.is_wanted() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.is_wanted()
     }
 }
 
@@ -104,7 +116,7 @@ impl Debugger {
         self.end_process()?;
         let ending = match ending? {
             // From a terminal the program gets the same signal, and may be faster.
-            Ending::Killed(SIGHUP | SIGINT | SIGTERM) if interruption.is_wanted() => Ending::Cut,
+            Ending::Killed(SIGHUP | SIGINT | SIGTERM) if interruption.comes(TO_BOTH) => Ending::Cut,
             ending => ending,
         };
         let timed_out = timed_out.load(Ordering::Relaxed) && ending == Ending::Cut;
