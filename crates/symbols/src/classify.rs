@@ -269,11 +269,8 @@ pub(crate) fn rust_parts(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
     if size == 0 {
         return Some(Vec::new());
     }
-    let mut leaves = Vec::new();
-    let scalar = leaves_of(ty, 0, &mut leaves, &[]).is_some();
-    leaves.sort_by_key(|l: &(Class, u64, u64)| l.1);
-    leaves.dedup();
-    if scalar && (leaves.len() == 1 || leaves.len() == 2) {
+    let scalars = scalars(ty);
+    if let Some(leaves) = scalars.filter(|l| l.len() == 1 || l.len() == 2) {
         let disjoint = leaves.len() == 1 || leaves[0].1.saturating_add(leaves[0].2) <= leaves[1].1;
         let whole = leaves.len() == 2 || leaves[0].2 == size;
         if disjoint && whole && leaves.iter().all(|l| l.2 <= 8) {
@@ -281,14 +278,28 @@ pub(crate) fn rust_parts(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
         }
     }
     // What has more parts is one integer if a register holds it.
-    let is_wide_integer = scalar && leaves.len() == 1 && leaves[0].2 == size && size <= 16;
-    if size > 8 && !is_wide_integer {
+    if size > 8 && !is_wide_integer(ty) {
         return None;
     }
     Some(eightbytes(
         &vec![Class::Integer; size.div_ceil(8) as usize],
         size,
     ))
+}
+
+/// Whether a value of Rust's is one integer of two words, which is not passed in two places.
+pub(crate) fn is_wide_integer(ty: &Type) -> bool {
+    let only = scalars(ty).filter(|l| l.len() == 1);
+    only.is_some_and(|l| (9..=16).contains(&l[0].2) && Some(l[0].2) == ty.size())
+}
+
+/// The scalars in a type in their order; `None` as of [`leaves_of`].
+fn scalars(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
+    let mut leaves = Vec::new();
+    leaves_of(ty, 0, &mut leaves, &[])?;
+    leaves.sort_by_key(|l: &(Class, u64, u64)| l.1);
+    leaves.dedup();
+    Some(leaves)
 }
 
 /// The scalars in a type; `None` when it has arrays or overlaps of different shapes.

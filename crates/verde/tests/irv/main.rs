@@ -5,6 +5,7 @@ mod arguments;
 mod bench;
 mod calls;
 mod ci;
+mod conventions;
 mod data;
 mod endings;
 mod going_back;
