@@ -1,6 +1,6 @@
 //! Which registers a type is passed in: the classification of the System V ABI, and rustc's own.
 
-use crate::types::{Encoding, Kind, Method, RecordKind, Type};
+use crate::types::{Encoding, Kind, Member, Method, RecordKind, Type};
 use crate::units::{DieId, Language};
 
 /// Bytes of the vector registers.
@@ -155,37 +155,49 @@ pub(crate) fn merge(
             Some(())
         }
         Kind::Record(_) => {
-            for member in ty.members().iter().filter(|m| !m.is_static) {
-                if member.is_virtual {
-                    return None;
-                }
-                match member.bits {
-                    Some((bit, width)) => {
-                        let slots = (at * 8).checked_add(bit)?;
-                        let first = slots / 8;
-                        let last = slots.checked_add(width.max(1) - 1)? / 8;
-                        let mut fields = [first, last].into_iter();
-                        fields.try_for_each(|byte| {
-                            let entry = classes.get_mut((byte / 8) as usize)?;
-                            *entry = Some(Class::Integer);
-                            Some(())
-                        })?;
-                    }
-                    None => {
-                        let start = at.checked_add(member.offset)?;
-                        // What is packed so that it is not aligned is passed in memory.
-                        if !start.is_multiple_of(alignment(&member.ty, &inner).max(1)) {
-                            return None;
-                        }
-                        merge(&member.ty, start, classes, &inner)?;
-                    }
-                }
-            }
-            Some(())
+            let members = ty.members();
+            let mut own = members.iter().filter(|m| !m.is_static);
+            own.try_for_each(|m| merge_member(m, at, classes, &inner))?;
+            let Some(part) = ty.variant_part() else {
+                return Some(());
+            };
+            let mut variants = part.variants.iter().map(|v| &v.member);
+            let mut choice = part.discriminant.iter();
+            choice.try_for_each(|m| merge_member(m, at, classes, &inner))?;
+            variants.try_for_each(|m| merge_member(m, at, classes, &inner))
         }
         Kind::Void | Kind::Unspecified if size == 0 => Some(()),
         _ => put(at, size, Class::Integer),
     }
+}
+
+/// The same of a member of what is at `at`.
+fn merge_member(
+    member: &Member,
+    at: u64,
+    classes: &mut [Option<Class>],
+    outer: &[DieId],
+) -> Option<()> {
+    if member.is_virtual {
+        return None;
+    }
+    let Some((bit, width)) = member.bits else {
+        let start = at.checked_add(member.offset)?;
+        // What is packed so that it is not aligned is passed in memory.
+        if !start.is_multiple_of(alignment(&member.ty, outer).max(1)) {
+            return None;
+        }
+        return merge(&member.ty, start, classes, outer);
+    };
+    let slots = (at * 8).checked_add(bit)?;
+    let first = slots / 8;
+    let last = slots.checked_add(width.max(1) - 1)? / 8;
+    let mut fields = [first, last].into_iter();
+    fields.try_for_each(|byte| {
+        let entry = classes.get_mut((byte / 8) as usize)?;
+        *entry = Some(Class::Integer);
+        Some(())
+    })
 }
 
 pub(crate) fn alignment(ty: &Type, outer: &[DieId]) -> u64 {

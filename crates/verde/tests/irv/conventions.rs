@@ -40,3 +40,45 @@ fn pairs_of_rust_between_registers_and_stack() {
         ]
     );
 }
+
+/// What Rust has for C is called as C is: large structures are on the stack, and what is in an
+/// eightbyte shares a register.
+#[test]
+fn functions_of_rust_for_c() {
+    let source = "#[derive(Clone, Copy)] #[repr(C)] pub struct Big { a: i64, b: f64, c: i64 }
+        #[derive(Clone, Copy)] #[repr(C)] pub struct V2 { x: f32, y: f32 }
+        #[no_mangle] #[inline(never)] pub extern \"C\" fn take(b: Big, p: Option<&i32>, z: i32) -> i32 { std::hint::black_box((b, p)); z }
+        #[no_mangle] #[inline(never)] pub extern \"C\" fn make(x: f32) -> V2 { V2 { x, y: x + 1.0 } }
+        #[export_name = \"pass\"] #[inline(never)] pub extern \"C\" fn two(v: V2, w: V2) -> f32 { v.y + w.y }
+        #[no_mangle] #[inline(never)] pub extern \"C\" fn wrap(x: i64) -> Big { Big { a: x, b: 1.5, c: 9 } }
+        #[inline(never)] fn own(v: V2, w: V2) -> V2 { V2 { x: v.y, y: w.x } }
+        fn main() { take(Big { a: 1, b: 2.5, c: 3 }, Some(&4), 77);
+          std::hint::black_box(own(make(6.5), V2 { x: 8.5, y: 9.5 })); two(V2 { x: 1.5, y: 2.5 }, V2 { x: 3.5, y: 4.5 });
+          std::hint::black_box(wrap(6)); }";
+    let bench = Bench::new();
+    bench.rust(source);
+    let events = [
+        "event crate::take(b.a, b.b, p, z)",
+        "after event crate::make(ret, x)",
+        "event crate::own(v.x, v.y, w.x as wx, w.y as wy)",
+        "after event crate::own(ret)",
+        "event crate::two(v.x, v.y, w.x as wx, w.y as wy)",
+        "after event crate::wrap(ret, x)",
+    ];
+    let mut rows = seen(&bench, &events);
+    let p = rows[0].as_object_mut().and_then(|o| o.remove("p"));
+    assert!(p.is_some_and(|p| p.to_string().contains("Some(0x")));
+    assert_eq!(
+        rows,
+        [
+            json!({"b.a": 1, "b.b": 2.5, "z": 77}),
+            json!({"ret": {"x": 6.5, "y": 7.5}, "x": 6.5}),
+            json!({"v.x": 6.5, "v.y": 7.5, "w.x": 8.5, "w.y": 9.5}),
+            json!({"ret": {"x": 7.5, "y": 8.5}}),
+            json!({"v.x": 1.5, "v.y": 2.5, "w.x": 3.5, "w.y": 4.5}),
+            json!({"ret": {"a": 6, "b": 1.5, "c": 9}, "x": 6}),
+        ]
+    );
+    let said = bench.debug(&[], &["break make", "run", "finish"]);
+    assert!(said.contains("x: 6.5, y: 7.5}"), "{said}");
+}
