@@ -379,7 +379,7 @@ impl Assign {
             return Some(AbiPlace::Empty);
         }
         let classes = match ty.strip().kind() {
-            Kind::Unspecified => Some(Classes::Eightbytes(vec![Class::Integer])),
+            Kind::Unspecified => Some(Classes::Eightbytes(vec![Some(Class::Integer)])),
             _ => classify(ty),
         };
         match classes {

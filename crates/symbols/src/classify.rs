@@ -16,15 +16,17 @@ pub(crate) enum Class {
 
 /// What the classification of the ABI gives for a value that is not in memory.
 pub(crate) enum Classes {
-    Eightbytes(Vec<Class>),
+    /// Of each whether it is in a register: what has nothing in it but empty classes is not passed.
+    Eightbytes(Vec<Option<Class>>),
     X87,
     /// In a register or in memory: that depends on what the function was compiled for, which the
     /// file does not tell.
     Unknown,
 }
 
-pub(crate) fn eightbytes(classes: &[Class], size: u64) -> Vec<(Class, u64, u64)> {
-    let part = |(i, &class): (usize, &Class)| {
+pub(crate) fn eightbytes(classes: &[Option<Class>], size: u64) -> Vec<(Class, u64, u64)> {
+    let part = |(i, class): (usize, &Option<Class>)| {
+        let class = (*class)?;
         let offset = 8 * i as u64;
         let whole_vector = class == Class::Sse && classes.len() == 1 && size > 8;
         let bytes = if whole_vector {
@@ -32,9 +34,9 @@ pub(crate) fn eightbytes(classes: &[Class], size: u64) -> Vec<(Class, u64, u64)>
         } else {
             (size - offset).min(8)
         };
-        (class, offset, bytes)
+        Some((class, offset, bytes))
     };
-    classes.iter().enumerate().map(part).collect()
+    classes.iter().enumerate().filter_map(part).collect()
 }
 
 /// The System V classification; `None` for memory.
@@ -45,7 +47,7 @@ pub(crate) fn classify(ty: &Type) -> Option<Classes> {
         && size > 8
     {
         return (size == 16).then_some(if is_quad(&ty) {
-            Classes::Eightbytes(vec![Class::Sse])
+            Classes::Eightbytes(vec![Some(Class::Sse)])
         } else {
             Classes::X87
         });
@@ -61,8 +63,7 @@ pub(crate) fn classify(ty: &Type) -> Option<Classes> {
     }
     let mut classes = vec![None; size.div_ceil(8) as usize];
     merge(&ty, 0, &mut classes, &[])?;
-    let classes = classes.into_iter().map(|c| c.unwrap_or(Class::Sse));
-    Some(Classes::Eightbytes(classes.collect()))
+    Some(Classes::Eightbytes(classes))
 }
 
 /// The whole of a vector is in one register, of AVX where the code is for that; without it the
@@ -70,7 +71,7 @@ pub(crate) fn classify(ty: &Type) -> Option<Classes> {
 fn vector(ty: &Type, size: u64) -> Option<Classes> {
     let most = if ty.is_for_avx() { YMM } else { XMM };
     match size {
-        _ if size <= most => Some(Classes::Eightbytes(vec![Class::Sse])),
+        _ if size <= most => Some(Classes::Eightbytes(vec![Some(Class::Sse)])),
         _ if size <= ZMM => Some(Classes::Unknown),
         _ => None,
     }
@@ -294,7 +295,7 @@ pub(crate) fn rust_parts(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
         return None;
     }
     Some(eightbytes(
-        &vec![Class::Integer; size.div_ceil(8) as usize],
+        &vec![Some(Class::Integer); size.div_ceil(8) as usize],
         size,
     ))
 }

@@ -82,3 +82,37 @@ fn functions_of_rust_for_c() {
     let said = bench.debug(&[], &["break make", "run", "finish"]);
     assert!(said.contains("x: 6.5, y: 7.5}"), "{said}");
 }
+
+/// What has nothing in it but empty classes is not passed at all.
+#[test]
+fn empty_classes_are_not_passed() {
+    let bench = Bench::new();
+    let source = "struct E {}; struct EE : E {}; struct Two { E a, b; }; struct Real { double x; E e; };
+        struct Late { E e[8]; long a; }; struct D : E { int b; double d; };
+        int f1(E e, double q, int z) { return z; }
+        int f2(EE e, Two t, D d, double q, int z) { return z; }
+        int f3(Real r, double q, int z) { return z; }
+        int f4(Late l, E e, double q, long a, long b, long c, long d, long g, long h, Two t, int z) { return z; }
+        E f5(int z) { return {}; }
+        int main() { D d; d.b = 4; d.d = 5.5;
+          f1({}, 2.5, 77); f2({}, {}, d, 2.5, 77); f3({1.5}, 2.5, 77);
+          f4({{}, 9}, {}, 2.5, 1, 2, 3, 4, 5, 6, {}, 77); f5(77); }";
+    bench.compile("g++", "prog.cpp", source, "prog", &["-w"]);
+    let events = [
+        "event f1(e, q, z)",
+        "event f2(d.b, d.d, q, z)",
+        "event f3(r.x, q, z)",
+        "event f4(l.a as l, q, a, h, z)",
+        "after event f5(ret, z)",
+    ];
+    assert_eq!(
+        seen(&bench, &events),
+        [
+            json!({"e": {}, "q": 2.5, "z": 77}),
+            json!({"d.b": 4, "d.d": 5.5, "q": 2.5, "z": 77}),
+            json!({"r.x": 1.5, "q": 2.5, "z": 77}),
+            json!({"l.a": 9, "q": 2.5, "a": 1, "h": 6, "z": 77}),
+            json!({"ret": {}, "z": 77}),
+        ]
+    );
+}
