@@ -116,3 +116,22 @@ fn empty_classes_are_not_passed() {
         ]
     );
 }
+
+/// A structure as a whole has the members that are in vector registers.
+#[test]
+fn structures_in_vector_registers_as_a_whole() {
+    let bench = Bench::c(
+        "typedef struct { double x, y; } V2; typedef struct { double w; long n; } Mix;
+        double len(V2 v, int k) { return v.x + v.y + k; }
+        long mix(Mix m) { return m.n; }
+        int main(void) { V2 v = {3, 4}; Mix m = {1.5, 7}; len(v, 5); mix(m); return 0; }",
+        &[],
+    );
+    assert_eq!(
+        seen(&bench, &["event len(v, k)", "event mix(m)"]),
+        [
+            json!({"v": {"x": 3.0, "y": 4.0}, "k": 5}),
+            json!({"m": {"w": 1.5, "n": 7}}),
+        ]
+    );
+}

@@ -6,7 +6,7 @@ use super::super::live::is_main;
 use super::super::registers::{place, to_dwarf, with_vectors};
 use super::data::Meaning;
 use super::host::{Host, Watcher};
-use super::reads::{How, Phase, Read};
+use super::reads::{How, Phase, Read, may_be_in_vectors};
 use super::values::{Form, Owned};
 use super::{Fallen, Irv, Latch, Moved};
 use crate::recorder::Found;
@@ -642,6 +642,10 @@ impl Debugger {
                 }
             }
             How::Node(node, form) | How::InPart(node, form) => {
+                // Of a whole there may be members in general registers.
+                if may_be_in_vectors(&node.ty) {
+                    self.with_vectors(tid, thread);
+                }
                 let first = self.evaluate_at(node, *form, tid, thread, scope);
                 if first == Owned::None && !thread.vectors {
                     // Perhaps it is in a vector register, which is read only when needed.

@@ -668,6 +668,13 @@ fn small_result(param: &ParamSpec, ty: &Type, callee: &Callee) -> Option<How> {
     }
 }
 
+/// Whether parts of a value may be in vector registers: of a structure that fits into them.
+pub(super) fn may_be_in_vectors(ty: &Type) -> bool {
+    const LARGEST: u64 = 64;
+    let ty = ty.strip();
+    matches!(ty.kind(), Kind::Record(_)) && ty.size().is_some_and(|s| s <= LARGEST)
+}
+
 /// The scope of a function's first instruction: the function's own, also where what was inlined
 /// into it begins with that instruction.
 pub fn entry_scope(module: &Arc<Module>, bias: u64, entry: FileAddr) -> FrameScope {
