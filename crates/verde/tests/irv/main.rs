@@ -13,6 +13,7 @@ mod inside;
 mod open_calls;
 mod other_events;
 mod prompt;
+mod results;
 mod scenarios;
 mod threads;
 mod unwound;

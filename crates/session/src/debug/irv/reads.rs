@@ -203,7 +203,9 @@ pub fn of_call(
         return Ok(Read { how, phase });
     }
     if after && let Some(text) = of_result(operand, callee)? {
+        follows_no_reference(param, callee)?;
         let node = bind(&text, callee, images, memo)?;
+        leads_somewhere(param, &node)?;
         converts(param, &node.ty)?;
         let phase = match writes_result(callee) {
             true => Phase::FromEntry,
@@ -367,7 +369,21 @@ fn of_result(operand: &Operand, callee: &Callee) -> Result<Option<String>, Strin
         Some(AbiPlace::ByAddress(_)) if writes_result(callee) => format!("(*({name} *)$rdi)"),
         Some(AbiPlace::ByAddress(_)) => format!("(*({name} *)$rax)"),
         Some(AbiPlace::Registers(parts)) if parts.as_slice() == [(0, 0, 8)] => {
-            format!("(({name})$rax)")
+            let plain = ty.strip();
+            let target = || {
+                plain
+                    .target()
+                    .map(|to| name_of(&to))
+                    .unwrap_or(name.clone())
+            };
+            match plain.kind() {
+                Kind::Reference(_) | Kind::RvalueReference(_) => format!("(*({} *)$rax)", target()),
+                // A cast to `&T` or `Box<T>` cannot be written.
+                Kind::Pointer(_) if function.language == Language::Rust => {
+                    format!("(({} *)$rax)", target())
+                }
+                _ => format!("(({name})$rax)"),
+            }
         }
         _ => {
             return Err(format!(
