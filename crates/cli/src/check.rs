@@ -140,7 +140,7 @@ pub fn record(c: &RecordCommand, interruption: &Interruption) -> Exit {
         Ok(outcome) => outcome,
         Err(e) => return complain(&e.to_string()),
     };
-    if let Some(Err(e)) = debugger.end_recording() {
+    if let Some(Err(e)) = debugger.end_recording(outcome.ending) {
         return complain(&format!("cannot write {}: {e}", c.output.display()));
     }
     say_missing(&outcome);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use verde_monitor::{Failure, FailureKind};
 use verde_property::{Diagnostic, Property, Span, render};
-use verde_session::replay::{ReplayError, describe};
+use verde_session::replay::{Cut, ReplayError, describe};
 use verde_session::report::Row;
 use verde_session::{Failed, Loader, Outcome, Replay, Show};
 
@@ -106,12 +106,13 @@ fn report(c: &ReplayCommand, outcome: &Outcome) -> Exit {
             human::plural(outcome.lines, "line")
         );
     }
-    if outcome.cut {
-        eprintln!(
-            "verde: {}: line {} is cut: the trace is not complete",
-            c.trace.display(),
-            outcome.lines
-        );
+    if let Some(cut) = outcome.cut {
+        let what = match cut {
+            Cut::Line => format!("line {} is cut", outcome.lines),
+            Cut::Run => "the run was ended before the program was".to_owned(),
+        };
+        let trace = c.trace.display();
+        eprintln!("verde: {trace}: {what}: the trace is not complete");
     }
     if let Some(e) = &outcome.error {
         explain(c, e);
@@ -122,7 +123,7 @@ fn report(c: &ReplayCommand, outcome: &Outcome) -> Exit {
         Exit::INTERRUPTED
     } else if outcome.error.is_some() {
         Exit::ERROR
-    } else if outcome.cut {
+    } else if outcome.cut.is_some() {
         Exit::INCONCLUSIVE
     } else {
         Exit::OK

@@ -739,6 +739,13 @@ impl Evaluator<'_> {
                     }
                 }
             }
+            AbiPlace::Split(parts) => {
+                let bytes = value.bytes()?.to_vec();
+                for (place, offset, size) in parts {
+                    let part = Value::of(Type::void(), part(&bytes, *offset, *size));
+                    self.pass(call, &part, place)?;
+                }
+            }
             AbiPlace::Stack(offset) => {
                 let start = (offset - 8) as usize;
                 let bytes = value.bytes()?;

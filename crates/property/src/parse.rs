@@ -593,7 +593,9 @@ impl Parser<'_> {
         self.c.skip_space();
         let start = self.c.pos;
         let rest = self.c.rest();
-        let n = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
+        // `SIGRTMIN+1`.
+        let is_part = |c: char| is_word(c) || (kind == Kind::Signal && matches!(c, '+' | '-'));
+        let n = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
         if n == 0 {
             let hint = match kind {
                 Kind::Signal => "write `signal SIGUSR1`",

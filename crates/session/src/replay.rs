@@ -31,13 +31,22 @@ pub enum Show {
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub violated: bool,
-    /// The last line was cut.
-    pub cut: bool,
+    /// The trace is not complete.
+    pub cut: Option<Cut>,
     pub interrupted: bool,
     pub lines: u64,
     /// Lines whose event no property names.
     pub skipped: u64,
     pub error: Option<ReplayError>,
+}
+
+/// What is not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The last line.
+    Line,
+    /// The run that was recorded.
+    Run,
 }
 
 /// Why it ended before the end of the trace.
@@ -207,7 +216,7 @@ impl<'s> Replay<'s> {
             let read = self.read(&buffer, self.outcome.lines == 0, &strings);
             if last && matches!(read, Read::Wrong(_)) {
                 self.outcome.lines += 1;
-                self.outcome.cut = true;
+                self.outcome.cut = Some(Cut::Line);
                 break;
             }
             self.line(read);
@@ -283,6 +292,11 @@ impl<'s> Replay<'s> {
                 if event.kind == verde_property::Kind::Process && event.name == trace::EXEC =>
             {
                 self.begin_again();
+            }
+            Read::Event(event, ..)
+                if event.kind == verde_property::Kind::Process && event.name == trace::CUT =>
+            {
+                self.outcome.cut = Some(Cut::Run);
             }
             Read::Event(event, calls, line) => {
                 let n = self.event(&event, &calls);
@@ -437,7 +451,7 @@ impl<'s> Replay<'s> {
             self.attend(stop);
             return self.outcome;
         }
-        let complete = !self.outcome.cut && !self.outcome.interrupted;
+        let complete = self.outcome.cut.is_none() && !self.outcome.interrupted;
         let mut properties = Vec::new();
         for one in &mut self.ones {
             one.recorder.clear();

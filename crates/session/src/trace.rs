@@ -12,6 +12,9 @@ use verde_property::{Kind, When};
 /// The name of the line, of kind `process`, that tells of an exec.
 pub const EXEC: &str = "exec";
 
+/// The name of the last line, of kind `process`, of a run that was ended before the program was.
+pub const CUT: &str = "cut";
+
 /// The scope of a line about `f` in a trace where `::f` has lines of its own.
 pub const ANY_SCOPE: &str = "any";
 

@@ -7,7 +7,7 @@
 
 use crate::addr::FileAddr;
 use crate::classify::{
-    Class, Classes, alignment, classify, eightbytes, is_by_reference, rust_parts,
+    Class, Classes, alignment, classify, eightbytes, is_by_reference, is_wide_integer, rust_parts,
 };
 use crate::error::LocationError;
 use crate::functions::Function;
@@ -33,6 +33,8 @@ const ST0: u16 = 33;
 pub enum AbiPlace {
     /// Parts in registers: DWARF number, offset in the value, bytes.
     Registers(Vec<(u16, u64, u64)>),
+    /// Parts that are passed as arguments of their own: where each is, offset in the value, bytes.
+    Split(Vec<(AbiPlace, u64, u64)>),
     /// On the stack, bytes above the stack pointer at the entry.
     Stack(u64),
     /// Somewhere in memory; its address is in a register.
@@ -91,8 +93,20 @@ impl AbiPlace {
         Ok(match self {
             AbiPlace::Registers(parts) => match parts.as_slice() {
                 [(register, 0, _)] => Place::Register(*register),
-                parts => Place::Pieces(pieces(parts)),
+                parts => {
+                    let part = |&(r, offset, size): &_| (Place::Register(r), offset, size);
+                    Place::Pieces(pieces(parts.iter().map(part)))
+                }
             },
+            AbiPlace::Split(parts) => {
+                let part =
+                    |(p, offset, size): &(AbiPlace, _, _)| Ok((p.locate(env)?, *offset, *size));
+                let parts: Vec<_> = parts
+                    .iter()
+                    .map(part)
+                    .collect::<Result<_, LocationError>>()?;
+                Place::Pieces(pieces(parts))
+            }
             AbiPlace::Stack(offset) => Place::Memory(get(RSP)?.wrapping_add(*offset)),
             AbiPlace::ByAddress(register) => Place::Memory(get(*register)?),
             AbiPlace::ByAddressOnStack(offset) => {
@@ -106,10 +120,10 @@ impl AbiPlace {
     }
 }
 
-fn pieces(parts: &[(u16, u64, u64)]) -> Vec<crate::location::Piece> {
+fn pieces(parts: impl IntoIterator<Item = (Place, u64, u64)>) -> Vec<crate::location::Piece> {
     let mut out = Vec::new();
     let mut at = 0;
-    for &(register, offset, size) in parts {
+    for (place, offset, size) in parts {
         if offset > at {
             // Padding between two parts: any bytes do.
             out.push(crate::location::Piece {
@@ -121,7 +135,7 @@ fn pieces(parts: &[(u16, u64, u64)]) -> Vec<crate::location::Piece> {
         out.push(crate::location::Piece {
             bits: Some(size * 8),
             skip: 0,
-            place: Some(Place::Register(register)),
+            place: Some(place),
         });
         at = offset + size;
     }
@@ -158,7 +172,7 @@ impl Module {
         parameters.retain(|v| is_passed(&v.name, function));
         let mut state = Assign::default();
         if let Some(result) = self.return_type(function) {
-            match return_place(&result, function.language) {
+            match return_place(&result, function.convention()) {
                 Some(AbiPlace::ByAddress(_)) => state.integers = 1,
                 // Its address may be the first argument, before all others.
                 Some(AbiPlace::Unknown) => state.known = Known::Nothing,
@@ -167,7 +181,7 @@ impl Module {
         }
         let assigned: Vec<Option<AbiPlace>> = parameters
             .iter()
-            .map(|v| state.argument(&v.ty, function.language))
+            .map(|v| state.argument(&v.ty, function.convention()))
             .collect();
         let own_convention = self.has_own_convention(function, &parameters, &assigned);
         let choose = |(variable, abi): (Variable, Option<AbiPlace>)| {
@@ -197,7 +211,7 @@ impl Module {
         let clone = self.is_marked(function, &marks);
         let unit = function.die.and_then(|id| self.unit_of(id));
         let llvm = unit.is_some_and(|u| u.producer.is_some_and(|p| p.contains("clang ")));
-        let local = function.language == Language::Rust || !self.is_external(function);
+        let local = function.convention() == Language::Rust || !self.is_external(function);
         // Unoptimised code keeps every parameter in one place; of what is passed by address it
         // lists where the address is.
         let is_kept = |(v, abi): (&Variable, &Option<AbiPlace>)| match abi {
@@ -246,7 +260,7 @@ impl Module {
     /// Where a function's result is just after it returned; `None` when it has none.
     pub fn return_place(&self, function: &Function) -> Option<(Type, AbiPlace)> {
         let ty = self.return_type(function)?;
-        let place = return_place(&ty, function.language)?;
+        let place = return_place(&ty, function.convention())?;
         Some((ty, place))
     }
 }
@@ -365,7 +379,7 @@ impl Assign {
             return Some(AbiPlace::Empty);
         }
         let classes = match ty.strip().kind() {
-            Kind::Unspecified => Some(Classes::Eightbytes(vec![Class::Integer])),
+            Kind::Unspecified => Some(Classes::Eightbytes(vec![Some(Class::Integer)])),
             _ => classify(ty),
         };
         match classes {
@@ -393,12 +407,21 @@ impl Assign {
         let Some(parts) = rust_parts(ty) else {
             return Some(self.by_address());
         };
-        // Rust passes the parts of a pair as separate arguments; one may be on the stack.
-        match self.in_registers(&parts) {
-            Some(place) => Some(place),
-            None if parts.len() == 1 => Some(self.on_stack(ty, size)),
-            None => None,
-        }
+        Some(match self.in_registers(&parts) {
+            Some(place) => place,
+            None if parts.len() == 1 || is_wide_integer(ty) => self.on_stack(ty, size),
+            None => self.split(&parts),
+        })
+    }
+
+    /// Rust passes the parts of a pair as separate arguments: one may be on the stack.
+    fn split(&mut self, parts: &[(Class, u64, u64)]) -> AbiPlace {
+        let part = |&(class, offset, size): &(Class, u64, u64)| {
+            let register = self.in_registers(&[(class, 0, size)]);
+            let place = register.unwrap_or_else(|| AbiPlace::Stack(self.word_on_stack()));
+            (place, offset, size)
+        };
+        AbiPlace::Split(parts.iter().map(part).collect())
     }
 
     fn by_address(&mut self) -> AbiPlace {
@@ -407,10 +430,7 @@ impl Assign {
                 self.integers += 1;
                 AbiPlace::ByAddress(register)
             }
-            None => {
-                self.stack += 8;
-                AbiPlace::ByAddressOnStack(self.stack)
-            }
+            None => AbiPlace::ByAddressOnStack(self.word_on_stack()),
         }
     }
 
@@ -434,6 +454,11 @@ impl Assign {
         }
         (self.integers, self.floats) = (integers, floats);
         Some(AbiPlace::Registers(out))
+    }
+
+    fn word_on_stack(&mut self) -> u64 {
+        self.stack += 8;
+        self.stack
     }
 
     fn on_stack(&mut self, ty: &Type, size: u64) -> AbiPlace {

@@ -1,6 +1,6 @@
 //! Which registers a type is passed in: the classification of the System V ABI, and rustc's own.
 
-use crate::types::{Encoding, Kind, Method, RecordKind, Type};
+use crate::types::{Encoding, Kind, Member, Method, RecordKind, Type};
 use crate::units::{DieId, Language};
 
 /// Bytes of the vector registers.
@@ -16,15 +16,17 @@ pub(crate) enum Class {
 
 /// What the classification of the ABI gives for a value that is not in memory.
 pub(crate) enum Classes {
-    Eightbytes(Vec<Class>),
+    /// Of each whether it is in a register: what has nothing in it but empty classes is not passed.
+    Eightbytes(Vec<Option<Class>>),
     X87,
     /// In a register or in memory: that depends on what the function was compiled for, which the
     /// file does not tell.
     Unknown,
 }
 
-pub(crate) fn eightbytes(classes: &[Class], size: u64) -> Vec<(Class, u64, u64)> {
-    let part = |(i, &class): (usize, &Class)| {
+pub(crate) fn eightbytes(classes: &[Option<Class>], size: u64) -> Vec<(Class, u64, u64)> {
+    let part = |(i, class): (usize, &Option<Class>)| {
+        let class = (*class)?;
         let offset = 8 * i as u64;
         let whole_vector = class == Class::Sse && classes.len() == 1 && size > 8;
         let bytes = if whole_vector {
@@ -32,9 +34,9 @@ pub(crate) fn eightbytes(classes: &[Class], size: u64) -> Vec<(Class, u64, u64)>
         } else {
             (size - offset).min(8)
         };
-        (class, offset, bytes)
+        Some((class, offset, bytes))
     };
-    classes.iter().enumerate().map(part).collect()
+    classes.iter().enumerate().filter_map(part).collect()
 }
 
 /// The System V classification; `None` for memory.
@@ -45,7 +47,7 @@ pub(crate) fn classify(ty: &Type) -> Option<Classes> {
         && size > 8
     {
         return (size == 16).then_some(if is_quad(&ty) {
-            Classes::Eightbytes(vec![Class::Sse])
+            Classes::Eightbytes(vec![Some(Class::Sse)])
         } else {
             Classes::X87
         });
@@ -61,8 +63,7 @@ pub(crate) fn classify(ty: &Type) -> Option<Classes> {
     }
     let mut classes = vec![None; size.div_ceil(8) as usize];
     merge(&ty, 0, &mut classes, &[])?;
-    let classes = classes.into_iter().map(|c| c.unwrap_or(Class::Sse));
-    Some(Classes::Eightbytes(classes.collect()))
+    Some(Classes::Eightbytes(classes))
 }
 
 /// The whole of a vector is in one register, of AVX where the code is for that; without it the
@@ -70,7 +71,7 @@ pub(crate) fn classify(ty: &Type) -> Option<Classes> {
 fn vector(ty: &Type, size: u64) -> Option<Classes> {
     let most = if ty.is_for_avx() { YMM } else { XMM };
     match size {
-        _ if size <= most => Some(Classes::Eightbytes(vec![Class::Sse])),
+        _ if size <= most => Some(Classes::Eightbytes(vec![Some(Class::Sse)])),
         _ if size <= ZMM => Some(Classes::Unknown),
         _ => None,
     }
@@ -155,37 +156,49 @@ pub(crate) fn merge(
             Some(())
         }
         Kind::Record(_) => {
-            for member in ty.members().iter().filter(|m| !m.is_static) {
-                if member.is_virtual {
-                    return None;
-                }
-                match member.bits {
-                    Some((bit, width)) => {
-                        let slots = (at * 8).checked_add(bit)?;
-                        let first = slots / 8;
-                        let last = slots.checked_add(width.max(1) - 1)? / 8;
-                        let mut fields = [first, last].into_iter();
-                        fields.try_for_each(|byte| {
-                            let entry = classes.get_mut((byte / 8) as usize)?;
-                            *entry = Some(Class::Integer);
-                            Some(())
-                        })?;
-                    }
-                    None => {
-                        let start = at.checked_add(member.offset)?;
-                        // What is packed so that it is not aligned is passed in memory.
-                        if !start.is_multiple_of(alignment(&member.ty, &inner).max(1)) {
-                            return None;
-                        }
-                        merge(&member.ty, start, classes, &inner)?;
-                    }
-                }
-            }
-            Some(())
+            let members = ty.members();
+            let mut own = members.iter().filter(|m| !m.is_static);
+            own.try_for_each(|m| merge_member(m, at, classes, &inner))?;
+            let Some(part) = ty.variant_part() else {
+                return Some(());
+            };
+            let mut variants = part.variants.iter().map(|v| &v.member);
+            let mut choice = part.discriminant.iter();
+            choice.try_for_each(|m| merge_member(m, at, classes, &inner))?;
+            variants.try_for_each(|m| merge_member(m, at, classes, &inner))
         }
         Kind::Void | Kind::Unspecified if size == 0 => Some(()),
         _ => put(at, size, Class::Integer),
     }
+}
+
+/// The same of a member of what is at `at`.
+fn merge_member(
+    member: &Member,
+    at: u64,
+    classes: &mut [Option<Class>],
+    outer: &[DieId],
+) -> Option<()> {
+    if member.is_virtual {
+        return None;
+    }
+    let Some((bit, width)) = member.bits else {
+        let start = at.checked_add(member.offset)?;
+        // What is packed so that it is not aligned is passed in memory.
+        if !start.is_multiple_of(alignment(&member.ty, outer).max(1)) {
+            return None;
+        }
+        return merge(&member.ty, start, classes, outer);
+    };
+    let slots = (at * 8).checked_add(bit)?;
+    let first = slots / 8;
+    let last = slots.checked_add(width.max(1) - 1)? / 8;
+    let mut fields = [first, last].into_iter();
+    fields.try_for_each(|byte| {
+        let entry = classes.get_mut((byte / 8) as usize)?;
+        *entry = Some(Class::Integer);
+        Some(())
+    })
 }
 
 pub(crate) fn alignment(ty: &Type, outer: &[DieId]) -> u64 {
@@ -269,11 +282,8 @@ pub(crate) fn rust_parts(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
     if size == 0 {
         return Some(Vec::new());
     }
-    let mut leaves = Vec::new();
-    let scalar = leaves_of(ty, 0, &mut leaves, &[]).is_some();
-    leaves.sort_by_key(|l: &(Class, u64, u64)| l.1);
-    leaves.dedup();
-    if scalar && (leaves.len() == 1 || leaves.len() == 2) {
+    let scalars = scalars(ty);
+    if let Some(leaves) = scalars.filter(|l| l.len() == 1 || l.len() == 2) {
         let disjoint = leaves.len() == 1 || leaves[0].1.saturating_add(leaves[0].2) <= leaves[1].1;
         let whole = leaves.len() == 2 || leaves[0].2 == size;
         if disjoint && whole && leaves.iter().all(|l| l.2 <= 8) {
@@ -281,14 +291,28 @@ pub(crate) fn rust_parts(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
         }
     }
     // What has more parts is one integer if a register holds it.
-    let is_wide_integer = scalar && leaves.len() == 1 && leaves[0].2 == size && size <= 16;
-    if size > 8 && !is_wide_integer {
+    if size > 8 && !is_wide_integer(ty) {
         return None;
     }
     Some(eightbytes(
-        &vec![Class::Integer; size.div_ceil(8) as usize],
+        &vec![Some(Class::Integer); size.div_ceil(8) as usize],
         size,
     ))
+}
+
+/// Whether a value of Rust's is one integer of two words, which is not passed in two places.
+pub(crate) fn is_wide_integer(ty: &Type) -> bool {
+    let only = scalars(ty).filter(|l| l.len() == 1);
+    only.is_some_and(|l| (9..=16).contains(&l[0].2) && Some(l[0].2) == ty.size())
+}
+
+/// The scalars in a type in their order; `None` as of [`leaves_of`].
+fn scalars(ty: &Type) -> Option<Vec<(Class, u64, u64)>> {
+    let mut leaves = Vec::new();
+    leaves_of(ty, 0, &mut leaves, &[])?;
+    leaves.sort_by_key(|l: &(Class, u64, u64)| l.1);
+    leaves.dedup();
+    Some(leaves)
 }
 
 /// The scalars in a type; `None` when it has arrays or overlaps of different shapes.

@@ -132,12 +132,9 @@ impl Module {
     /// Whether the dynamic linker knows a name by this file, which offers it or takes it from
     /// another.
     pub fn links_by(&self, name: &str) -> bool {
-        let names = self.section(".dynstr").and_then(|(at, size)| {
-            let size = usize::try_from(size).ok()?;
-            self.bytes_at(at, size)
-        });
-        let mut names = names.unwrap_or_default().split(|b| *b == 0);
-        !name.is_empty() && names.any(|n| n == name.as_bytes())
+        use object::{Object, ObjectSymbol};
+        let mut symbols = self.elf.file.dynamic_symbols();
+        !name.is_empty() && symbols.any(|s| s.name() == Ok(name))
     }
 
     /// Up to `len` bytes of the file's image at an address.

@@ -88,6 +88,25 @@ fn rust_paths_generics_and_traits() {
     }
 }
 
+/// Linkers write a name that another ends with only once.
+#[test]
+fn names_that_end_other_names_are_linked_by() {
+    let lab = Lab::new();
+    let source = "#include <stdlib.h>\nvoid *my_malloc(unsigned long n) { return malloc(n); }\n\
+        int main(void) { return my_malloc(3) == 0; }\n";
+    std::fs::write(lab.path("tail.c"), source).unwrap();
+    let program = lab.path("tail");
+    common::run(
+        std::process::Command::new("gcc")
+            .args(["-w", "-O1", "-rdynamic", "-o"])
+            .args([&program, &lab.path("tail.c")]),
+    );
+    let module = Module::open(&program).unwrap();
+    for (name, is_linked) in [("my_malloc", true), ("malloc", true), ("alloc", false)] {
+        assert_eq!(module.links_by(name), is_linked, "{name}");
+    }
+}
+
 #[test]
 fn unknown_names_have_neighbours() {
     let lab = Lab::new();

@@ -76,17 +76,35 @@ pub fn name(signal: i32) -> String {
     }
 }
 
-/// The number of a signal given by name (`SIGINT`, `INT`, `SIG34`) or number.
+/// The number of a signal given by name (`SIGINT`, `INT`, `SIG34`, `SIGRTMIN+1`) or number.
 pub fn by_name(text: &str) -> Option<i32> {
     let upper = text.to_ascii_uppercase();
     let bare = upper.strip_prefix("SIG").unwrap_or(&upper);
-    if let Ok(number) = bare.parse::<i32>() {
+    if let Some(number) = bare.parse().ok().or_else(|| real_time(bare)) {
         return (1..=64).contains(&number).then_some(number);
     }
     let found = NAMES
         .iter()
         .position(|n| n.strip_prefix("SIG") == Some(bare))?;
     Some(found as i32)
+}
+
+/// `RTMIN`, `RTMIN+3`, `RTMAX-3`: as programs count the real-time signals, without those that the
+/// C library keeps for itself.
+fn real_time(bare: &str) -> Option<i32> {
+    let (first, distance) = match bare.split_at_checked("RTMIN".len())? {
+        ("RTMIN", distance) => (libc::SIGRTMIN(), distance),
+        ("RTMAX", distance) => (libc::SIGRTMAX(), distance),
+        _ => return None,
+    };
+    let number = match distance {
+        "" => first,
+        _ if distance.starts_with(['+', '-']) => first.checked_add(distance.parse().ok()?)?,
+        _ => return None,
+    };
+    (libc::SIGRTMIN()..=libc::SIGRTMAX())
+        .contains(&number)
+        .then_some(number)
 }
 
 #[cfg(test)]
@@ -101,5 +119,17 @@ mod tests {
         assert_eq!(by_name("int"), Some(libc::SIGINT));
         assert_eq!(by_name("SIGNOSUCH"), None);
         assert_eq!(by_name("65"), None);
+        assert_eq!(by_name("SIGRTMIN"), Some(libc::SIGRTMIN()));
+        assert_eq!(by_name("SIGRTMIN+2"), Some(libc::SIGRTMIN() + 2));
+        assert_eq!(by_name("rtmax-1"), Some(libc::SIGRTMAX() - 1));
+        for wrong in [
+            "SIGRTMIN-1",
+            "SIGRTMAX+1",
+            "SIGRTMIN2",
+            "SIGRTMIN+",
+            "SIGRT",
+        ] {
+            assert_eq!(by_name(wrong), None, "{wrong}");
+        }
     }
 }

@@ -223,7 +223,7 @@ impl Debugger {
         let result = live.frame(level).ok().and_then(|frame| {
             let (module, _) = frame.module.as_ref()?;
             let function = module.function_at(frame.file_addr()?)?;
-            Some((module.return_type(&function)?, function.language))
+            Some((module.return_type(&function)?, function.convention()))
         });
         if let Some(reason) = self.apply_deferred()? {
             return self.announce(reason, None);

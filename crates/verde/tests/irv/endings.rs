@@ -389,6 +389,30 @@ fn time_limits_and_early_ends() {
     assert_eq!(ran.code, 124);
     assert_eq!(ran.last()["complete"], false);
 
+    // A trace of it says so.
+    let mut record = bench.command("record");
+    record.args([
+        "-p",
+        "p.prop",
+        "-o",
+        "t.jsonl",
+        "--timeout",
+        "0.3",
+        "./prog",
+    ]);
+    assert_eq!(record.status().expect("verde runs").code(), Some(124));
+    let mut replay = bench.command("replay");
+    replay.args(["-p", "p.prop", "--format", "jsonl", "t.jsonl"]);
+    let done = replay.output().expect("verde runs");
+    assert_eq!(done.status.code(), Some(101));
+    let (rows, said) = (
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr),
+    );
+    assert!(rows.contains(r#""complete":false"#), "{rows}");
+    let says = "t.jsonl: the run was ended before the program was: the trace is not complete";
+    assert!(said.contains(says), "{said}");
+
     let bench = program("for (int i = 0; i < 100; i++) f(i); pause(); return 0;");
     bench.write(
         "p.prop",

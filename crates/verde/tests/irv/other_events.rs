@@ -40,6 +40,21 @@ fn signals_reach_the_program_and_the_monitors() {
     assert_eq!(seen, one.repeat(3));
 }
 
+/// Real-time signals are counted from their first or their last.
+#[test]
+fn real_time_signals() {
+    let bench = Bench::c(
+        "#include <signal.h>\nstatic void on(int s) { }\n\
+         int main(void) { for (int s = SIGRTMIN; s <= SIGRTMAX; s++) signal(s, on);\n\
+         raise(SIGRTMIN); raise(SIGRTMIN + 1); raise(SIGRTMAX - 2); raise(SIGRTMAX); return 0; }",
+        &[],
+    );
+    let names = ["SIGRTMIN", "SIGRTMIN+1", "SIGRTMAX-2", "SIGRTMAX"];
+    let events = names.map(|name| format!("event signal {name}"));
+    let expected = names.map(|name| format!("signal before {name} {{}}"));
+    assert_eq!(bench.seen(&events.each_ref().map(String::as_str)), expected);
+}
+
 #[test]
 fn threads_begin_and_end() {
     let bench = Bench::c(

@@ -7,7 +7,7 @@ use super::super::stops::{Reason, description};
 use super::feed::{Moment, Stands};
 use super::then::Then;
 use super::values::Owned;
-use super::{Interruption, Irv};
+use super::{Interruption, Irv, nanoseconds_since};
 use crate::board::{
     self, Answer, Asked, Board, CheckpointView, EventView, Frame, FrameView, Keeper, Marks,
     ProgramState, ProgramView, PropertyView, Request, SliceId, SourceView, ThreadView, TrackView,
@@ -409,7 +409,7 @@ impl Debugger {
         frame.tracks = watched.tracks.clone();
         frame.events = irv.n;
         frame.relevant = irv.relevant;
-        frame.time = u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        frame.time = nanoseconds_since(irv.started);
         let monitors = irv.ones.iter().filter(|o| o.monitor.is_some());
         frame.properties = monitors
             .enumerate()

@@ -6,9 +6,9 @@ use super::super::live::is_main;
 use super::super::registers::{place, to_dwarf, with_vectors};
 use super::data::Meaning;
 use super::host::{Host, Watcher};
-use super::reads::{How, Phase, Read};
+use super::reads::{How, Phase, Read, may_be_in_vectors};
 use super::values::{Form, Owned};
-use super::{Fallen, Irv, Latch, Moved};
+use super::{Fallen, Irv, Latch, Moved, nanoseconds_since};
 use crate::recorder::Found;
 use crate::report::Row;
 use crate::rows::{event_row, violation_row};
@@ -406,7 +406,7 @@ impl Debugger {
         };
         irv.n += 1;
         irv.stands = stands;
-        let time = u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let time = nanoseconds_since(irv.started);
         if irv.choices.stacks {
             self.keep_stack(irv, it.tid);
         }
@@ -642,6 +642,10 @@ impl Debugger {
                 }
             }
             How::Node(node, form) | How::InPart(node, form) => {
+                // Of a whole there may be members in general registers.
+                if may_be_in_vectors(&node.ty) {
+                    self.with_vectors(tid, thread);
+                }
                 let first = self.evaluate_at(node, *form, tid, thread, scope);
                 if first == Owned::None && !thread.vectors {
                     // Perhaps it is in a vector register, which is read only when needed.
@@ -678,9 +682,7 @@ impl Debugger {
                 self.own(tid, &value, *form)
             }
             How::Tid => self.identity(tid),
-            How::Time => {
-                Owned::uint(u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
-            }
+            How::Time => Owned::uint(nanoseconds_since(irv.started)),
             How::AtEntry(register) => {
                 let scope = scope.map(|s| match s.frame.cfa {
                     // The frame of a local knows its callers.

@@ -5,7 +5,9 @@ use super::super::failure::failure;
 use super::host::{Host, Parts, Watcher, env_object, state_text};
 use super::react::Running;
 use super::reported::Reported;
-use super::{Choices, Irv, Known, MonitorId, One, Output, Stands, Switches, Tally};
+use super::{
+    Choices, Ending, Irv, Known, MonitorId, One, Output, Stands, Switches, Tally, nanoseconds_since,
+};
 use crate::properties::{Failed, read, unique_name};
 use crate::recorder::Recorder;
 use crate::replay::REPLACED;
@@ -61,9 +63,14 @@ impl Debugger {
         self.put_irv(irv);
     }
 
-    /// The trace is complete: `None` when none was written.
-    pub fn end_recording(&mut self) -> Option<std::io::Result<()>> {
-        Some(self.irv.as_mut()?.trace.take()?.finish())
+    /// Nothing more is written to the trace: `None` when there is none.
+    pub fn end_recording(&mut self, ending: Ending) -> Option<std::io::Result<()>> {
+        let irv = self.irv.as_mut()?;
+        let mut trace = irv.trace.take()?;
+        if ending == Ending::Cut {
+            trace.write_cut(irv.n, nanoseconds_since(irv.started));
+        }
+        Some(trace.finish())
     }
 
     /// Loads a functions file: its names are there for every block.
@@ -318,8 +325,7 @@ impl Debugger {
             irv.output.print(&mut self.out, "verde", REPLACED);
         }
         if let (Some(trace), Some(live)) = (&mut irv.trace, &self.live) {
-            let time = u64::try_from(irv.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            trace.write_exec(irv.n, live.process.pid(), time);
+            trace.write_exec(irv.n, live.process.pid(), nanoseconds_since(irv.started));
         }
         let kept: Vec<_> = irv
             .ones

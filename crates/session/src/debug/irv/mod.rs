@@ -313,6 +313,11 @@ pub struct Irv {
     said: Vec<String>,
 }
 
+/// Since the monitors were made, as traces and `time` tell it.
+fn nanoseconds_since(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Irv {
     pub fn new(choices: Choices, output: Output) -> Irv {
         Irv {

@@ -203,7 +203,9 @@ pub fn of_call(
         return Ok(Read { how, phase });
     }
     if after && let Some(text) = of_result(operand, callee)? {
+        follows_no_reference(param, callee)?;
         let node = bind(&text, callee, images, memo)?;
+        leads_somewhere(param, &node)?;
         converts(param, &node.ty)?;
         let phase = match writes_result(callee) {
             true => Phase::FromEntry,
@@ -363,11 +365,25 @@ fn of_result(operand: &Operand, callee: &Callee) -> Result<Option<String>, Strin
         });
     };
     let name = name_of(&ty);
-    let result = match return_place(&ty, function.language) {
+    let result = match return_place(&ty, function.convention()) {
         Some(AbiPlace::ByAddress(_)) if writes_result(callee) => format!("(*({name} *)$rdi)"),
         Some(AbiPlace::ByAddress(_)) => format!("(*({name} *)$rax)"),
         Some(AbiPlace::Registers(parts)) if parts.as_slice() == [(0, 0, 8)] => {
-            format!("(({name})$rax)")
+            let plain = ty.strip();
+            let target = || {
+                plain
+                    .target()
+                    .map(|to| name_of(&to))
+                    .unwrap_or(name.clone())
+            };
+            match plain.kind() {
+                Kind::Reference(_) | Kind::RvalueReference(_) => format!("(*({} *)$rax)", target()),
+                // A cast to `&T` or `Box<T>` cannot be written.
+                Kind::Pointer(_) if function.language == Language::Rust => {
+                    format!("(({} *)$rax)", target())
+                }
+                _ => format!("(({name})$rax)"),
+            }
         }
         _ => {
             return Err(format!(
@@ -631,12 +647,12 @@ fn returned(
         if let Err(misfit) = converts(param, &ty) {
             return small_result(param, &ty, callee).ok_or(misfit);
         }
-        if return_place(&ty, callee.function.language) == Some(AbiPlace::Unknown) {
+        if return_place(&ty, callee.function.convention()) == Some(AbiPlace::Unknown) {
             return Ok(How::Removed(Why::Convention));
         }
         return Ok(match writes_result(callee) {
             true => How::Written(ty, form),
-            false => How::Returned(ty, callee.function.language, form),
+            false => How::Returned(ty, callee.function.convention(), form),
         });
     }
     if let Some(how) = vector(0, param.ty.as_deref()) {
@@ -650,7 +666,7 @@ fn returned(
 /// The function does not return the address to which it wrote its result: optimised Rust, where
 /// C and C++ are bound to.
 fn writes_result(callee: &Callee) -> bool {
-    let language = callee.function.language;
+    let language = callee.function.convention();
     let ty = callee.module.return_type(callee.function);
     language == Language::Rust && ty.is_some_and(|t| is_returned_in_memory(&t, language))
 }
@@ -659,13 +675,20 @@ fn writes_result(callee: &Callee) -> bool {
 fn small_result(param: &ParamSpec, ty: &Type, callee: &Callee) -> Option<How> {
     let declared = param.ty.as_deref()?;
     let size = small_size(ty)?;
-    match return_place(ty, callee.function.language)? {
+    match return_place(ty, callee.function.convention())? {
         AbiPlace::Registers(parts) => match parts.as_slice() {
             [(number, 0, _)] => in_word(*number, declared, size),
             _ => None,
         },
         _ => None,
     }
+}
+
+/// Whether parts of a value may be in vector registers: of a structure that fits into them.
+pub(super) fn may_be_in_vectors(ty: &Type) -> bool {
+    const LARGEST: u64 = 64;
+    let ty = ty.strip();
+    matches!(ty.kind(), Kind::Record(_)) && ty.size().is_some_and(|s| s <= LARGEST)
 }
 
 /// The scope of a function's first instruction: the function's own, also where what was inlined

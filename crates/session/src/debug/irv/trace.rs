@@ -20,7 +20,8 @@ pub struct TraceFile {
 #[derive(Serialize)]
 struct Line<'a> {
     n: u64,
-    tid: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tid: Option<i32>,
     kind: &'a str,
     when: &'a str,
     event: &'a str,
@@ -104,7 +105,7 @@ impl TraceFile {
         let scope = source.has_global.then_some(crate::trace::ANY_SCOPE);
         self.line(&Line {
             n,
-            tid: tid.0,
+            tid: Some(tid.0),
             kind: source.kind.word(),
             when: source.when.word(),
             event: &source.name,
@@ -117,12 +118,21 @@ impl TraceFile {
 
     /// The program was replaced by exec: no event of a property, but its monitors begin anew.
     pub(super) fn write_exec(&mut self, n: u64, tid: Tid, time: u64) {
+        self.about_run(crate::trace::EXEC, n, Some(tid), time);
+    }
+
+    /// The program would have gone on: what follows is not known.
+    pub(super) fn write_cut(&mut self, n: u64, time: u64) {
+        self.about_run(crate::trace::CUT, n, None, time);
+    }
+
+    fn about_run(&mut self, event: &str, n: u64, tid: Option<Tid>, time: u64) {
         self.line(&Line {
             n,
-            tid: tid.0,
+            tid: tid.map(|t| t.0),
             kind: Kind::Process.word(),
             when: When::Before.word(),
-            event: crate::trace::EXEC,
+            event,
             args: Object(Vec::new()),
             loc: None,
             scope: None,
