@@ -2,7 +2,7 @@
 
 mod lab;
 
-use lab::{Fallible, Lab};
+use lab::{Fallible, Lab, in_order};
 
 const CASTS: &str = r#"
 struct big { int a[8]; };
@@ -37,4 +37,23 @@ fn a_cast_of_a_call_converts_its_result() -> Fallible {
         "print count",
         "print (struct big)many(3)",
     ])
+}
+
+const OVERLOADS: &str = r"
+struct S { int v = 40; int meth(int a) { return v + a; } int meth(double d) { return (int)(d * 100); } };
+int main() { S s; return s.meth(1); }
+";
+
+/// The overload that has code is not called in place of the one that fits.
+#[test]
+fn an_overload_without_code_is_told() -> Fallible {
+    let lab = Lab::made("g++", "prog.cc", OVERLOADS, &["-O0"])?;
+    lab.same_as_gdb(&["tbreak S::meth", "run", "up", "print s.meth(1)"])?;
+    let output = lab.verde(&["tbreak S::meth", "run", "up", "print s.meth(2.9)"], &[])?;
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    in_order(
+        &text,
+        &["Cannot evaluate function S::meth -- may be inlined"],
+    );
+    Ok(())
 }
