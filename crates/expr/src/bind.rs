@@ -529,7 +529,11 @@ impl Binder<'_> {
             }
         }
         if let Ast::Call(function, arguments) = operand {
-            return self.call_as(function, arguments, Some(ty));
+            let called = self.call_as(function, arguments, Some(&ty))?;
+            return match called.ty == ty {
+                true => Ok(called),
+                false => self.convert(called, ty),
+            };
         }
         self.convert(self.node(operand)?, ty)
     }
@@ -564,10 +568,8 @@ impl Binder<'_> {
             return Ok(Node::new(ty, Op::Convert(node.boxed())));
         }
         if matches!(to.kind(), Kind::Void) {
-            return Ok(Node::new(
-                ty,
-                Op::Constant(Value::of(Type::void(), Vec::new())),
-            ));
+            let nothing = constant(Value::of(Type::void(), Vec::new()));
+            return Ok(Node::new(ty, Op::Comma(node.boxed(), nothing.boxed())));
         }
         if to == node.ty.strip() || to.size() == node.ty.size() {
             return Ok(Node::new(ty, Op::Reinterpret(node.boxed())));
@@ -819,11 +821,12 @@ impl Binder<'_> {
         self.call_as(function, arguments, None)
     }
 
+    /// A call; `assumed` is what a function returns whose result nothing describes.
     fn call_as(
         &self,
         function: &Ast,
         arguments: &[Ast],
-        cast: Option<Type>,
+        assumed: Option<&Type>,
     ) -> Result<Node, EvalError> {
         let values = arguments.iter().map(|a| self.value(a));
         let values: Vec<Node> = values.collect::<Result<_, _>>()?;
@@ -876,20 +879,22 @@ impl Binder<'_> {
         }
         bound.extend(values);
         // `((int (*)(int))f)(1)` says what it returns.
-        let cast = cast.or_else(|| match function {
+        let said = match function {
             Ast::Cast(..) => result_of(&callee.ty),
             _ => None,
-        });
-        self.invoke(callee, bound, label, cast)
+        };
+        let assumed = said.or_else(|| assumed.cloned());
+        self.invoke(callee, bound, label, assumed)
     }
 
-    /// A call with all its arguments, the object first if there is one.
+    /// A call with all its arguments, the object first if there is one; `assumed` as in a call
+    /// by name.
     pub(crate) fn invoke(
         &self,
         callee: Node,
         bound: Vec<Node>,
         label: &str,
-        cast: Option<Type>,
+        assumed: Option<Type>,
     ) -> Result<Node, EvalError> {
         let plain = callee.ty.strip();
         let (ty, callee) = match plain.kind() {
@@ -902,11 +907,12 @@ impl Binder<'_> {
         let Kind::Function(result, parameters, variadic, prototyped) = ty.kind() else {
             return bad("Invalid data type for function to be called.");
         };
-        let result_type = ty.follow(result);
-        let unknown = matches!(result_type.strip().kind(), Kind::Unspecified);
-        if cast.is_none() && (ty.die().is_none() || unknown) {
-            return Err(EvalError::UnknownResult(label.to_owned()));
-        }
+        let declared = ty.follow(result);
+        let unknown = matches!(declared.strip().kind(), Kind::Unspecified);
+        let result = match ty.die().is_none() || unknown {
+            true => assumed.ok_or_else(|| EvalError::UnknownResult(label.to_owned()))?,
+            false => declared,
+        };
         if bound.len() < parameters.len() {
             return bad("Too few arguments in function call.");
         }
@@ -920,7 +926,6 @@ impl Binder<'_> {
                 None => self.variable_argument(node),
             });
         }
-        let result = cast.unwrap_or(result_type);
         let op = Op::Call(callee.boxed(), converted, ty.language());
         Ok(Node::new(result, op))
     }

@@ -104,6 +104,16 @@ pub fn returned_value(
     })
 }
 
+/// Whether a function is meant that chooses its code as the program runs, by its name or by a
+/// cast of it.
+fn is_indirect(callee: &Node) -> bool {
+    match &callee.op {
+        Op::Symbol(_, Some(function)) => function.is_ifunc,
+        Op::Address(of) | Op::Convert(of) | Op::Reinterpret(of) => is_indirect(of),
+        _ => false,
+    }
+}
+
 /// An array whose length its type does not say.
 fn is_unbounded(ty: &Type) -> bool {
     let plain = ty.strip();
@@ -412,11 +422,7 @@ impl Evaluator<'_> {
     /// The address to call. An indirect function is asked which of its variants runs here.
     fn callee(&mut self, node: &Node) -> Result<u64, EvalError> {
         let addr = self.pointer(node)?;
-        let indirect = match &node.op {
-            Op::Address(of) => matches!(&of.op, Op::Symbol(_, Some(f)) if f.is_ifunc),
-            _ => false,
-        };
-        if !indirect {
+        if !is_indirect(node) {
             return Ok(addr);
         }
         let resolver = Call {

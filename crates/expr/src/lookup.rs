@@ -324,7 +324,11 @@ impl<'a> Lookup<'a> {
     }
 
     fn function_node(&self, loaded: &Loaded, function: Function) -> Result<Node, EvalError> {
-        let ty = match loaded.module.function_type(&function) {
+        let described = match function.is_ifunc {
+            true => chosen_type(&loaded.module, &function),
+            false => loaded.module.function_type(&function),
+        };
+        let ty = match described {
             Some(ty) => ty,
             // gdb calls it <text variable, no debug info>: an int function of unknown arguments.
             None => builtin::int().function_returning(),
@@ -491,4 +495,15 @@ fn scope_of(path: &str) -> &str {
         }
     }
     path[..end].trim_start_matches("::")
+}
+
+/// What an indirect function takes and returns: its resolver's result leads to it.
+fn chosen_type(module: &Module, function: &Function) -> Option<Type> {
+    let resolver = module.function_at(function.entry)?;
+    let ty = module.function_type(&resolver)?.strip();
+    let Kind::Function(result, ..) = ty.kind() else {
+        return None;
+    };
+    let chosen = ty.follow(result).strip().target()?.strip();
+    matches!(chosen.kind(), Kind::Function(..)).then_some(chosen)
 }

@@ -220,12 +220,20 @@ impl Binder<'_> {
     /// The code of a method that is not dispatched. A library may have it without debug
     /// information: its class says what it takes and returns.
     pub(crate) fn code_of(&self, found: &Declared, name: &str) -> Result<Node, EvalError> {
-        let by_linkage = found.method.linkage_name.as_deref();
-        let by_linkage = by_linkage.and_then(|n| self.lookup.name(n).ok());
+        let linked = found.method.linkage_name.as_deref();
+        let by_linkage = linked.and_then(|n| self.lookup.name(n).ok());
         let path = found.class.qualified_name().unwrap_or_default();
         let full = format!("{path}::{name}");
-        let callee = by_linkage.or_else(|| self.only_one(&full));
-        let Some(callee) = callee.or_else(|| self.code_with_object(&found.class, name)) else {
+        // The one that the compiler made code of may be an overload of the one that is meant.
+        let same = |node: &Node| match (&node.op, linked) {
+            (Op::Symbol(_, Some(other)), Some(linked)) => {
+                other.linkage_name.as_deref().is_none_or(|o| o == linked)
+            }
+            _ => true,
+        };
+        let only_one = || self.only_one(&full).filter(same);
+        let with_object = || self.code_with_object(&found.class, name).filter(same);
+        let Some(callee) = by_linkage.or_else(only_one).or_else(with_object) else {
             return bad(format!("Cannot evaluate function {full} -- may be inlined"));
         };
         Ok(match callee.ty.strip().die() {

@@ -160,7 +160,11 @@ impl Debugger {
 
     fn describe_sites(&self, spec: &str, sites: &[Site]) -> String {
         let Some(addr) = sites.first().and_then(|s| self.address(s)) else {
-            return format!(" ({spec}) pending until its library is loaded.");
+            let named = self.functions(spec).unwrap_or_default();
+            return match named.is_empty() {
+                true => format!(" ({spec}) pending until its library is loaded."),
+                false => format!(" ({spec}) pending until the program chooses its code."),
+            };
         };
         let at = match self.settings.print.addresses {
             true => format!(" at {addr:#x}"),
@@ -184,6 +188,13 @@ impl Debugger {
         if let Some(live) = &self.live {
             self.images.refresh(&live.process);
         }
+        self.locate_again();
+        self.rebind_monitors();
+        self.arm()
+    }
+
+    /// Looks the places of breakpoints up where they are not fixed.
+    pub(super) fn locate_again(&mut self) {
         for index in 0..self.points.list.len() {
             let spec = match &self.points.list[index].kind {
                 Kind::Code { spec, .. } if !spec.starts_with('*') => spec.clone(),
@@ -200,8 +211,6 @@ impl Debugger {
         }
         self.forget_unloaded();
         self.bind_late();
-        self.rebind_monitors();
-        self.arm()
     }
 
     /// Traps go with the library that they are in; it may come again.

@@ -2,6 +2,7 @@
 
 use super::failure::{NO_STACK, Result, failure};
 use super::images::Images;
+use super::indirect::Choices;
 use super::registers::{to_dwarf, with_vectors};
 use std::collections::HashMap;
 use verde_engine::{Addr, FrameRef, Process, Tid};
@@ -42,6 +43,8 @@ pub(super) struct Live {
     pub exits_of: usize,
     /// Inlined calls that begin where the program stands and are not entered yet.
     pub hidden: Option<Hidden>,
+    /// Code of indirect functions.
+    pub choices: Choices,
 }
 
 /// How much of a stack was looked at.
@@ -97,6 +100,7 @@ impl Live {
             selected: 0,
             exits_of: 0,
             hidden: None,
+            choices: Choices::default(),
         }
     }
 

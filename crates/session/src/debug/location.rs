@@ -202,7 +202,9 @@ impl Debugger {
             }
             Spec::Function(name) => {
                 let mut out = Vec::new();
-                let mut found = self.functions(name)?;
+                let named = self.functions(name)?;
+                let is_chosen = named.iter().any(|(_, f)| f.is_ifunc);
+                let mut found = self.with_choices(named);
                 // The body of an async function runs later, as a function of its own.
                 if found.iter().any(|(_, f)| f.language == Language::Rust) {
                     found.extend(self.functions(&format!("{name}::{{async_fn#0}}"))?);
@@ -217,7 +219,11 @@ impl Debugger {
                         out.extend(starts.map(|addr| site(&loaded.module, addr)));
                     }
                 }
+                // Counted as they lie in memory, whichever file was loaded first.
+                out.sort_by_key(|site| self.address(site));
                 match out.is_empty() {
+                    // Its code is chosen when the program runs.
+                    true if is_chosen => Ok(out),
                     // It will be there when its library is.
                     true if self.live.is_none() && self.is_imported(name) => Ok(out),
                     true => failure(self.unknown_function(name)),

@@ -37,6 +37,7 @@ mod highlight;
 mod hooks;
 mod hot_scope;
 mod images;
+mod indirect;
 mod inferior;
 mod info;
 mod inlined;

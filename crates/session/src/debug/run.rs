@@ -83,6 +83,7 @@ impl Debugger {
         self.images.refresh(&process);
         self.interrupts.of(process.interrupter());
         self.live = Some(Live::new(process));
+        self.await_choices();
         self.listing.reset();
         if let Err(e) = self.arm() {
             self.end_process()?;

@@ -162,6 +162,10 @@ impl Debugger {
         match *cause {
             Cause::Trap { id } | Cause::Watch { id, .. } | Cause::Syscall { id, .. } => {
                 let mut lines = Vec::new();
+                if self.choices_begin(id) {
+                    self.locate_again();
+                    self.arm()?;
+                }
                 for number in self.points.of_trap(id) {
                     let what = self.reaction_to(number);
                     if let Some(text) = self.hit(tid, number, cause)? {
@@ -214,6 +218,10 @@ impl Debugger {
                     point.forget_traps();
                 }
                 self.displays.forget_variables();
+                if let Some(live) = &self.live {
+                    self.images.refresh(&live.process);
+                }
+                self.await_choices();
                 self.images_changed()?;
                 Ok(points(self.executed(tid)?))
             }

@@ -11,11 +11,11 @@ use super::remains::remaining;
 use super::{Irv, data};
 use std::path::Path;
 use std::sync::Arc;
-use verde_engine::{Addr, On, Tid};
+use verde_engine::{Addr, On};
 use verde_expr::{FrameScope, compile};
 use verde_property::ast::Operand;
 use verde_property::{Kind, When};
-use verde_symbols::{FileAddr, Function, FunctionQuery, Module, Modules};
+use verde_symbols::{FileAddr, Function, FunctionQuery, Module};
 
 /// What the user should know about the binding of an event.
 pub struct Note {
@@ -107,16 +107,13 @@ impl Debugger {
                 return false;
             };
             let resolver = function.entry.at(bias);
-            let known = irv.resolved.get(&resolver).copied();
-            let target = match known {
-                Some(target) => Some(target),
-                None if irv.loading => None,
-                None => self.ask_resolver(resolver),
+            let target = match irv.loading {
+                true => self.known_choice(resolver),
+                false => self.choice(resolver),
             };
             let Some(target) = target else {
                 return false;
             };
-            irv.resolved.insert(resolver, target);
             function.entry = FileAddr::of(target, bias);
             // What is described is the resolver.
             function.die = None;
@@ -137,19 +134,6 @@ impl Debugger {
     pub(in super::super) fn is_systems(&self, module: &Module) -> bool {
         let name = module.path().file_name().unwrap_or_default();
         self.is_loader(module) || name.to_string_lossy().starts_with("libc.so")
-    }
-
-    /// Lets the program choose the variant of an indirect function.
-    fn ask_resolver(&mut self, resolver: u64) -> Option<u64> {
-        let live = self.live.as_mut()?;
-        let stopped = |t: &Tid| live.process.is_stopped(*t);
-        let tid = live.process.threads().into_iter().find(stopped)?;
-        let returned = live
-            .process
-            .call_function(tid, Addr(resolver), &[], |_| {})
-            .ok()?;
-        let target = returned.regs.rax;
-        self.images.module_at(target).map(|_| target)
     }
 
     fn call_sites(

@@ -281,8 +281,6 @@ pub struct Irv {
     /// Some function waits for the end of loading: to be asked which of its variants it is, or
     /// because a library may have it.
     late: bool,
-    /// What resolvers of indirect functions chose.
-    resolved: FxHashMap<u64, u64>,
     /// Where the program itself begins.
     start: Option<TrapId>,
     /// Backtraces of events, by their numbers.
@@ -352,7 +350,6 @@ impl Irv {
             plans: FxHashMap::default(),
             loading: false,
             late: false,
-            resolved: FxHashMap::default(),
             start: None,
             stacks: FxHashMap::default(),
             moved: None,
@@ -421,7 +418,6 @@ impl Irv {
         self.plans.clear();
         self.loading = false;
         self.late = false;
-        self.resolved.clear();
         self.start = None;
         for source in &mut self.alphabet.sources {
             source.sites.clear();
