@@ -396,18 +396,15 @@ impl<'f> Checker<'_, 'f> {
             let ty = p.ty.as_ref().map(|t| t.text.clone());
             let arg = specs
                 .iter()
-                .position(|s| s.text == text)
+                .position(|s| s.text == text && s.ty == ty)
                 .unwrap_or_else(|| {
                     specs.push(ParamSpec {
                         operand: p.operand.clone(),
                         text,
-                        ty: None,
+                        ty: ty.clone(),
                     });
                     specs.len() - 1
                 });
-            if specs[arg].ty.is_none() {
-                specs[arg].ty.clone_from(&ty);
-            }
             if specs.len() > limits::PARAMETERS_OF_EVENT {
                 let most = limits::PARAMETERS_OF_EVENT;
                 let message = format!("more than {most} different parameters of one event");

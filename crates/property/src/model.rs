@@ -118,7 +118,7 @@ pub struct ParamSpec {
     pub operand: Operand,
     /// The key in a trace's `args`.
     pub text: String,
-    /// The first type that a transition declares for it.
+    /// The type that transitions declare for it: with another one it is another parameter.
     pub ty: Option<String>,
 }
 

@@ -491,12 +491,15 @@ impl Parser<'_> {
         })
     }
 
-    /// `a`, `ns::a`, `a->b.c[3]`, `self.0`; white space inside is dropped.
+    /// `a`, `ns::a`, `'file.c'::a`, `a->b.c[3]`, `self.0`; white space inside is dropped.
     fn path(&mut self, what: &str) -> Parsed<String> {
         const HINT: &str = "a variable is written as in C: `count`, `q->head[3].next`, `ns::v`";
         self.c.skip_space();
         let mut text = String::new();
-        if self.c.symbol("::") {
+        if let Some(file) = quoted_scope(self.c.rest()) {
+            text.push_str(file);
+            self.c.bump(file.len());
+        } else if self.c.symbol("::") {
             text.push_str("::");
         }
         text.push_str(&self.c.name(what, HINT)?.text);
@@ -758,7 +761,8 @@ impl Parser<'_> {
                 }
             }
             _ => {
-                if word.is_empty() && !self.c.looking_at("::") {
+                let is_scoped = self.c.looking_at("::") || quoted_scope(self.c.rest()).is_some();
+                if word.is_empty() && !is_scoped {
                     return self.c.expected("a parameter", HINT);
                 }
                 let path = self.path("a parameter")?;
@@ -806,4 +810,12 @@ impl Parser<'_> {
             span: Span::new(start, start + text.len()),
         })
     }
+}
+
+/// `'file.c'::` at the beginning of a text.
+fn quoted_scope(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix('\'')?;
+    let end = inside.find(['\'', '\n'])?;
+    let is_scope = end > 0 && inside[end..].starts_with("'::");
+    is_scope.then(|| &text[..end + "''::".len()])
 }

@@ -4,6 +4,7 @@ use crate::json::{Json, Object};
 use crate::recorder::{Found, Recorder};
 use crate::replay::Show;
 use crate::report::*;
+use crate::trace::key_of;
 use verde_monitor::{Entry, FinalVerdict, Host, Monitor, SlotRef};
 use verde_property::{Property, StateId};
 
@@ -70,7 +71,7 @@ fn history_row(property: &Property, e: &Entry) -> HistoryRow {
         args: Object(
             e.args
                 .iter()
-                .map(|(i, v)| (spec.params[*i as usize].text.clone(), Json::of_field(v)))
+                .map(|(i, v)| (key_of(&spec.params, *i as usize), Json::of_field(v)))
                 .collect(),
         ),
         from: state(e.from),

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use verde_monitor::Arg;
-use verde_property::{Kind, When};
+use verde_property::{Kind, ParamSpec, When};
 
 /// The name of the line, of kind `process`, that tells of an exec.
 pub const EXEC: &str = "exec";
@@ -63,6 +63,25 @@ const TYPED: &str = " : ";
 /// The key of a parameter's value that only one of several declared types has.
 pub fn typed_key(text: &str, ty: &str) -> String {
     format!("{text}{TYPED}{ty}")
+}
+
+/// Which of an event's parameters has its text alone for a key, of those that have the text of the
+/// i-th: the one without a type, or the first.
+pub fn plain_one(params: &[ParamSpec], i: usize) -> usize {
+    let same = |p: &ParamSpec| p.text == params[i].text;
+    let untyped = params.iter().position(|p| same(p) && p.ty.is_none());
+    untyped
+        .or_else(|| params.iter().position(same))
+        .unwrap_or(i)
+}
+
+/// The key of the i-th parameter among an event's.
+pub fn key_of(params: &[ParamSpec], i: usize) -> String {
+    let param = &params[i];
+    match &param.ty {
+        Some(ty) if plain_one(params, i) != i => typed_key(&param.text, ty),
+        _ => param.text.clone(),
+    }
 }
 
 /// Strings of a line that had to be unescaped.

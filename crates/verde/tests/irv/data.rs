@@ -685,6 +685,36 @@ fn bare_names_of_data_in_scopes() {
     assert_eq!(seen, both);
 }
 
+/// Of variables that several files have for themselves it is said which is meant.
+#[test]
+fn variables_of_files() {
+    let bench = Bench::new();
+    bench.write(
+        "b.c",
+        "static int cnt; int rb(int v) { return cnt += v; }\n",
+    );
+    let source = "static int cnt; static int only; int rb(int);\n\
+        int main(void) { cnt += 1; rb(2); cnt += 3; rb(4); only = 5; return 0; }\n";
+    bench.compile("gcc", "a.c", source, "prog", &["b.c"]);
+    let seen = bench.seen(&[
+        "event write 'b.c'::cnt(ret)",
+        "event write only('a.c'::cnt)",
+    ]);
+    let expected = [
+        r#"write after 'b.c'::cnt {"ret":2}"#,
+        r#"write after 'b.c'::cnt {"ret":6}"#,
+        r#"write after only {"'a.c'::cnt":4}"#,
+    ];
+    assert_eq!(seen, expected);
+    let ran = bench.check_property(
+        "state init { transition { event write cnt(ret) success bad } } state bad non-accepting",
+        &[],
+    );
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let says = "`cnt` is one of 'a.c'::cnt, 'b.c'::cnt";
+    assert!(ran.err.contains(says), "{}", ran.err);
+}
+
 /// The thread stands behind the store then, which may be on another line.
 #[test]
 fn the_backtrace_of_a_store_has_its_line() {

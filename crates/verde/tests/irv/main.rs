@@ -16,4 +16,5 @@ mod prompt;
 mod results;
 mod scenarios;
 mod threads;
+mod types;
 mod unwound;

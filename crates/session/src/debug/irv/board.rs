@@ -15,6 +15,7 @@ use crate::board::{
 use crate::json::Json;
 use crate::report::ViolationRow;
 use crate::rows::final_word;
+use crate::trace::key_of;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -715,7 +716,7 @@ impl Raw {
     /// `None`: the properties that wanted it are gone.
     fn shown(self, irv: &Irv) -> Option<EventView> {
         let source = irv.alphabet.sources.get(self.source)?;
-        let names = source.params.iter().map(|p| p.text.clone());
+        let names = (0..source.params.len()).map(|i| key_of(&source.params, i));
         let values = self
             .values
             .iter()

@@ -14,6 +14,7 @@ use super::Irv;
 use super::alphabet::Site;
 use super::bind::{Note, inner_scope};
 use super::feed::Target;
+use super::statics;
 use super::values::{Form, Owned};
 use super::watching::{NOT_IN_MEMORY, Seen};
 use rustc_hash::FxHashMap;
@@ -230,6 +231,13 @@ impl Debugger {
             return;
         }
         if let Ok(node) = global {
+            if let Some(says) = statics::ambiguity(&text, self.images.program()) {
+                notes.push(Note {
+                    text: format!("event {}: {says}", source.title()),
+                    is_error: true,
+                });
+                return;
+            }
             let all = [Seen::by_all(node)];
             return self.note_watching(&mut irv.alphabet.sources[index], &all, notes);
         }
@@ -905,7 +913,7 @@ pub(super) fn words(text: &str) -> Vec<&str> {
     places.map(|word| &text[word]).collect()
 }
 
-fn places_of_words(text: &str) -> Vec<Range<usize>> {
+pub(super) fn places_of_words(text: &str) -> Vec<Range<usize>> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '$');
     let mut out = Vec::new();
     let mut from = 0;

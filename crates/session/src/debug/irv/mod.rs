@@ -41,6 +41,7 @@ mod reported;
 mod requests;
 mod run;
 mod saved_calls;
+mod statics;
 mod then;
 mod trace;
 mod values;

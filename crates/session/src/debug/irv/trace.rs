@@ -3,6 +3,7 @@
 use super::alphabet::Source;
 use super::values::Owned;
 use crate::json::{Json, Object};
+use crate::trace::{key_of, plain_one};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -37,17 +38,11 @@ struct Line<'a> {
 /// value under the parameter's own text has a key with its type.
 fn arguments(params: &[ParamSpec], values: &[Owned]) -> Vec<(String, Json)> {
     let mut out = Vec::with_capacity(params.len());
-    for (i, (param, value)) in params.iter().zip(values).enumerate() {
-        let same = |p: &ParamSpec| p.text == param.text;
-        let untyped = params.iter().position(|p| same(p) && p.ty.is_none());
-        let plain = untyped.or_else(|| params.iter().position(same));
-        let key = match (plain, &param.ty) {
-            (Some(plain), _) if plain == i => param.text.clone(),
-            (Some(plain), _) if values.get(plain) == Some(value) => continue,
-            (_, Some(ty)) => crate::trace::typed_key(&param.text, ty),
-            (_, None) => continue,
-        };
-        out.push((key, Json::of_arg(value.arg())));
+    for (i, value) in values.iter().enumerate().take(params.len()) {
+        let plain = plain_one(params, i);
+        if plain == i || values.get(plain) != Some(value) {
+            out.push((key_of(params, i), Json::of_arg(value.arg())));
+        }
     }
     out
 }
