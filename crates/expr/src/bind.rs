@@ -491,6 +491,9 @@ impl Binder<'_> {
                 // A literal has to be put into the program before a pointer can lead to it.
                 match (is_pointer(&target.ty), &source.op) {
                     (true, Op::Constant(_)) => decay(source),
+                    (false, Op::Constant(text)) if matches!(right, Ast::Text(_)) => {
+                        filled_up(text, &target.ty)?.map_or(source, constant)
+                    }
                     _ => source,
                 }
             }
@@ -966,6 +969,23 @@ fn leads_to_record(ty: &Type) -> bool {
     match plain.kind() {
         Kind::Pointer(_) => plain.target().is_some_and(|t| leads_to_record(&t)),
         kind => matches!(kind, Kind::Record(_)),
+    }
+}
+
+/// Text as the contents of an array that has room for more, as an initializer gives it.
+fn filled_up(text: &Value, array: &Type) -> Result<Option<Value>, EvalError> {
+    let plain = array.strip();
+    let Kind::Array(element, ..) = plain.kind() else {
+        return Ok(None);
+    };
+    let mut bytes = text.bytes()?.to_vec();
+    let room = plain.size().and_then(|n| usize::try_from(n).ok());
+    match room.filter(|room| *room > bytes.len() && plain.follow(element).size() == Some(1)) {
+        Some(room) => {
+            bytes.resize(room, 0);
+            Ok(Some(Value::of(array.clone(), bytes)))
+        }
+        None => Ok(None),
     }
 }
 

@@ -13,7 +13,8 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use verde_symbols::{
-    FileAddr, Function, FunctionQuery, Kind, Language, Module, Outlook, RecordKind, Type, Variable,
+    FileAddr, Function, FunctionQuery, Kind, Language, Module, Outlook, RecordKind, Symbol, Type,
+    Variable,
 };
 
 /// How many meanings of an ambiguous name are told.
@@ -225,7 +226,10 @@ impl<'a> Lookup<'a> {
             return node;
         }
         match self.data_symbol(name) {
-            Some(_) => Err(EvalError::UnknownSymbolType(name.to_owned())),
+            Some(_) => match self.extern_variable(name) {
+                Some(node) => Ok(node),
+                None => Err(EvalError::UnknownSymbolType(name.to_owned())),
+            },
             None => Err(EvalError::UnknownName(name.to_owned())),
         }
     }
@@ -369,15 +373,16 @@ impl<'a> Lookup<'a> {
 
     /// A symbol of the linker that is not code.
     pub fn data_symbol(&self, name: &str) -> Option<At> {
-        let mut modules = self.modules().into_iter();
-        modules.find_map(|l| {
-            let mut symbols = l.module.symbols().iter();
-            let symbol = symbols.find(|s| s.name == name && !s.is_code && !s.is_tls)?;
-            Some(At {
-                module: l.module.clone(),
-                addr: symbol.addr,
-            })
-        })
+        datum(self.modules(), |s| s.name == name)
+    }
+
+    /// A variable that is declared here and defined where nothing describes it. It is where the
+    /// loader takes it from: the program's own copy comes before the library's.
+    fn extern_variable(&self, name: &str) -> Option<Node> {
+        let mut declaring = self.modules().into_iter();
+        let ty = declaring.find_map(|l| l.module.extern_type(name))?;
+        let at = datum(self.scope.modules(), |s| s.is_global && s.name == name)?;
+        Some(Node::new(ty, Op::Symbol(at, None)))
     }
 
     /// A type by name, with its keyword if one was written: one that is seen from here, else the
@@ -480,6 +485,21 @@ fn fits(tag: Option<&str>, ty: &Type) -> bool {
 fn enumerator_in(modules: &[&Loaded], name: &str, from: &Outlook) -> Option<(usize, Type, i128)> {
     let mut modules = modules.iter();
     modules.find_map(|l| l.module.enumerators(name, from).into_iter().next())
+}
+
+/// Where the first of these modules that has such a symbol has its data.
+fn datum<'m>(
+    modules: impl IntoIterator<Item = &'m Loaded>,
+    is_meant: impl Fn(&Symbol) -> bool,
+) -> Option<At> {
+    modules.into_iter().find_map(|l| {
+        let mut symbols = l.module.symbols().iter();
+        let symbol = symbols.find(|s| !s.is_code && !s.is_tls && is_meant(s))?;
+        Some(At {
+            module: l.module.clone(),
+            addr: symbol.addr,
+        })
+    })
 }
 
 /// The scopes before the last name of a path.

@@ -300,6 +300,10 @@ pub fn return_place(ty: &Type, language: Language) -> Option<AbiPlace> {
         Language::Rust => rust_parts(ty)?,
         _ => match classify(ty)? {
             Classes::X87 => return Some(AbiPlace::Registers(vec![(ST0, 0, size.min(10))])),
+            Classes::ComplexX87 => {
+                let parts = vec![(ST0, 0, 10), (ST0 + 1, size / 2, 10)];
+                return Some(AbiPlace::Registers(parts));
+            }
             Classes::Unknown => return Some(AbiPlace::Unknown),
             Classes::Eightbytes(classes) => eightbytes(&classes, size),
         },

@@ -19,6 +19,7 @@ pub(crate) enum Classes {
     /// Of each whether it is in a register: what has nothing in it but empty classes is not passed.
     Eightbytes(Vec<Option<Class>>),
     X87,
+    ComplexX87,
     /// In a register or in memory: that depends on what the function was compiled for, which the
     /// file does not tell.
     Unknown,
@@ -43,20 +44,18 @@ pub(crate) fn eightbytes(classes: &[Option<Class>], size: u64) -> Vec<(Class, u6
 pub(crate) fn classify(ty: &Type) -> Option<Classes> {
     let ty = ty.strip();
     let size = ty.size()?;
-    if let Kind::Base(Encoding::Float) = ty.kind()
-        && size > 8
+    if let Kind::Base(Encoding::ComplexFloat) = ty.kind()
+        && size > 16
     {
-        return (size == 16).then_some(if is_quad(&ty) {
-            Classes::Eightbytes(vec![Some(Class::Sse)])
-        } else {
-            Classes::X87
-        });
+        return (size == 32 && !is_quad(&ty)).then_some(Classes::ComplexX87);
     }
-    if let Kind::Vector(..) = ty.kind() {
-        return vector(&ty, size);
-    }
-    if let Some(sole) = sole_vector(&ty, 0) {
-        return vector(&sole, size);
+    if let Some(sole) = sole_wide(&ty, 0) {
+        return match sole.kind() {
+            Kind::Vector(..) => vector(&sole, size),
+            _ if size != 16 => None,
+            _ if is_quad(&sole) => Some(Classes::Eightbytes(vec![Some(Class::Sse)])),
+            _ => Some(Classes::X87),
+        };
     }
     if size == 0 || size > 16 {
         return None;
@@ -77,10 +76,15 @@ fn vector(ty: &Type, size: u64) -> Option<Classes> {
     }
 }
 
-/// The vector that is all that a structure has.
-fn sole_vector(ty: &Type, depth: usize) -> Option<Type> {
+/// The vector or the long number that a type is, or that is all that a structure has.
+fn sole_wide(ty: &Type, depth: usize) -> Option<Type> {
     let ty = ty.strip();
-    if let Kind::Vector(..) = ty.kind() {
+    let is_wide = match ty.kind() {
+        Kind::Vector(..) => true,
+        Kind::Base(Encoding::Float) => ty.size() > Some(8),
+        _ => false,
+    };
+    if is_wide {
         return Some(ty);
     }
     if !matches!(
@@ -94,7 +98,7 @@ fn sole_vector(ty: &Type, depth: usize) -> Option<Type> {
     let mut own = members.iter().filter(|m| !m.is_static);
     match (own.next(), own.next()) {
         (Some(member), None) if !member.is_virtual && member.ty.size() == ty.size() => {
-            sole_vector(&member.ty, depth + 1)
+            sole_wide(&member.ty, depth + 1)
         }
         _ => None,
     }

@@ -18,6 +18,8 @@ pub(crate) enum EntryKind {
     /// The abstract instance of a function that was inlined somewhere.
     Inlined,
     Variable,
+    /// A variable that another file defines.
+    Extern,
     Type,
     Enumerator,
 }
@@ -259,6 +261,7 @@ fn kind_of(die: &RawDie) -> Option<EntryKind> {
         }
         // A static member with its value in the class.
         dw::DW_TAG_variable if die.has_value => Some(EntryKind::Variable),
+        dw::DW_TAG_variable if die.declaration && die.name.is_some() => Some(EntryKind::Extern),
         dw::DW_TAG_structure_type
         | dw::DW_TAG_class_type
         | dw::DW_TAG_union_type

@@ -467,6 +467,21 @@ impl Module {
         found.into_iter().map(|(_, rank, v)| (rank, v)).collect()
     }
 
+    /// What the file says about a variable of C that it takes from another one.
+    pub fn extern_type(&self, name: &str) -> Option<Type> {
+        let info = self.info()?;
+        let mut all = info.index().find(info, name).into_iter();
+        all.find_map(|named| {
+            let is_meant = named.entry.kind == EntryKind::Extern && named.name == name;
+            if !is_meant || !named.scopes.is_empty() {
+                return None;
+            }
+            let (unit, entry) = info.die(named.entry.id())?;
+            let ty = info.follow(&unit, entry.attr_value(dw::DW_AT_type))?;
+            Some(Type::from_die(info, ty))
+        })
+    }
+
     /// A variable by its DIE.
     pub fn variable(&self, id: DieId) -> Option<Variable> {
         let info = self.info()?;

@@ -614,3 +614,22 @@ fn a_full_stack_is_called_so() -> Fallible {
     );
     Ok(())
 }
+
+#[test]
+fn a_signal_alone_shows_how_it_is_handled() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }", &["-O0"])?;
+    let text = lab.text(&["handle SIGINT", "handle SIGUSR1"])?;
+    in_order(
+        &text,
+        &["SIGINT        Yes\tYes\tNo", "SIGUSR1       Yes\tYes\tYes"],
+    );
+    Ok(())
+}
+
+#[test]
+fn a_thread_that_is_not_there_is_told() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }", &["-O0"])?;
+    let text = lab.text(&["break main", "run", "thread apply 99 1 print 5"])?;
+    in_order(&text, &["warning: Unknown thread 99", "$1 = 5"]);
+    Ok(())
+}

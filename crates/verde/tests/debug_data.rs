@@ -199,3 +199,19 @@ int main(void) {
     );
     Ok(())
 }
+
+/// As an initializer does.
+#[test]
+fn shorter_text_fills_an_array() -> Fallible {
+    let lab = Lab::c(
+        "char room[12] = \"something\"; int main(void) { return room[0]; }",
+        &["-O0"],
+    )?;
+    lab.same_as_gdb(&[
+        "break main",
+        "run",
+        "print room = \"abc\"",
+        "set var room = \"\"",
+        "print room",
+    ])
+}

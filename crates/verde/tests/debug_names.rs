@@ -604,3 +604,32 @@ fn libraries_are_listed_by_their_names() -> Fallible {
     assert!(text.ends_with("No shared libraries matched.\n"), "{text}");
     Ok(())
 }
+
+/// One of the two is known, as the program ended.
+#[test]
+fn the_signal_of_the_end_is_kept() -> Fallible {
+    let source = "#include <signal.h>
+int main(int n, char **v) { if (n > 1) raise(SIGKILL); return 7; }
+";
+    let lab = Lab::c(source, &["-O0"])?;
+    let both = ["print $_exitsignal", "print $_exitcode"];
+    let commands = [&["run"], &both[..], &["run x"], &both[..]].concat();
+    lab.same_as_gdb(&commands)
+}
+
+/// The end of another file's name is none.
+#[test]
+fn a_file_is_known_by_its_whole_name() -> Fallible {
+    let lab = Lab::c("int main(void) {\n return 0;\n}\n", &["-O0"])?;
+    let output = lab.verde(&["break rog.c:2", "break .c:2", "break prog.c:99"], &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    in_order(
+        &errors,
+        &[
+            "No source file named rog.c.",
+            "No source file named .c.",
+            "No line 99 in file \"prog.c\".",
+        ],
+    );
+    Ok(())
+}

@@ -409,3 +409,31 @@ fn breakpoints_on_inlined_functions_of_rust_are_hit_once_by_each_call() -> Falli
     lab.build("rustc", "prog.rs", COUNTED_RUST, "prog", &options)?;
     hit_as_often_as_run(&lab, "prog.rs", "prog::", &[])
 }
+
+const IN_REGISTER: &str = r"
+int depth(int n) {
+    int here = n * 10;
+    if (n > 0)
+        here += depth(n - 1);
+    return here;
+}
+int main(void) { return depth(3) & 1; }
+";
+
+/// A value that no memory has cannot be watched, which is not because it never changes.
+#[test]
+fn a_value_in_a_register_is_no_constant() -> Fallible {
+    let lab = Lab::c(IN_REGISTER, &["-O1", "-fno-ipa-sra", "-fno-inline"])?;
+    let setup = ["break depth if n == 1", "run", "up"];
+    let printed = |text: &str| text.contains("$1 = 20\n");
+    let asked = [&setup[..], &["print here"]].concat();
+    assert!(printed(&lab.text(&asked)?));
+    assert!(lab.gdb(&asked)?.is_none_or(|text| printed(&text)));
+    let output = lab.verde(&[&setup[..], &["watch here"]].concat(), &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    in_order(
+        &errors,
+        &["Cannot watch \"here\": its value is in a register, not in memory."],
+    );
+    Ok(())
+}

@@ -124,6 +124,9 @@ impl Debugger {
         let mut done = Ok(());
         for number in wanted {
             let tid = numbers.get(number.wrapping_sub(1)).copied();
+            if tid.is_none() {
+                self.say(&format!("warning: Unknown thread {number}"))?;
+            }
             let Some(live) = &mut self.live else { break };
             let Some(tid) = tid.filter(|t| live.process.is_stopped(*t)) else {
                 continue;

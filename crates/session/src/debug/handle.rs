@@ -33,10 +33,7 @@ impl Debugger {
                 live.process.options.signals.set(signal, treatment);
             }
         }
-        match words.is_empty() {
-            true => Ok(()),
-            false => self.signal_table(&signals),
-        }
+        self.signal_table(&signals)
     }
 
     /// `info signals [SIGNAL]`.

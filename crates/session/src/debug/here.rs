@@ -42,6 +42,10 @@ impl Memo {
         self.conveniences.insert(name.to_owned(), value);
     }
 
+    pub fn unset(&mut self, name: &str) {
+        self.conveniences.remove(name);
+    }
+
     /// The values that were printed, the first is number 1.
     pub fn values(&self) -> &[Value] {
         &self.values

@@ -3,6 +3,7 @@
 use super::Debugger;
 use super::failure::{NO_LINES, Result, failure};
 use super::points::Site;
+use std::path::Path;
 use std::sync::Arc;
 use verde_symbols::{FileAddr, Function, FunctionQuery, Language, Module, Modules, SourceFile};
 
@@ -195,7 +196,10 @@ impl Debugger {
                 }
                 let all = self.images.loaded().iter();
                 let known = all.flat_map(|l| l.module.source_files());
-                match known.into_iter().any(|f| f.name.ends_with(&file)) {
+                match known
+                    .into_iter()
+                    .any(|f| Path::new(&f.name).ends_with(&file))
+                {
                     true => failure(format!("No line {line} in file \"{file}\".")),
                     false => failure(format!("No source file named {file}.")),
                 }

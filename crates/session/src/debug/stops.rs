@@ -468,10 +468,15 @@ impl Debugger {
     fn announce_end(&mut self, end: End) -> Result<()> {
         let pid = self.live.as_ref().map_or(0, |l| l.process.pid().0);
         self.forget_process();
-        if let End::Exited(code) = end {
+        let how = match end {
+            End::Exited(code) => Some(("_exitcode", "_exitsignal", code)),
+            End::Killed(signal) => Some(("_exitsignal", "_exitcode", signal)),
+            End::Detached => None,
+        };
+        if let Some((name, other, number)) = how {
             let int = Type::base("int", Encoding::Signed, 4);
-            self.memo
-                .set("_exitcode", Value::integer(int, i128::from(code)));
+            self.memo.set(name, Value::integer(int, i128::from(number)));
+            self.memo.unset(other);
         }
         self.say_files_wait()?;
         match end {

@@ -12,7 +12,7 @@ use super::points::{Access, Condition, Kind, Watch};
 use super::watch_scope::{Wanted, scope_of};
 use std::sync::Arc;
 use verde_engine::{Addr, Error, On, Owner, Tid, Trap, TrapId};
-use verde_expr::{EvalError, Loaded, Node, Value, compile, eval, reads};
+use verde_expr::{EvalError, Loaded, Lvalue, Node, Value, compile, eval, reads};
 use verde_symbols::{LocationError, Modules};
 
 impl Debugger {
@@ -63,7 +63,16 @@ impl Debugger {
         }
         if reads(&node, &mut here).is_empty() {
             // One that cannot be had says why.
-            eval(&node, &mut here)?.bytes()?;
+            let value = eval(&node, &mut here)?;
+            value.bytes()?;
+            if let Some(Lvalue::Register(..)) = value.lvalue {
+                return failure(format!(
+                    "Cannot watch \"{text}\": its value is in a register, not in memory."
+                ));
+            }
+            if node.needs_frame() {
+                return failure(format!("Cannot watch \"{text}\": it is not in memory."));
+            }
             return failure(format!("Cannot watch constant value `{text}'."));
         }
         let condition = match condition {
