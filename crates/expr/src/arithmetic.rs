@@ -2,6 +2,8 @@
 
 use crate::ast::Binary;
 use crate::error::EvalError;
+use crate::float::UNSUPPORTED_QUAD;
+use crate::nodes::bad;
 use crate::value::{Data, Value, extend};
 use verde_symbols::{Encoding, Kind, LocationError, Memory, Type};
 
@@ -51,6 +53,10 @@ pub(crate) fn bit_field(
 pub(crate) fn convert(value: &Value, ty: &Type) -> Result<Value, EvalError> {
     let to = ty.strip();
     match to.kind() {
+        Kind::Base(Encoding::Float) if to.is_quad() => match value.ty.strip() == to {
+            true => Ok(value.clone()),
+            false => bad(UNSUPPORTED_QUAD),
+        },
         Kind::Base(Encoding::Float) => Ok(Value::float(ty.clone(), value.to_float()?)),
         Kind::Base(Encoding::Bool) => Ok(Value::integer(ty.clone(), value.to_bool()?.into())),
         Kind::Base(_)

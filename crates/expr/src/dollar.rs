@@ -16,6 +16,9 @@ pub(crate) fn history_number(name: &str) -> Option<i64> {
     }
 }
 
+/// Segment registers; the first has number 50.
+const SEGMENTS: [&str; 6] = ["es", "cs", "ss", "ds", "fs", "gs"];
+
 /// A register: DWARF number, first byte, bytes, type.
 pub(crate) fn register(name: &str) -> Option<(u16, u64, u64, Type)> {
     let code = || Type::void().function_returning().pointer_to();
@@ -34,6 +37,14 @@ pub(crate) fn register(name: &str) -> Option<(u16, u64, u64, Type)> {
         "fs_base" => return Some((58, 0, 8, builtin::long())),
         "gs_base" => return Some((59, 0, 8, builtin::long())),
         _ => {}
+    }
+    if let Some(n) = SEGMENTS.iter().position(|s| *s == name) {
+        return Some((
+            50 + n as u16,
+            0,
+            4,
+            Type::base("int32_t", Encoding::Signed, 4),
+        ));
     }
     if let Some(n) = number(name) {
         return Some((n, 0, 8, builtin::long()));

@@ -1,5 +1,8 @@
 //! Floating-point numbers as C's `%g` writes them, and the 80-bit format of the x87.
 
+/// IEEE's format of 128 bits is neither read nor written.
+pub(crate) const UNSUPPORTED_QUAD: &str = "unsupported _Float128";
+
 /// The number in 4, 8, 10 or 16 bytes.
 pub(crate) fn from_bytes(bytes: &[u8]) -> f64 {
     match bytes.len() {

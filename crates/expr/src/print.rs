@@ -3,7 +3,7 @@
 use crate::containers::{self, Pretty};
 use crate::error::EvalError;
 use crate::eval::variable_value;
-use crate::float::format_float;
+use crate::float::{UNSUPPORTED_QUAD, format_float};
 use crate::format::Format;
 use crate::member_pointers::{data_text, virtual_text};
 use crate::scope::Scope;
@@ -436,6 +436,7 @@ impl Printer<'_> {
                     character(bytes, width)
                 )
             }
+            Encoding::Float if ty.is_quad() => format!("<{UNSUPPORTED_QUAD}>"),
             Encoding::Float => format_float(bytes),
             Encoding::ComplexFloat => {
                 let (real, imaginary) = bytes.split_at(bytes.len() / 2);

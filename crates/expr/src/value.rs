@@ -3,6 +3,8 @@
 use crate::arithmetic::bit_field;
 use crate::containers::virtual_base_offset;
 use crate::error::EvalError;
+use crate::float::UNSUPPORTED_QUAD;
+use crate::nodes::bad;
 use crate::padding::padded;
 use verde_symbols::{Encoding, Kind, LocationError, Member, Memory, Place, Type};
 
@@ -257,6 +259,9 @@ impl Value {
     pub fn to_float(&self) -> Result<f64, EvalError> {
         if !self.ty.is_float() {
             return Ok(self.to_integer()? as f64);
+        }
+        if self.ty.strip().is_quad() {
+            return bad(UNSUPPORTED_QUAD);
         }
         let bytes = self.bytes()?;
         Ok(crate::float::from_bytes(bytes))

@@ -47,13 +47,13 @@ pub(crate) fn classify(ty: &Type) -> Option<Classes> {
     if let Kind::Base(Encoding::ComplexFloat) = ty.kind()
         && size > 16
     {
-        return (size == 32 && !is_quad(&ty)).then_some(Classes::ComplexX87);
+        return (size == 32 && !ty.is_quad()).then_some(Classes::ComplexX87);
     }
     if let Some(sole) = sole_wide(&ty, 0) {
         return match sole.kind() {
             Kind::Vector(..) => vector(&sole, size),
             _ if size != 16 => None,
-            _ if is_quad(&sole) => Some(Classes::Eightbytes(vec![Some(Class::Sse)])),
+            _ if sole.is_quad() => Some(Classes::Eightbytes(vec![Some(Class::Sse)])),
             _ => Some(Classes::X87),
         };
     }
@@ -111,10 +111,6 @@ pub(crate) fn enter(ty: &Type, outer: &[DieId]) -> Option<Vec<DieId>> {
         return None;
     }
     Some(outer.iter().copied().chain(die).collect())
-}
-
-pub(crate) fn is_quad(ty: &Type) -> bool {
-    ty.name().is_some_and(|n| n.contains("128"))
 }
 
 /// Adds a type's fields to the classes of the eightbytes they lie in; `None` for memory.

@@ -32,6 +32,8 @@ pub struct Registers {
     pub fs_base: Option<u64>,
     /// Base of `gs`.
     pub gs_base: Option<u64>,
+    /// The selectors of `es`, `cs`, `ss`, `ds`, `fs` and `gs`, in DWARF's order.
+    pub segments: Option<[u16; 6]>,
 }
 
 impl Registers {
@@ -62,6 +64,10 @@ impl Registers {
             }
             33..=40 => self.st[number as usize - 33].map(|v| v.to_vec()),
             49 => self.eflags.map(|v| v.to_le_bytes().to_vec()),
+            50..=55 => {
+                let selector = self.segments?[number as usize - 50];
+                Some(u32::from(selector).to_le_bytes().to_vec())
+            }
             58 => self.fs_base.map(|v| v.to_le_bytes().to_vec()),
             59 => self.gs_base.map(|v| v.to_le_bytes().to_vec()),
             _ => None,

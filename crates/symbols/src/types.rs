@@ -514,6 +514,11 @@ impl Type {
         self.node.die
     }
 
+    /// Whether a floating-point type is IEEE's of 128 bits; `long double` has the same size.
+    pub fn is_quad(&self) -> bool {
+        self.name().is_some_and(|n| n.contains("128"))
+    }
+
     /// Whether both come from the same file (or from no file).
     pub fn same_file(&self, other: &Type) -> bool {
         match (&self.info, &other.info) {

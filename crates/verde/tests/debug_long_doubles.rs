@@ -2,7 +2,7 @@
 
 mod lab;
 
-use lab::{Fallible, Lab};
+use lab::{Fallible, Lab, in_order};
 
 const SOURCE: &str = r#"
 struct one { long double l; };
@@ -52,4 +52,21 @@ fn results_after_finish() -> Fallible {
     ];
     commands.extend(["continue", "finish", "continue", "finish"]);
     lab.same_as_gdb(&commands)
+}
+
+/// What cannot be computed is neither shown nor stored as something else.
+#[test]
+fn quads_are_refused() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let shown = lab.text(&["break 18", "run", "print q", "print sizeof(q.q)"])?;
+    in_order(&shown, &["$1 = {q = <unsupported _Float128>}", "$2 = 16"]);
+    for command in ["print q.q + 1", "print (int)q.q", "print q.q = 4"] {
+        let output = lab.verde(&["break 18", "run", command], &[])?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            errors.contains("unsupported _Float128"),
+            "{command}: {errors}"
+        );
+    }
+    Ok(())
 }

@@ -633,3 +633,22 @@ fn a_file_is_known_by_its_whole_name() -> Fallible {
     );
     Ok(())
 }
+
+#[test]
+fn segments_are_registers() -> Fallible {
+    let lab = Lab::c(
+        "int f(void) { return 0; }\nint main(void) { return f(); }",
+        &["-O0"],
+    )?;
+    lab.same_as_gdb(&[
+        "break f",
+        "run",
+        "print $cs",
+        "print $ss",
+        "print $ds + $es",
+        "print/x $fs",
+        "whatis $gs",
+        "up",
+        "print $cs",
+    ])
+}

@@ -14,6 +14,7 @@ pub(super) fn to_dwarf(r: &Regs) -> Registers {
         eflags: Some(r.eflags),
         fs_base: Some(r.fs_base),
         gs_base: Some(r.gs_base),
+        segments: Some([r.es, r.cs, r.ss, r.ds, r.fs, r.gs].map(|s| s as u16)),
         ..Registers::default()
     }
 }

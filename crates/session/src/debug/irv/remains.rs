@@ -105,6 +105,7 @@ fn filled(mut frame: FrameScope, callers: Option<Arc<Anything>>) -> FrameScope {
         eflags: Some(0),
         fs_base: Some(ANYTHING),
         gs_base: Some(ANYTHING),
+        segments: Some([0; 6]),
     };
     frame.frame.cfa = Some(ANYTHING);
     frame.entry = callers.map(|c| c as _);
