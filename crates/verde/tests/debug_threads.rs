@@ -27,6 +27,9 @@ int main(void) {
     done = 2;
     spend();
     done = 3;
+    long now = ticks;
+    while (ticks == now)
+        ;
     return 0;
 }
 "#;
@@ -54,6 +57,10 @@ fn a_locked_scheduler_lets_one_thread_go_on() -> Fallible {
         "break spend",
         "jump 22",
         "finish",
+        // It comes there only if the other thread runs.
+        "delete",
+        "tbreak 27",
+        "continue",
         "print ticks == $before",
     ])?;
     in_order(
@@ -63,6 +70,7 @@ fn a_locked_scheduler_lets_one_thread_go_on() -> Fallible {
             "20\t    spend();\n21\t    done = 2;\n$2 = 1\n",
             "Temporary breakpoint 2, main () at prog.c:23\n23\t    done = 3;\n$3 = 1\n",
             "Run till exit",
+            "main () at prog.c:27\n",
             "\n$4 = 0\n",
         ],
     );
