@@ -6,6 +6,7 @@ mod plugin;
 
 use lab::shell::Shell;
 use lab::{Fallible, Lab};
+use std::time::Duration;
 
 /// Treads, with a second thread that is ready for any signal; asks for a name.
 const SOURCE: &str = r#"#include <pthread.h>
@@ -87,11 +88,11 @@ fn an_interrupt_ends_a_scenario_that_goes_back_from_every_end() -> Fallible {
         shell.expect("restored in")?;
     }
     // One that comes at the very end ends with the program.
-    for _ in 0..20 {
-        shell.send("\u{3}")?;
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    shell.expect("received signal SIGINT, Interrupt.")?;
+    let stopped = (0..20).find_map(|_| {
+        shell.send("\u{3}").ok()?;
+        shell.wait_for("received signal SIGINT, Interrupt.", Duration::from_secs(3))
+    });
+    assert!(stopped.is_some());
     shell.expect("(verde) ")?;
     shell.command("print 40 + 2", "$1 = 42")
 }

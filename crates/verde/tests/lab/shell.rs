@@ -57,17 +57,28 @@ impl Shell {
 
     /// Waits for a text; what came before it.
     pub fn expect(&mut self, wanted: &str) -> Result<String, Box<dyn std::error::Error>> {
-        let end = Instant::now() + Duration::from_secs(30);
+        match self.wait_for(wanted, Duration::from_secs(30)) {
+            Some(before) => Ok(before),
+            None => panic!("{wanted:?} is missing: {}", self.seen),
+        }
+    }
+
+    /// The same for so long; `None`: it has not come.
+    pub fn wait_for(&mut self, wanted: &str, limit: Duration) -> Option<String> {
+        let end = Instant::now() + limit;
         loop {
             if let Some(at) = self.seen.find(wanted) {
                 let after = self.seen.split_off(at + wanted.len());
-                return Ok(std::mem::replace(&mut self.seen, after));
+                return Some(std::mem::replace(&mut self.seen, after));
             }
             let left = end.saturating_duration_since(Instant::now());
             match self.output.recv_timeout(left) {
-                // A program that always has something to say does not put off the end.
-                Ok(byte) if !left.is_zero() => self.seen.push(byte.into()),
-                _ => panic!("{wanted:?} is missing: {}", self.seen),
+                Ok(byte) => self.seen.push(byte.into()),
+                Err(_) => return None,
+            }
+            // A program that always has something to say does not put off the end.
+            if left.is_zero() {
+                return None;
             }
         }
     }
