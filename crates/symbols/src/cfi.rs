@@ -192,6 +192,31 @@ impl Module {
         })
     }
 
+    /// How the canonical frame address of a frame that runs at an address follows from one of its
+    /// registers; `None` where it takes more than that, or nothing tells.
+    pub fn cfa_rule(&self, addr: FileAddr) -> Option<CfaFrom> {
+        let tables = self.unwind_tables();
+        tables.with_entry(self, addr.0, &mut |found| {
+            let mut context = tables.context.lock().unwrap_or_else(|e| e.into_inner());
+            let (bases, context) = (&tables.bases, &mut *context);
+            let row = match &found {
+                Found::Eh(section, fde) => {
+                    fde.unwind_info_for_address(*section, bases, context, addr.0)
+                }
+                Found::Debug(section, fde) => {
+                    fde.unwind_info_for_address(*section, bases, context, addr.0)
+                }
+            };
+            match row.ok()?.cfa() {
+                CfaRule::RegisterAndOffset { register, offset } => Some(CfaFrom {
+                    register: register.0,
+                    offset: *offset,
+                }),
+                CfaRule::Expression(_) => None,
+            }
+        })
+    }
+
     /// Unwinds one frame by call frame information; `lookup` is the pc, or the pc - 1 of a caller.
     pub fn unwind_frame(
         &self,
@@ -217,6 +242,21 @@ impl Module {
                 }
             }
         })
+    }
+}
+
+/// The canonical frame address as a register's distance from it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CfaFrom {
+    register: u16,
+    offset: i64,
+}
+
+impl CfaFrom {
+    /// The address, by a frame's registers.
+    pub fn of(self, registers: &Registers) -> Option<u64> {
+        let base = registers.get(self.register)?;
+        Some(base.wrapping_add_signed(self.offset))
     }
 }
 
@@ -281,7 +321,7 @@ impl Step<'_> {
         match rule {
             CfaRule::RegisterAndOffset { register, offset } => {
                 let base = self.register(register.0)?;
-                Ok(base.wrapping_add(*offset as u64))
+                Ok(base.wrapping_add_signed(*offset))
             }
             CfaRule::Expression(e) => self.expression(section, encoding, e, None),
         }

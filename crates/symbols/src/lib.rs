@@ -52,6 +52,7 @@ pub use abi::{
 pub use addr::FileAddr;
 pub use breakpoints::LineMatch;
 pub use call_sites::{CallSiteValues, call_site_values, needed_from_callers};
+pub use cfi::CfaFrom;
 pub use debug_files::default_debug_dirs;
 pub use elf::{Kind as FileKind, Segment, Symbol, TlsImage};
 pub use error::{Error, LocationError};

@@ -8,9 +8,10 @@ use super::images::Images;
 use super::live::{Live, ProcessMemory};
 use super::registers::to_dwarf;
 use std::collections::HashMap;
+use std::sync::Arc;
 use verde_engine::Tid;
 use verde_expr::{FrameScope, Node, eval, evaluate};
-use verde_symbols::{Frame, Memory, SourceFrame, backtrace, source_frames};
+use verde_symbols::{CfaFrom, Frame, Memory, Module, SourceFrame, backtrace, source_frames};
 
 /// Places remembered; a program has few that conditions are tested at.
 const MOST: usize = 4096;
@@ -21,10 +22,47 @@ pub(super) struct HotScopes {
     places: HashMap<u64, Place>,
 }
 
-#[derive(Clone)]
+/// What stays the same from one hit to the next.
 struct Place {
     source: Option<SourceFrame>,
     at_entry: bool,
+    module: Option<(Arc<Module>, u64)>,
+    /// Spares a hit the unwinding: only the frame's address is needed of it.
+    cfa: Option<CfaFrom>,
+}
+
+impl Place {
+    fn of(scope: &FrameScope) -> Place {
+        let module = scope.frame.module.clone();
+        let cfa = match (&module, scope.file_addr()) {
+            (Some((module, _)), Some(addr)) => module.cfa_rule(addr),
+            _ => None,
+        };
+        Place {
+            source: scope.source.clone(),
+            at_entry: scope.at_entry,
+            module,
+            cfa,
+        }
+    }
+
+    /// The innermost frame of a thread that stands here.
+    fn frame(&self, live: &Live, tid: Tid, images: &Images) -> Option<Frame> {
+        let Some(cfa) = self.cfa else {
+            return frames(live, tid, images)?.into_iter().next();
+        };
+        let registers = to_dwarf(live.process.regs(tid).ok()?);
+        Some(Frame {
+            pc: registers.pc()?,
+            cfa: cfa.of(&registers),
+            registers,
+            is_exact: true,
+            is_signal: false,
+            has_jumped: false,
+            method: None,
+            module: self.module.clone(),
+        })
+    }
 }
 
 fn frames(live: &Live, tid: Tid, images: &Images) -> Option<Vec<Frame>> {
@@ -52,17 +90,13 @@ impl HotScopes {
         let pc = live.process.regs(tid).ok()?.rip;
         let Some(place) = self.places.get(&pc) else {
             let scope = innermost(live, tid, images)?;
-            let place = Place {
-                source: scope.source.clone(),
-                at_entry: scope.at_entry,
-            };
             if self.places.len() < MOST {
-                self.places.insert(pc, place);
+                self.places.insert(pc, Place::of(&scope));
             }
             return Some(scope);
         };
         Some(FrameScope {
-            frame: frames(live, tid, images)?.into_iter().next()?,
+            frame: place.frame(live, tid, images)?,
             source: place.source.clone(),
             at_entry: place.at_entry,
             entry: None,
