@@ -7,7 +7,7 @@ use crate::leader::Leader;
 use std::cell::RefCell;
 use std::os::fd::RawFd;
 use verde_engine::{Addr, Scratch, Tid};
-use verde_sys::memory::Memory;
+use verde_sys::memory::Contents;
 use verde_sys::remote::Remote;
 
 thread_local! {
@@ -31,7 +31,7 @@ impl Copy {
     pub fn borrow(&self) -> Result<Leader> {
         Ok(Leader {
             remote: Remote::begin(self.pid, self.instruction)?,
-            memory: Memory::open(self.pid)?,
+            memory: Contents::open(self.pid)?,
             scratch: self.scratch,
             namespaced: self.namespaced,
             filtered: self.filtered,

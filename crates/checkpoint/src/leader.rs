@@ -3,13 +3,13 @@
 use crate::Result;
 use crate::snapshot::Program;
 use verde_engine::{Addr, Scratch, Tid};
-use verde_sys::memory::Memory;
+use verde_sys::memory::Contents;
 use verde_sys::remote::Remote;
 
 /// Makes system calls in a process, with arguments in its scratch memory.
 pub(crate) struct Leader {
     pub remote: Remote,
-    pub memory: Memory,
+    pub memory: Contents,
     pub scratch: Scratch,
     /// The process calls its tasks by other ids than we do.
     pub namespaced: bool,
@@ -27,7 +27,7 @@ impl Leader {
     ) -> Result<Leader> {
         Ok(Leader {
             remote: Remote::begin(pid, instruction)?,
-            memory: Memory::open(pid)?,
+            memory: Contents::open(pid)?,
             scratch,
             namespaced: program.namespaced,
             filtered: program.filtered,

@@ -6,7 +6,7 @@ use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use crate::{Error, Result, Warning};
 use verde_engine::{Addr, Tid};
-use verde_sys::memory::Memory;
+use verde_sys::memory::Contents;
 use verde_sys::number as n;
 use verde_sys::pagemap::PageMap;
 use verde_sys::procfs::{self, Mapping};
@@ -96,19 +96,28 @@ fn uncopied(leader: &Leader, maps: &Maps, copy: Tid) -> Result<Vec<Range>> {
         let missing = |m: &&Mapping| !copied.iter().any(|c| c.start <= m.start && m.end <= c.end);
         ranges.extend(maps.list.iter().filter(missing).map(|m| range(m, EXCLUDED)));
     }
-    let memory = Memory::open(copy)?;
     // Not every kernel has them.
     let pages = PageMap::open(maps.pid).and_then(|here| Ok((here, PageMap::open(copy)?)));
     let lacks = |map: &Mapping| match &pages {
         Ok((here, there)) => lacks_pages(map, here, there).ok(),
         Err(_) => None,
     };
+    let mut memory = None;
     for map in maps.list.iter().filter(|m| can_be_cleared(m)) {
         if ranges.iter().any(|r| r.start == map.start) {
             // It is not there at all.
             continue;
         }
-        let cleared = lacks(map).unwrap_or_else(|| is_cleared(map, &leader.memory, &memory));
+        let cleared = match lacks(map) {
+            Some(lacks) => lacks,
+            None => {
+                let memory = match memory {
+                    Some(ref memory) => memory,
+                    None => memory.insert(Contents::open(copy)?),
+                };
+                is_cleared(map, &leader.memory, memory)
+            }
+        };
         if cleared {
             ranges.push(range(map, CLEARED));
         }
@@ -139,7 +148,7 @@ fn can_be_cleared(map: &Mapping) -> bool {
 }
 
 /// The first page with contents is empty in the copy.
-fn is_cleared(map: &Mapping, original: &Memory, copy: &Memory) -> bool {
+fn is_cleared(map: &Mapping, original: &Contents, copy: &Contents) -> bool {
     let mut page = [0u8; PAGE as usize];
     let pages = ((map.end - map.start) / PAGE).min(LOOKED_AT);
     for at in (0..pages).map(|i| map.start + i * PAGE) {
@@ -227,7 +236,7 @@ impl Shared {
     /// `borrow` gives the process that `memory` is of.
     pub fn restore(
         &self,
-        memory: &Memory,
+        memory: &Contents,
         leader: &mut Option<Leader>,
         borrow: impl Fn() -> Result<Leader>,
         without: &Items,

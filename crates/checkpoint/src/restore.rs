@@ -12,7 +12,7 @@ use crate::unfinished::Unfinished;
 use crate::{Error, Result, Warning};
 use std::time::{Duration, Instant};
 use verde_engine::{Addr, Owner, Process, Succession, Tid, Trap};
-use verde_sys::memory::Memory;
+use verde_sys::memory::Contents;
 use verde_sys::number as n;
 use verde_sys::payload::{self, CloneArgs, ThreadEntry};
 use verde_sys::ptrace::{self, IfTracerDies};
@@ -151,7 +151,7 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
     let pid = unfinished.pid();
     let mut copy = Revived {
         pid,
-        memory: Memory::open(pid)?,
+        memory: Contents::open(pid)?,
         snapshot,
         without,
     };
@@ -227,7 +227,7 @@ fn revive(
 /// A fork of the frozen process on its way to what was saved.
 struct Revived<'a> {
     pid: Tid,
-    memory: Memory,
+    memory: Contents,
     snapshot: &'a Snapshot,
     without: &'a Items<'a>,
 }

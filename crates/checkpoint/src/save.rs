@@ -12,7 +12,6 @@ use crate::timers::Timers;
 use crate::{Error, Result, Warning, descriptors, filter, threads};
 use std::time::Instant;
 use verde_engine::{Process, StopGuard, Tid};
-use verde_sys::memory::Memory;
 use verde_sys::number as n;
 use verde_sys::payload::{SaveEntry, ThreadEntry};
 use verde_sys::remote::RemoteError;
@@ -85,7 +84,7 @@ fn take_stopped(
     } = threads::save(world, scratch, instruction)?;
     let mut leader = Leader {
         remote,
-        memory: Memory::open(pid)?,
+        memory: world.contents()?,
         scratch,
         namespaced: world.has_namespace(),
         filtered,

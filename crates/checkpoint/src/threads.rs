@@ -72,7 +72,7 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
             robust: task::robust_list(*tid)?,
             affinity: CpuSet::of(*tid).ok(),
             scheduling: Scheduling::of(*tid).ok(),
-            name: procfs::name(pid, *tid)?,
+            name: [0; 16],
             stack: AltStack::OFF,
             clear_tid: 0,
             attributes: Attributes::default(),
@@ -104,6 +104,7 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
             thread.stack = entry.stack;
             thread.clear_tid = entry.clear_tid;
             thread.attributes = entry.attributes;
+            thread.name = entry.name;
         }
     }
     let mut intervals = Intervals::default();

@@ -3,6 +3,7 @@
 
 use crate::thread::State;
 use crate::{Addr, Error, Process, Result, Tid};
+use verde_sys::memory::Contents;
 use verde_sys::remote::{Remote, RemoteError};
 use verde_sys::{number, procfs, ptrace};
 
@@ -10,6 +11,11 @@ use verde_sys::{number, procfs, ptrace};
 const FORBIDDEN: [i32; 2] = [number::EPERM, number::ENOSYS];
 
 impl Process {
+    /// The memory as it is, planted int3 included.
+    pub fn contents(&self) -> Result<Contents> {
+        Ok(self.memory.try_clone()?)
+    }
+
     /// Reads memory, also while the program runs. Planted int3 are hidden.
     pub fn read(&self, at: Addr, into: &mut [u8]) -> Result<()> {
         self.memory.read(at, into)?;

@@ -3,6 +3,7 @@
 
 use crate::error::{Result, SysError, check};
 use crate::{Tid, procfs, sockets};
+use std::cell::OnceCell;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -17,6 +18,8 @@ pub struct Descriptor {
     pub target: String,
     /// Its fdinfo file.
     info: String,
+    pid: Tid,
+    about: OnceCell<Option<fs::Metadata>>,
 }
 
 /// The open descriptors of a process.
@@ -45,12 +48,14 @@ pub fn targets(pid: Tid) -> Result<Vec<String>> {
 
 /// One of them.
 pub fn one(pid: Tid, number: RawFd) -> Result<Descriptor> {
-    let target = fs::read_link(format!("/proc/{pid}/fd/{number}"));
+    let target = fs::read_link(place(pid, number));
     let target = target.map_err(|e| SysError::from_io("read /proc/pid/fd", &e))?;
     Ok(Descriptor {
         number,
         target: target.to_string_lossy().into_owned(),
         info: info(pid, number)?,
+        pid,
+        about: OnceCell::new(),
     })
 }
 
@@ -80,7 +85,7 @@ pub fn is_waited_for(pid: Tid, number: RawFd, epoll: RawFd, on: RawFd, nth: u32)
 /// Whether a descriptor of a process is a message queue (`mq_open`), which looks like a file.
 pub fn is_queue(pid: Tid, number: RawFd) -> bool {
     const MQUEUE_MAGIC: i64 = 0x1980_0202;
-    let Ok(path) = std::ffi::CString::new(format!("/proc/{pid}/fd/{number}")) else {
+    let Ok(path) = std::ffi::CString::new(place(pid, number)) else {
         return false;
     };
     // SAFETY: the path is a string, and the call fills the structure.
@@ -108,7 +113,18 @@ pub fn is_unix_socket(socket: &OwnedFd) -> bool {
         .is_ok_and(|d| d == libc::AF_UNIX)
 }
 
+/// Where a descriptor of a process is found as a file.
+pub fn place(pid: Tid, number: RawFd) -> String {
+    format!("/proc/{pid}/fd/{number}")
+}
+
 impl Descriptor {
+    /// What the file behind it was when this was first asked.
+    pub fn about(&self) -> Option<&fs::Metadata> {
+        let look = || fs::metadata(place(self.pid, self.number)).ok();
+        self.about.get_or_init(look).as_ref()
+    }
+
     /// A line `name: value` of its fdinfo.
     pub fn field(&self, name: &str) -> Option<&str> {
         let mut lines = self.info.lines();

@@ -6,30 +6,41 @@ use crate::procfs::{self, Mapping};
 use crate::{Addr, Tid};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Deref;
 use std::os::unix::fs::FileExt;
 
-/// Read and write access to the memory of a process, also while it runs and
-/// whatever its page protections. Belongs to the address space, not to the
-/// pid: after an exec it must be opened again. What is open stays so when the
-/// program forbids others to look at it (`PR_SET_DUMPABLE`).
+/// Read and write access to what is in the memory of a process, also while it
+/// runs and whatever its page protections. Belongs to the address space, not to
+/// the pid: after an exec it must be opened again. What is open stays so when
+/// the program forbids others to look at it (`PR_SET_DUMPABLE`).
+#[derive(Debug)]
+pub struct Contents {
+    file: File,
+    pid: Tid,
+}
+
+/// The same, and what is where.
 #[derive(Debug)]
 pub struct Memory {
-    file: File,
+    contents: Contents,
     maps: File,
-    pid: Tid,
+}
+
+impl Deref for Memory {
+    type Target = Contents;
+
+    fn deref(&self) -> &Contents {
+        &self.contents
+    }
 }
 
 impl Memory {
     /// Opens the memory of a traced process.
     pub fn open(pid: Tid) -> Result<Memory> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(format!("/proc/{pid}/mem"))
-            .map_err(|e| SysError::from_io("open /proc/pid/mem", &e))?;
+        let contents = Contents::open(pid)?;
         let maps = File::open(format!("/proc/{pid}/maps"))
             .map_err(|e| SysError::from_io("open /proc/pid/maps", &e))?;
-        Ok(Memory { file, maps, pid })
+        Ok(Memory { contents, maps })
     }
 
     /// The memory map, by rising address.
@@ -47,6 +58,27 @@ impl Memory {
             });
         }
         Ok(procfs::parse_maps(&String::from_utf8_lossy(&text)))
+    }
+}
+
+impl Contents {
+    /// Opens the memory of a traced process.
+    pub fn open(pid: Tid) -> Result<Contents> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(format!("/proc/{pid}/mem"))
+            .map_err(|e| SysError::from_io("open /proc/pid/mem", &e))?;
+        Ok(Contents { file, pid })
+    }
+
+    /// The same once more.
+    pub fn try_clone(&self) -> Result<Contents> {
+        let file = self.file.try_clone();
+        Ok(Contents {
+            file: file.map_err(|e| SysError::from_io("dup", &e))?,
+            pid: self.pid,
+        })
     }
 
     /// Reads exactly `into.len()` bytes.

@@ -75,6 +75,11 @@ global_asm!(
     "xor r8d, r8d",
     "syscall",
     "mov [rbx + 64], rax",
+    // prctl(PR_GET_NAME)
+    "mov eax, 157",
+    "mov edi, 16",
+    "lea rsi, [rbx + 208]",
+    "syscall",
     "int3",
     ".balign 16",
     // rbx: thread entries, r12: their number. clone3 for each.
@@ -251,6 +256,8 @@ pub struct SaveEntry {
     pub clear_tid: u64,
     /// Its attributes.
     pub attributes: Attributes,
+    /// Its name, NUL at the end.
+    pub name: [u8; 16],
 }
 
 /// Words of a set of memory nodes.
@@ -295,7 +302,7 @@ impl Attributes {
 
 impl SaveEntry {
     /// Bytes of one entry.
-    pub const SIZE: u64 = 208;
+    pub const SIZE: u64 = 224;
 
     /// Reads an entry that the code has filled in.
     pub fn decode(bytes: &[u8]) -> Option<SaveEntry> {
@@ -325,6 +332,7 @@ impl SaveEntry {
                 // Not every kernel has them.
                 memory_policy: Some(policy).filter(|_| word(8) == Some(0)),
             },
+            name: bytes.get(208..224)?.try_into().ok()?,
         })
     }
 }

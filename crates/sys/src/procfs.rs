@@ -294,20 +294,6 @@ pub fn faults(pid: Tid) -> Option<u64> {
     rest.split_whitespace().nth(7)?.parse().ok()
 }
 
-/// The name of a thread, with a NUL at the end.
-pub fn name(pid: Tid, tid: Tid) -> Result<[u8; 16]> {
-    let mut text = read(
-        "read /proc/pid/comm",
-        format!("/proc/{pid}/task/{tid}/comm"),
-    )?;
-    // The file ends in a newline that is not part of it.
-    text.pop();
-    text.truncate(15);
-    let mut name = [0; 16];
-    name[..text.len()].copy_from_slice(&text);
-    Ok(name)
-}
-
 /// Bytes of memory that a process has alone, and its share of what it has in
 /// common with others (Pss).
 pub fn proportional_size(pid: Tid) -> Result<u64> {

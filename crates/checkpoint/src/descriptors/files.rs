@@ -5,12 +5,12 @@ use crate::memory::Shared;
 use crate::snapshot::{Item, Items};
 use crate::{Result, Warning};
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::time::SystemTime;
 use verde_engine::Tid;
-use verde_sys::descriptors::{Descriptor, is_queue, seek};
+use verde_sys::descriptors::{Descriptor, is_queue, place, seek};
 use verde_sys::file_control::seals;
 use verde_sys::inherited;
 use verde_sys::number as n;
@@ -44,12 +44,11 @@ struct File {
 /// Contents kept with a snapshot, at most.
 const MOST_CONTENTS: u64 = 64 << 20;
 
-fn place(pid: Tid, number: RawFd) -> String {
-    format!("/proc/{pid}/fd/{number}")
-}
-
-pub(super) fn stat(pid: Tid, number: RawFd) -> Option<fs::Metadata> {
-    fs::metadata(place(pid, number)).ok()
+/// Which file it is that one of our own descriptors leads to.
+pub(super) fn identity(ours: impl AsFd) -> Option<(u64, u64)> {
+    let file = fs::File::from(ours.as_fd().try_clone_to_owned().ok()?);
+    let meta = file.metadata().ok()?;
+    Some((meta.dev(), meta.ino()))
 }
 
 /// The files that this process itself writes as its standard ones, and reads
@@ -57,9 +56,9 @@ pub(super) fn stat(pid: Tid, number: RawFd) -> Option<fs::Metadata> {
 /// program may have the same; moving their offsets would garble our own input
 /// and output, or a log of others.
 pub(super) fn our_own(input: bool) -> Vec<(u64, u64)> {
-    let first = if input { 0 } else { 1 };
-    let files = (first..3).filter_map(|n| fs::metadata(format!("/proc/self/fd/{n}")).ok());
-    let standard = files.map(|m| (m.dev(), m.ino()));
+    let read = input.then(|| identity(io::stdin())).flatten();
+    let written = [identity(io::stdout()), identity(io::stderr())];
+    let standard = written.into_iter().flatten().chain(read);
     let shared = inherited::shared().iter().filter(|s| s.writes);
     standard.chain(shared.map(|s| (s.device, s.node))).collect()
 }
@@ -99,7 +98,7 @@ impl Files {
         let mut left = MOST_CONTENTS;
         let mut queues = Vec::new();
         let files = paths.filter_map(|d| {
-            let meta = stat(pid, d.number)?;
+            let meta = d.about()?;
             let has_offset = (meta.is_file() || meta.is_dir()) && d.flags() & n::O_PATH == 0;
             if !has_offset || ours.contains(&(meta.dev(), meta.ino())) {
                 return None;
@@ -167,7 +166,7 @@ impl Files {
             if is_back {
                 continue;
             }
-            let now = stat(pid, file.number);
+            let now = fs::metadata(place(pid, file.number)).ok();
             if file.mapped.is_some() && now.as_ref().map(fs::Metadata::len) == file.mapped {
                 continue;
             }

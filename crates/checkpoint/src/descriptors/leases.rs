@@ -3,11 +3,9 @@
 //! is given up. Whom it tells comes back with the owners of files, which must be
 //! set later.
 
-use super::files::stat;
 use crate::snapshot::{Item, Items};
 use crate::{Result, Warning};
 use std::os::fd::{AsFd, RawFd};
-use verde_engine::Tid;
 use verde_sys::descriptors::Descriptor;
 use verde_sys::file_control::Lease;
 use verde_sys::pidfd::PidFd;
@@ -22,13 +20,13 @@ struct Leased {
 }
 
 impl Leases {
-    pub fn save(pid: Tid, list: &[Descriptor], handle: &PidFd) -> Leases {
+    pub fn save(list: &[Descriptor], handle: &PidFd) -> Leases {
         let kernels = |d: &Descriptor| {
             let known = ["/dev/", "/proc/", "/sys/"];
             known.iter().any(|at| d.target.starts_with(at))
         };
         let files = list.iter().filter(|d| {
-            let is_file = || stat(pid, d.number).is_some_and(|meta| meta.is_file());
+            let is_file = || d.about().is_some_and(|meta| meta.is_file());
             d.target.starts_with('/') && !kernels(d) && is_file()
         });
         let leased = files.filter_map(|d| {

@@ -4,7 +4,7 @@
 //! one again, which takes the locks. Open files that hold none stay shared, and a
 //! lock that was taken since with them.
 
-use super::files::{our_own, stat};
+use super::files::our_own;
 use super::numbers::Numbers;
 use crate::copies::{self, Copy};
 use crate::leader::Leader;
@@ -49,7 +49,7 @@ impl Locks {
             if held.iter().any(|l| l.numbers.contain(d.number)) {
                 continue;
             }
-            if locks.is_empty() || !can_be_opened_anew(pid, d.number) {
+            if locks.is_empty() || !can_be_opened_anew(d) {
                 shared.push(Shared {
                     number: d.number,
                     path: d.target.clone(),
@@ -169,8 +169,8 @@ fn part_copy(copy: &Copy) -> Result<()> {
 
 /// Pipes and devices would wait for somebody, or do something. And the files that we write
 /// ourselves keep their offset.
-fn can_be_opened_anew(pid: Tid, number: RawFd) -> bool {
-    stat(pid, number).is_some_and(|meta| {
+fn can_be_opened_anew(d: &Descriptor) -> bool {
+    d.about().is_some_and(|meta| {
         (meta.is_file() || meta.is_dir()) && !our_own(true).contains(&(meta.dev(), meta.ino()))
     })
 }

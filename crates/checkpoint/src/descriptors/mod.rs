@@ -131,11 +131,11 @@ impl Descriptors {
             keep: options.keep_input,
             epolls: &epolls,
         };
-        let (pipes, external) = Pipes::save(pid, &list, &handle, alone, inputs)?;
+        let (pipes, external) = Pipes::save(&list, &handle, alone, inputs)?;
         if !external.is_empty() {
             warnings.push(Warning::Pipes(external));
         }
-        let others = others::among(pid, &list);
+        let others = others::among(&list);
         if !others.is_empty() {
             warnings.push(Warning::Others(others));
         }
@@ -148,7 +148,7 @@ impl Descriptors {
             terminals,
             epolls,
             locks: Locks::save(pid, &list),
-            leases: Leases::save(pid, &list, &handle),
+            leases: Leases::save(&list, &handle),
             pidfds: PidFds::save(pid, renewable),
             own_files: OwnFiles::save(pid, renewable),
             owners: Owners::save(&list, &handle),

@@ -1,10 +1,8 @@
 //! Descriptors of kinds that nobody here knows: counters of the CPU (perf), maps of BPF,
 //! graphics cards. What is behind them stays as it is.
 
-use super::files::stat;
 use std::os::fd::RawFd;
 use std::os::unix::fs::FileTypeExt;
-use verde_engine::Tid;
 use verde_sys::descriptors::Descriptor;
 
 /// Kinds that come back, that have a warning of their own, or nothing to lose.
@@ -20,7 +18,7 @@ const KNOWN: [&str; 6] = [
 /// Devices that know nothing of who uses them.
 const PLAIN: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
-fn is_unknown(pid: Tid, d: &Descriptor) -> bool {
+fn is_unknown(d: &Descriptor) -> bool {
     if let Some(kind) = d.target.strip_prefix("anon_inode:") {
         return !KNOWN.contains(&kind);
     }
@@ -31,13 +29,13 @@ fn is_unknown(pid: Tid, d: &Descriptor) -> bool {
     if PLAIN.contains(&device) || terminal.iter().any(|t| device.starts_with(t)) {
         return false;
     }
-    let kind = stat(pid, d.number).map(|meta| meta.file_type());
+    let kind = d.about().map(|meta| meta.file_type());
     kind.is_some_and(|kind| kind.is_char_device() || kind.is_block_device())
 }
 
 /// Those, with their names.
-pub(super) fn among(pid: Tid, list: &[Descriptor]) -> Vec<(RawFd, String)> {
-    let unknown = list.iter().filter(|d| is_unknown(pid, d));
+pub(super) fn among(list: &[Descriptor]) -> Vec<(RawFd, String)> {
+    let unknown = list.iter().filter(|d| is_unknown(d));
     let named = unknown.map(|d| {
         let name = d.target.strip_prefix("anon_inode:").unwrap_or(&d.target);
         (d.number, name.trim_matches(['[', ']']).to_owned())

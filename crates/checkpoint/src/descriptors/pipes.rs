@@ -2,16 +2,15 @@
 //! to any more: what is on its way through them.
 
 use super::epoll::Epolls;
-use super::files::stat;
+use super::files;
 use super::numbers::{self, Numbers};
 use crate::Result;
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use std::collections::HashMap;
-use std::fs;
+use std::io;
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use verde_engine::Tid;
 use verde_sys::descriptors::{self, Descriptor, Readable};
 use verde_sys::inherited;
 use verde_sys::number as n;
@@ -47,10 +46,9 @@ const ENDED: Readable = Readable {
     closed: true,
 };
 
-fn is_our_input(pid: Tid, number: RawFd) -> bool {
-    let ours = fs::metadata("/proc/self/fd/0").ok();
-    let ours = ours.map(|m| (m.dev(), m.ino()));
-    ours.is_some() && stat(pid, number).map(|m| (m.dev(), m.ino())) == ours
+fn is_our_input(d: &Descriptor) -> bool {
+    let ours = files::identity(io::stdin());
+    ours.is_some() && d.about().map(|m| (m.dev(), m.ino())) == ours
 }
 
 /// A pipe that whoever started us left open, as make does for those whom it lets work: what is in
@@ -62,7 +60,7 @@ fn is_of_others(node: u64) -> bool {
 }
 
 /// Which pipe a descriptor leads to, and whether it has a name.
-fn identity(pid: Tid, d: &Descriptor) -> Option<(u64, u64, bool)> {
+fn identity(d: &Descriptor) -> Option<(u64, u64, bool)> {
     if let Some(inode) = d.inode("pipe") {
         return Some((0, inode, false));
     }
@@ -70,7 +68,7 @@ fn identity(pid: Tid, d: &Descriptor) -> Option<(u64, u64, bool)> {
     if !d.target.starts_with('/') || d.target.starts_with("/dev/") {
         return None;
     }
-    let meta = fs::metadata(format!("/proc/{pid}/fd/{}", d.number)).ok()?;
+    let meta = d.about()?;
     let fifo = meta.file_type().is_fifo();
     fifo.then(|| (meta.dev(), meta.ino(), true))
 }
@@ -95,7 +93,6 @@ impl Pipes {
     /// `alone`: the process has no children that could have inherited ends. Also the numbers of
     /// those from which the process reads what others write.
     pub fn save(
-        pid: Tid,
         list: &[Descriptor],
         handle: &PidFd,
         alone: bool,
@@ -104,7 +101,7 @@ impl Pipes {
         let mut ends: HashMap<_, Vec<&Descriptor>> = HashMap::new();
         let mut of_readers = Vec::new();
         for d in list {
-            if let Some(id) = identity(pid, d) {
+            if let Some(id) = identity(d) {
                 ends.entry(id).or_default().push(d);
                 of_readers.extend(d.reads().then_some((d, id)));
             }
@@ -125,7 +122,7 @@ impl Pipes {
             let own = alone && !id.2;
             if write.first().is_none() {
                 let there = descriptors::readable(fd.as_fd());
-                let ours = is_our_input(pid, reader.number);
+                let ours = is_our_input(reader);
                 if there == ENDED || (inputs.keep && ours) {
                     continue;
                 }
