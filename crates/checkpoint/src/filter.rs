@@ -45,6 +45,31 @@ pub(crate) fn look(process: &Process, tids: &[Tid]) -> Result<Looked> {
     })
 }
 
+/// What threads may do, with their filters off if they have any.
+pub(crate) struct Passage {
+    /// For as long as we make calls in them.
+    pub open: Option<Suspended>,
+    /// Threads with other users, groups or capabilities than the first one.
+    pub others: Vec<Tid>,
+}
+
+/// Lets our calls pass in all threads, or fails before anything was done to them.
+pub(crate) fn pass(process: &Process, tids: Vec<Tid>) -> Result<Passage> {
+    // One thread differs from nobody. Where it is allowed, a filter that may be there is switched
+    // off in less time than it takes to look for it.
+    if let [_] = tids[..]
+        && let Ok(open) = Suspended::new(tids.clone())
+    {
+        return Ok(Passage {
+            open: Some(open),
+            others: Vec::new(),
+        });
+    }
+    let Looked { filtered, others } = look(process, &tids)?;
+    let open = filtered.then(|| Suspended::new(tids)).transpose()?;
+    Ok(Passage { open, others })
+}
+
 impl Suspended {
     /// Switches the filters of these threads off until this is dropped.
     pub fn new(tids: Vec<Tid>) -> Result<Suspended> {

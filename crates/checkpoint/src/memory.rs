@@ -5,7 +5,7 @@ use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use crate::{Error, Result, Warning};
-use verde_engine::{Addr, Tid};
+use verde_engine::{Addr, Process, Tid};
 use verde_sys::memory::Contents;
 use verde_sys::number as n;
 use verde_sys::pagemap::PageMap;
@@ -32,17 +32,33 @@ const CLEARED: (u64, u64) = (n::MADV_KEEPONFORK as u64, n::MADV_WIPEONFORK as u6
 
 /// The mappings of a stopped process.
 pub(crate) struct Maps {
-    pid: Tid,
     /// As the kernel writes them.
     text: String,
     list: Vec<Mapping>,
 }
 
 impl Maps {
-    pub fn of(pid: Tid) -> Result<Maps> {
-        let text = procfs::maps_text(pid)?;
+    pub fn of(process: &Process) -> Result<Maps> {
+        let text = process.maps_text()?;
         let list = procfs::parse_maps(&text);
-        Ok(Maps { pid, text, list })
+        Ok(Maps { text, list })
+    }
+
+    /// Those that a copy does not have.
+    fn missing_in(&self, copy: Tid) -> Result<Vec<&Mapping>> {
+        // A copy is smaller by what was left out. The kernel tells sizes much faster than maps.
+        let sizes = self.list.iter().filter(|m| m.name != "[vsyscall]");
+        let size: u64 = sizes.map(|m| m.end - m.start).sum();
+        if procfs::memory_size(copy) == Some(size) {
+            return Ok(Vec::new());
+        }
+        let there = procfs::maps_text(copy)?;
+        if self.text == there {
+            return Ok(Vec::new());
+        }
+        let copied = procfs::parse_maps(&there);
+        let is_there = |m: &Mapping| copied.iter().any(|c| c.start <= m.start && m.end <= c.end);
+        Ok(self.list.iter().filter(|m| !is_there(m)).collect())
     }
 }
 
@@ -89,48 +105,40 @@ fn advise(leader: &mut Leader, range: &Range, advice: u64) -> Result<()> {
 
 /// What the copy lacks.
 fn uncopied(leader: &Leader, maps: &Maps, copy: Tid) -> Result<Vec<Range>> {
-    let there = procfs::maps_text(copy)?;
-    let mut ranges = Vec::new();
-    if maps.text != there {
-        let copied = procfs::parse_maps(&there);
-        let missing = |m: &&Mapping| !copied.iter().any(|c| c.start <= m.start && m.end <= c.end);
-        ranges.extend(maps.list.iter().filter(missing).map(|m| range(m, EXCLUDED)));
-    }
-    // Not every kernel has them.
-    let pages = PageMap::open(maps.pid).and_then(|here| Ok((here, PageMap::open(copy)?)));
-    let lacks = |map: &Mapping| match &pages {
-        Ok((here, there)) => lacks_pages(map, here, there).ok(),
-        Err(_) => None,
+    let missing = maps.missing_in(copy)?;
+    let mut ranges: Vec<Range> = missing.iter().map(|m| range(m, EXCLUDED)).collect();
+    let is_there = |map: &&Mapping| missing.iter().all(|m| m.start != map.start);
+    let maps = maps.list.iter().filter(|m| can_be_cleared(m));
+    let looked_at: Vec<&Mapping> = maps.filter(is_there).collect();
+    let cleared = match lack_pages(&looked_at, leader.remote.tid(), copy) {
+        Ok(lacking) => lacking,
+        // Not every kernel can tell.
+        Err(_) => {
+            let memory = Contents::open(copy)?;
+            let is_cleared = |map: &&Mapping| is_cleared(map, &leader.memory, &memory);
+            looked_at.into_iter().filter(is_cleared).collect()
+        }
     };
-    let mut memory = None;
-    for map in maps.list.iter().filter(|m| can_be_cleared(m)) {
-        if ranges.iter().any(|r| r.start == map.start) {
-            // It is not there at all.
-            continue;
-        }
-        let cleared = match lacks(map) {
-            Some(lacks) => lacks,
-            None => {
-                let memory = match memory {
-                    Some(ref memory) => memory,
-                    None => memory.insert(Contents::open(copy)?),
-                };
-                is_cleared(map, &leader.memory, memory)
-            }
-        };
-        if cleared {
-            ranges.push(range(map, CLEARED));
-        }
-    }
+    ranges.extend(cleared.into_iter().map(|map| range(map, CLEARED)));
     Ok(ranges)
 }
 
-/// The first page with something in it is not in the copy.
-fn lacks_pages(map: &Mapping, original: &PageMap, copy: &PageMap) -> verde_sys::Result<bool> {
-    Ok(match original.first_used(map.start, map.end)? {
-        Some(page) => copy.first_used(page, page + PAGE)?.is_none(),
-        None => false,
-    })
+/// Those of which the first page with something in it is not in the copy.
+fn lack_pages<'a>(
+    maps: &[&'a Mapping],
+    original: Tid,
+    copy: Tid,
+) -> verde_sys::Result<Vec<&'a Mapping>> {
+    let (here, there) = (PageMap::open(original)?, PageMap::open(copy)?);
+    let mut lacking = Vec::new();
+    for map in maps {
+        if let Some(page) = here.first_used(map.start, map.end)?
+            && there.first_used(page, page + PAGE)?.is_none()
+        {
+            lacking.push(*map);
+        }
+    }
+    Ok(lacking)
 }
 
 fn range(map: &Mapping, advice: (u64, u64)) -> Range {

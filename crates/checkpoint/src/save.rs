@@ -2,7 +2,7 @@
 
 use crate::copies::{Copy, Listed};
 use crate::descriptors::Descriptors;
-use crate::filter::{Looked, Suspended};
+use crate::filter::Passage;
 use crate::leader::Leader;
 use crate::memory::{self, Maps, Shared};
 use crate::signals::Pending;
@@ -39,17 +39,8 @@ pub(crate) fn look(process: &Process) -> Result<()> {
         .or_else(|| maps.iter().find_map(memory::bound));
     match bound {
         Some(what) => Err(Error::Unsupported(what)),
-        None => look_at_threads(process, process.threads()).map(drop),
+        None => filter::pass(process, process.threads()).map(drop),
     }
-}
-
-/// What the threads may do, and an error if they have a filter that we cannot pass.
-fn look_at_threads(process: &Process, tids: Vec<Tid>) -> Result<Looked> {
-    let looked = filter::look(process, &tids)?;
-    if looked.filtered {
-        drop(Suspended::new(tids)?);
-    }
-    Ok(looked)
 }
 
 fn take_stopped(
@@ -61,24 +52,24 @@ fn take_stopped(
     let tids = world.threads();
     let count = tids.len() as u64;
     let pid = world.pid();
-    // Before anything is done.
-    let Looked { filtered, others } = look_at_threads(world, tids.clone())?;
     const _: () = assert!(ThreadEntry::SIZE >= SaveEntry::SIZE);
     let scratch = world.scratch((count + 1) * ThreadEntry::SIZE)?;
     let instruction = world.syscall_instruction()?;
+    let Passage { open, others } = filter::pass(world, tids.clone())?;
+    let filtered = open.is_some();
     let mut warnings = Vec::new();
     let is_apart = |tid: &Tid| others.contains(tid) || task::is_apart(pid, *tid);
     let apart: Vec<Tid> = tids.iter().copied().filter(is_apart).collect();
     if !apart.is_empty() {
         warnings.push(Warning::ThreadsApart(apart));
     }
-    let open = filtered.then(|| Suspended::new(tids)).transpose()?;
     let knowledge = world.knowledge();
     let pending = Pending::save(world)?;
     let Saved {
         threads,
         intervals,
         adopts_orphans,
+        children,
         remote,
         mut together,
     } = threads::save(world, scratch, instruction)?;
@@ -97,9 +88,8 @@ fn take_stopped(
     if !overruns.is_empty() {
         warnings.push(Warning::Overruns(overruns));
     }
-    let maps = Maps::of(pid)?;
+    let maps = Maps::of(world)?;
     let shared = Shared::save(&maps, &mut leader, &mut warnings)?;
-    let children = procfs::children(pid, &threads.iter().map(|t| t.tid).collect::<Vec<_>>());
     let descriptors = Descriptors::save(pid, children.is_empty(), options, &shared, &mut warnings)?;
     outside_of_processes(pid, &children, &mut warnings);
     if !children.is_empty() {

@@ -41,6 +41,8 @@ pub(crate) struct Saved {
     pub intervals: Intervals,
     /// Orphans among its descendants become its children (`PR_SET_CHILD_SUBREAPER`).
     pub adopts_orphans: bool,
+    /// The processes that its threads have started.
+    pub children: Vec<Tid>,
     /// The first thread, borrowed.
     pub remote: Remote,
     /// For as long as it makes calls for us.
@@ -110,15 +112,21 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
     let mut intervals = Intervals::default();
     let mut bytes = [0; payload::OF_PROCESS as usize];
     process.read(room, &mut bytes)?;
-    let adopts_orphans = bytes.last_chunk::<8>().is_some_and(|w| w[0] != 0);
-    let words = bytes.as_chunks::<8>().0.iter();
-    for (word, bytes) in intervals.iter_mut().flatten().zip(words) {
-        *word = u64::from_ne_bytes(*bytes);
+    let mut words = bytes.as_chunks::<8>().0.iter().copied();
+    for (word, bytes) in intervals.iter_mut().flatten().zip(&mut words) {
+        *word = u64::from_ne_bytes(bytes);
     }
+    let adopts_orphans = words.next().is_some_and(|w| w[0] != 0);
+    let no_children = words.next().map(i64::from_ne_bytes) == Some(-i64::from(n::ECHILD));
+    let children = match no_children {
+        true => Vec::new(),
+        false => procfs::children(pid, &tids),
+    };
     Ok(Saved {
         threads: table,
         intervals,
         adopts_orphans,
+        children,
         remote: remotes.swap_remove(0),
         together,
     })

@@ -85,6 +85,11 @@ impl Process {
         Ok(self.memory.maps()?)
     }
 
+    /// The memory map as the kernel writes it.
+    pub fn maps_text(&self) -> Result<String> {
+        Ok(self.memory.maps_text()?)
+    }
+
     /// A `syscall` instruction anywhere in the program's code.
     pub(crate) fn find_syscall_instruction(&self) -> Option<Addr> {
         let maps = self.memory.maps().ok()?;

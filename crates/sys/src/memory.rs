@@ -45,6 +45,11 @@ impl Memory {
 
     /// The memory map, by rising address.
     pub fn maps(&self) -> Result<Vec<Mapping>> {
+        Ok(procfs::parse_maps(&self.maps_text()?))
+    }
+
+    /// The same as the kernel writes it.
+    pub fn maps_text(&self) -> Result<String> {
         let mut maps = &self.maps;
         let mut text = Vec::with_capacity(8192);
         maps.seek(SeekFrom::Start(0))
@@ -57,7 +62,7 @@ impl Memory {
                 errno: libc::ESRCH,
             });
         }
-        Ok(procfs::parse_maps(&String::from_utf8_lossy(&text)))
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 }
 

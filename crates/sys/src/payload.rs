@@ -14,7 +14,7 @@ global_asm!(
     "verde_payload_start:",
     // rbx: a save entry. sigaltstack(0, entry), prctl(PR_GET_TID_ADDRESS) and others.
     // r12: where things of the process go, 0 for nowhere: the three interval timers
-    // (getitimer), whether it adopts orphans.
+    // (getitimer), whether it adopts orphans, whether it has children.
     "verde_payload_save:",
     "test r12, r12",
     "jz 6f",
@@ -35,6 +35,15 @@ global_asm!(
     "mov edi, 37",
     "lea rsi, [r12 + 96]",
     "syscall",
+    // waitid(P_ALL, 0, 0, WNOHANG | WEXITED | WNOWAIT | __WALL, 0), which only looks
+    "mov eax, 247",
+    "xor edi, edi",
+    "xor esi, esi",
+    "xor edx, edx",
+    "mov r10d, 0x41000005",
+    "xor r8d, r8d",
+    "syscall",
+    "mov [r12 + 104], rax",
     "6: mov eax, 131",
     "xor edi, edi",
     "mov rsi, rbx",
@@ -212,9 +221,9 @@ pub fn save(base: Addr) -> Addr {
 pub const INTERVALS: usize = 3;
 /// Bytes of one.
 pub const INTERVAL_SIZE: u64 = 32;
-/// Bytes of what is the process's: [`INTERVALS`], and a word that says whether
-/// it adopts orphans.
-pub const OF_PROCESS: u64 = INTERVALS as u64 * INTERVAL_SIZE + 8;
+/// Bytes of what is the process's: [`INTERVALS`], a word that says whether it
+/// adopts orphans, and what the kernel said when it asked for its children.
+pub const OF_PROCESS: u64 = INTERVALS as u64 * INTERVAL_SIZE + 16;
 
 /// Where in the code threads are created; rbx: the first [`ThreadEntry`], r12:
 /// how many. Stops early at an entry whose result is an error.

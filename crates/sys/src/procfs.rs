@@ -281,8 +281,17 @@ pub fn blocked_in(pid: Tid, tid: Tid) -> Option<i64> {
 
 /// How much memory of a process is in pages of RAM, in bytes.
 pub fn resident(pid: Tid) -> Option<u64> {
+    pages(pid, 1)
+}
+
+/// How large all mappings of a process are, in bytes; without `[vsyscall]`, which is nobody's.
+pub fn memory_size(pid: Tid) -> Option<u64> {
+    pages(pid, 0)
+}
+
+fn pages(pid: Tid, nth: usize) -> Option<u64> {
     let text = text(format!("/proc/{pid}/statm")).ok()?;
-    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
+    let pages: u64 = text.split(' ').nth(nth)?.parse().ok()?;
     Some(pages * 4096)
 }
 
