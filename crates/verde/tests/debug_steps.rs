@@ -690,3 +690,32 @@ fn an_int3_of_the_programs_own() -> Fallible {
     );
     Ok(())
 }
+
+const RECURSION: &str = r#"int f(int n) {
+    int r = 1;
+    if (n > 0)
+        r = n * f(n - 1);
+    return r;
+}
+int main(void) {
+    int x = f(3);
+    return x == 6 ? 0 : 1;
+}
+"#;
+
+#[test]
+fn another_activation_of_the_function_is_another_frame() -> Fallible {
+    for options in [&["-O0"][..], &["-O0", "-fomit-frame-pointer"]] {
+        let lab = Lab::c(RECURSION, options)?;
+        let mut commands = vec!["break main", "run"];
+        commands.extend(["step"; 12]);
+        commands.extend(["finish", "next", "next", "next", "stepi 3", "nexti 2"]);
+        let ours = essentials(&lab.text(&commands)?);
+        // It also shows what functions were called with where that is known.
+        commands.insert(0, "set print entry-values no");
+        if let Some(theirs) = lab.gdb(&commands)? {
+            assert_eq!(ours, essentials(&theirs), "{options:?}");
+        }
+    }
+    Ok(())
+}
