@@ -40,6 +40,13 @@ pub trait Guide {
         false
     }
 
+    /// The address is in a stub, which leads to a function that may be chosen
+    /// only when it is called.
+    fn is_stub(&self, pc: Addr) -> bool {
+        let _ = pc;
+        false
+    }
+
     /// Where to stop in the function that begins at `entry` (after its
     /// prologue); `None`: there is no line information, step over it.
     fn entry_stop(&self, entry: Addr) -> Option<Addr> {

@@ -52,6 +52,9 @@ pub struct StepPlan {
     phase: Phase,
     /// The next single step enters a function.
     call_next: bool,
+    /// On the way through a stub to the function that it stands for: the stack
+    /// pointer with which that is entered.
+    stub: Option<u64>,
     /// The signal that the thread is to get, if its handler is entered.
     enters_handler: Option<i32>,
 }
@@ -119,6 +122,7 @@ impl Process {
             frame,
             phase: Phase::Stepping,
             call_next: false,
+            stub: None,
             enters_handler: self.enters_handler(tid)?,
         };
         let enters_handler = plan.enters_handler;
@@ -202,18 +206,17 @@ impl Process {
             };
             return self.run_to(tid, &[self.return_trap(tid, here)], Then::Prepare);
         }
-        let mut bytes = [0u8; 16];
-        let got = self.read_some(regs.pc(), &mut bytes);
-        let call = crate::relocate::decode(&bytes[..got], regs.pc()).filter(|i| {
+        let call = self.instruction_at(regs.pc()).filter(|i| {
             matches!(
                 i.flow_control(),
                 FlowControl::Call | FlowControl::IndirectCall
             )
         });
-        let over = matches!(
-            self.plan_mut(tid).map(|p| p.kind),
-            Some(StepKind::Over | StepKind::InstructionOver)
-        );
+        let goes_over = |plan: &mut StepPlan| {
+            // Those on the way through a stub are the loader's.
+            plan.stub.is_some() || matches!(plan.kind, StepKind::Over | StepKind::InstructionOver)
+        };
+        let over = self.plan_mut(tid).is_some_and(goes_over);
         if let (Some(call), true) = (call, over)
             && !(call.mnemonic() == Mnemonic::Syscall && self.is_signal_return(regs.pc()))
         {
@@ -409,6 +412,11 @@ impl Process {
         })
     }
 
+    fn jumps_anywhere(&self, pc: Addr) -> bool {
+        let next = self.instruction_at(pc);
+        next.is_some_and(|i| i.flow_control() == FlowControl::IndirectBranch)
+    }
+
     /// Decides whether the step is complete where the thread is; otherwise
     /// prepares what comes next.
     fn look(&mut self, tid: Tid) -> Result<bool> {
@@ -420,12 +428,26 @@ impl Process {
         let Some(plan) = self.plan_mut(tid) else {
             return Ok(false);
         };
-        let called = std::mem::take(&mut plan.call_next);
+        let mut called = std::mem::take(&mut plan.call_next);
         match plan.kind {
             StepKind::Instruction | StepKind::InstructionOver => return Ok(true),
             StepKind::Out | StepKind::OutOf(_) | StepKind::Until(..) => return Ok(true),
             StepKind::Into | StepKind::Over => {}
         }
+        if let Some(sp) = plan.stub {
+            // The loader, asked for the function, has its own frames below, and
+            // its last instruction is a jump.
+            let is_stub = plan.guide.is_stub(pc);
+            if regs.rsp < sp || (regs.rsp == sp && (is_stub || self.jumps_anywhere(pc))) {
+                self.prepare_step(tid)?;
+                return Ok(false);
+            }
+            called = regs.rsp == sp;
+        }
+        let Some(plan) = self.plan_mut(tid) else {
+            return Ok(false);
+        };
+        plan.stub = None;
         // A jump to a function without lines is the last call of this one.
         let leaves = |f: FrameRef| regs.rsp.wrapping_add(8) == f.cfa.0;
         let tail_call = plan.frame.is_some_and(leaves)
@@ -434,12 +456,17 @@ impl Process {
             && plan.guide.line(pc).is_none();
         if called || tail_call {
             let into = plan.kind == StepKind::Into;
+            if into && plan.guide.is_stub(pc) {
+                plan.stub = Some(regs.rsp);
+                self.prepare_step(tid)?;
+                return Ok(false);
+            }
             let stop = plan.guide.entry_stop(pc).filter(|_| into);
             return match stop {
                 Some(at) if at == pc => Ok(true),
                 Some(at) => {
                     let trap = Trap::new(On::Exec(at), Owner::Step).in_thread(tid);
-                    // Through a stub another function may be reached.
+                    // A breakpoint's address may be on one of several ways only.
                     let return_to = Addr(self.read_u64(regs.sp())?);
                     let cfa = regs.sp() + 8;
                     let back = self.return_trap(tid, FrameRef { cfa, return_to });

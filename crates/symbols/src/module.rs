@@ -248,7 +248,8 @@ impl Module {
 
     /// Whether an address is in a stub that jumps to another module's function.
     pub fn is_plt(&self, addr: FileAddr) -> bool {
-        [".plt", ".plt.sec", ".plt.got"].into_iter().any(|name| {
+        let sections = [".plt", ".plt.sec", ".plt.got", ".iplt"];
+        sections.into_iter().any(|name| {
             let range = self.elf.section_range(name);
             range.is_some_and(|(start, size)| addr >= start && addr.0 - start.0 < size)
         })

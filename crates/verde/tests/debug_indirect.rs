@@ -82,3 +82,80 @@ fn a_call_is_of_the_code_that_was_chosen() -> Fallible {
         "print ((unsigned long (*)(const char *))strlen)(s)",
     ])
 }
+
+const STEPS: &str = r#"
+static int more(int x) {
+    int y = x + 1;
+    return y;
+}
+static int count;
+static int (*resolve(void))(int) {
+    count++;
+    return more;
+}
+int dispatched(int x) __attribute__((ifunc("resolve")));
+int far(int x);
+int main(void) {
+    int r = dispatched(1);
+    r += dispatched(r);
+    r += far(r);
+    r += far(r);
+    return r;
+}
+"#;
+
+const FAR: &str = r#"
+static int less(int x) {
+    return x - 1;
+}
+static int (*resolve_far(void))(int) {
+    return less;
+}
+int far(int x) __attribute__((ifunc("resolve_far")));
+"#;
+
+#[test]
+fn a_step_enters_the_code_that_was_chosen() -> Fallible {
+    for options in [
+        &["-Wl,-z,lazy"][..],
+        &["-Wl,-z,now"],
+        &["-Wl,-z,lazy", "-no-pie"],
+        &["-Wl,-z,lazy", "-fcf-protection=none"],
+    ] {
+        let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+        let shared = ["-O0", "-shared", "-fPIC"];
+        lab.build("gcc", "far.c", FAR, "libfar.so", &shared)?;
+        let path = format!("-Wl,-rpath,{}", lab.path(".").display());
+        let library = lab.path("libfar.so").display().to_string();
+        let mut all = vec!["-O0", library.as_str(), path.as_str()];
+        all.extend(options);
+        lab.build("gcc", "prog.c", STEPS, "prog", &all)?;
+        lab.same_as_gdb(&[
+            "break main",
+            "run",
+            "step",
+            "info args",
+            "finish",
+            "next",
+            "step",
+            "info args",
+            "finish",
+            // The first call of a function of the library is bound as it is made.
+            "next",
+            "step",
+            "bt",
+            "finish",
+            "next",
+            "step",
+            "bt",
+        ])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_step_enters_the_code_that_a_static_program_chose() -> Fallible {
+    let alone = STEPS.replace("int far(int x);", "static int far(int x) { return x; }");
+    let lab = Lab::c(&alone, &["-O0", "-static"])?;
+    lab.same_as_gdb(&["break main", "run", "step", "info args", "bt"])
+}

@@ -45,15 +45,14 @@ impl Guide for SymbolGuide {
         module.is_plt(at) || module.function_at(at).is_some_and(|f| f.entry == at)
     }
 
+    fn is_stub(&self, pc: Addr) -> bool {
+        let module = self.images.module_at(pc.0);
+        module.is_some_and(|(module, bias)| module.is_plt(FileAddr::of(pc.0, bias)))
+    }
+
     fn entry_stop(&self, entry: Addr) -> Option<Addr> {
         let (module, bias) = self.images.module_at(entry.0)?;
         let at = FileAddr::of(entry.0, bias);
-        if let Some(name) = module.plt_target(at) {
-            return self
-                .images
-                .definition(name)
-                .and_then(|at| self.entry_stop(Addr(at)));
-        }
         let function = module.function_at(at).filter(|f| f.entry == at)?;
         if self.skips.covers(&function) {
             return None;

@@ -172,18 +172,6 @@ impl Images {
         self.language
     }
 
-    /// Where the function is that the loader takes for this symbol; `None` when that is chosen
-    /// as the program runs.
-    pub fn definition(&self, symbol: &str) -> Option<u64> {
-        let (at, is_chosen) = self.loaded.iter().find_map(|l| {
-            let all = l.module.symbols().iter();
-            let mut own = all.filter(|s| s.is_code && s.is_global && s.name == symbol);
-            let found = own.find(|s| !l.module.is_plt(s.addr) && s.addr.0 != 0)?;
-            Some((found.addr.at(l.bias), found.is_ifunc))
-        })?;
-        (!is_chosen).then_some(at)
-    }
-
     /// Where a module is loaded.
     pub fn bias(&self, module: &Module) -> Option<u64> {
         let mut all = self.loaded.iter();
