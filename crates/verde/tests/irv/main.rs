@@ -8,6 +8,7 @@ mod ci;
 mod conventions;
 mod data;
 mod endings;
+mod exchanges;
 mod going_back;
 mod inside;
 mod open_calls;
