@@ -89,7 +89,12 @@ impl Drop for Room {
     }
 }
 
-/// How many descriptors a process may have. Asked of /proc: `prlimit` tells only who could also
+/// How many descriptors a process may have.
+pub fn descriptors(pid: Tid) -> Result<u64> {
+    descriptors_of(pid).map(|limit| limit.rlim_cur)
+}
+
+/// The same with what it may be raised to. Asked of /proc: `prlimit` tells only who could also
 /// change it, which is nobody without privileges once the process has another user.
 fn descriptors_of(pid: Tid) -> Result<libc::rlimit> {
     let call = "read /proc/pid/limits";
