@@ -14,6 +14,7 @@ mod inside;
 mod open_calls;
 mod other_events;
 mod prompt;
+mod reloaded;
 mod results;
 mod scenarios;
 mod threads;
