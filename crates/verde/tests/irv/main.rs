@@ -10,6 +10,7 @@ mod data;
 mod endings;
 mod exchanges;
 mod going_back;
+mod implementations;
 mod inside;
 mod open_calls;
 mod other_events;
