@@ -30,8 +30,13 @@ pub enum Warning {
     SystemVQueues(Vec<i32>),
     /// Sets of semaphores of System V, by id.
     SystemVSemaphores(Vec<i32>),
-    /// The program may have no more descriptors than it has.
-    NoRoom,
+    /// The program may have no descriptors above those that it has.
+    NoRoom {
+        /// The highest that it has.
+        highest: u64,
+        /// How many it may have.
+        limit: u64,
+    },
     /// Watches for changes of files.
     Inotify,
     /// Terminals of the program with unread data.
@@ -138,11 +143,12 @@ impl fmt::Display for Warning {
                  (semid {})",
                 join(list)
             ),
-            Warning::NoRoom => f.write_str(
-                "the program has used up its limit of descriptors (ulimit -n), which may not be \
-                 raised: the checkpoint keeps its pipes and sockets open, so that whoever waits \
-                 for their end waits on, and what names the program itself (pidfds, files in \
-                 /proc) is of no use after a restart",
+            Warning::NoRoom { highest, limit } => write!(
+                f,
+                "the program has a descriptor {highest}, and its limit (ulimit -n {limit}), which may \
+                 not be raised, leaves no room above it: the checkpoint keeps its pipes and sockets \
+                 open, so that whoever waits for their end waits on, and what names the program \
+                 itself (pidfds, files in /proc) is of no use after a restart",
             ),
             Warning::Inotify => f.write_str(
                 "watches of inotify and their events are not part of the checkpoint: they stay \

@@ -297,8 +297,17 @@ fn pipes_come_back_where_no_more_descriptors_are_allowed() {
     let root = as_user("pipes_come_back_where_no_more_descriptors_are_allowed");
     let no_room: &[Warning] = match may_raise_limits() {
         true => &[],
-        false => &[Warning::NoRoom],
+        false => &[Warning::NoRoom {
+            highest: 101,
+            limit: 50,
+        }],
     };
+    // Few numbers are in use; one is above the limit.
+    for warning in no_room {
+        let text = warning.to_string();
+        let said = "has a descriptor 101, and its limit (ulimit -n 50), which may not be raised";
+        assert!(text.contains(said), "{text}");
+    }
     for (kind, saved) in [("narrow", [].as_slice()), ("narrowest", no_room)] {
         let (end, text, warnings) = runs_with(kind, saved, &[&[], &[]]);
         assert_eq!((end, text.as_str()), (End::Exited(0), ""), "{kind}");

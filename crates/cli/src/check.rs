@@ -174,12 +174,9 @@ fn shortcomings(outcome: &RunOutcome, last: &FinalRow) -> Vec<String> {
         .iter()
         .map(|reason| inconclusive(reason))
         .collect();
-    if outcome.timed_out {
-        out.push(TIME_IS_UP.to_owned());
-    } else if outcome.interrupted {
-        out.push(INTERRUPTED.to_owned());
-    } else {
-        out.extend(cut_short(outcome, last.program.as_ref()));
+    match ended_by_us(outcome) {
+        Some((_, text)) => out.push(text.to_owned()),
+        None => out.extend(cut_short(outcome, last.program.as_ref())),
     }
     for property in &last.properties {
         let error = property.error.as_ref();
@@ -195,6 +192,15 @@ fn errors_beside(outcome: &RunOutcome, last: &FinalRow) -> Option<String> {
     let left = outcome.errors.saturating_sub(failures);
     let count = human::plural(left, "error");
     (left > 0).then(|| format!("{count} on the way; standard error says which"))
+}
+
+/// Why the program was ended from outside, as a word and as a sentence.
+fn ended_by_us(outcome: &RunOutcome) -> Option<(&'static str, &'static str)> {
+    match (outcome.timed_out, outcome.interrupted) {
+        (true, _) => Some(("timeout", TIME_IS_UP)),
+        (_, true) => Some(("interrupted", INTERRUPTED)),
+        _ => None,
+    }
 }
 
 /// Why the program did not come to an end of its own.
@@ -218,10 +224,8 @@ fn say_missing(outcome: &RunOutcome) {
     for reason in &outcome.unobserved {
         complain(&inconclusive(reason));
     }
-    if outcome.timed_out {
-        complain(TIME_IS_UP);
-    } else if outcome.interrupted {
-        complain(INTERRUPTED);
+    if let Some((_, text)) = ended_by_us(outcome) {
+        complain(text);
     }
 }
 
@@ -238,8 +242,11 @@ fn finish(c: &CheckCommand, outcome: &RunOutcome, report: &mut Report) -> Exit {
         return complain(text);
     };
     let incomplete = shortcomings(&outcome, last);
-    let beside = errors_beside(&outcome, last);
-    outcome.errors += report.finish(&incomplete, beside.as_deref());
+    let apart = junit::Apart {
+        cut: ended_by_us(&outcome),
+        beside: errors_beside(&outcome, last),
+    };
+    outcome.errors += report.finish(&incomplete, &apart);
     exit_of(&outcome, outcome.violated, c.error_exitcode)
 }
 

@@ -102,12 +102,11 @@ impl Report {
         self.write_files(Some(junit), &[reason.to_owned()]);
     }
 
-    /// Writes the files of a run that has a verdict. `incomplete`: why it is not the whole truth;
-    /// `beside`: what went wrong apart from properties. The number of those that could not be
-    /// written.
-    pub fn finish(&self, incomplete: &[String], beside: Option<&str>) -> u64 {
+    /// Writes the files of a run that has a verdict. `incomplete`: why it is not the whole truth.
+    /// The number of those that could not be written.
+    pub fn finish(&self, incomplete: &[String], apart: &junit::Apart) -> u64 {
         let junit = self.junit.as_ref().zip(self.last.as_ref());
-        let text = junit.map(|((_, failures), last)| failures.text(last, beside));
+        let text = junit.map(|((_, failures), last)| failures.text(last, apart));
         self.write_files(text, incomplete)
     }
 

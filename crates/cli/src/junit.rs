@@ -13,6 +13,14 @@ pub struct Failures {
     of: HashMap<String, Vec<String>>,
 }
 
+/// What belongs to no property.
+pub struct Apart {
+    /// Why the program was not let come to its end: a word and a sentence.
+    pub cut: Option<(&'static str, &'static str)>,
+    /// What went wrong.
+    pub beside: Option<String>,
+}
+
 impl Failures {
     pub fn add(&mut self, v: &ViolationRow) {
         let own = self.of.entry(v.property.clone()).or_default();
@@ -25,17 +33,16 @@ impl Failures {
         }
     }
 
-    /// `beside`: what went wrong and belongs to no property.
-    pub fn text(&self, last: &FinalRow, beside: Option<&str>) -> String {
+    pub fn text(&self, last: &FinalRow, apart: &Apart) -> String {
         let count = |wanted: fn(&FinalProperty) -> bool| {
             let fitting = last.properties.iter().filter(|p| wanted(p));
             fitting.count()
         };
         let crash = match &last.program {
-            Some(ProgramEnd::Signal(name)) => Some(name),
-            _ => None,
+            Some(ProgramEnd::Signal(name)) => Some((name.as_str(), killed(name))),
+            _ => apart.cut.map(|(kind, text)| (kind, text.to_owned())),
         };
-        let more = usize::from(crash.is_some()) + usize::from(beside.is_some());
+        let more = usize::from(crash.is_some()) + usize::from(apart.beside.is_some());
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         out += &format!(
             "<testsuites>\n  <testsuite name=\"verde\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
@@ -47,8 +54,9 @@ impl Failures {
         for p in &last.properties {
             out += &self.case(p);
         }
-        let crash = crash.map(|name| ("(program)", name.as_str(), killed(name)));
-        let beside = beside.map(|text| ("(run)", "error", text.to_owned()));
+        let crash = crash.map(|(kind, text)| ("(program)", kind, text));
+        let beside = apart.beside.clone();
+        let beside = beside.map(|text| ("(run)", "error", text));
         for (case, kind, text) in crash.into_iter().chain(beside) {
             out += &format!("    <testcase classname=\"verde\" name=\"{case}\">\n");
             out += &format!(

@@ -126,10 +126,40 @@ fn result(v: &ViolationRow) -> Value {
 fn location(text: &str) -> Option<Value> {
     let (file, line) = text.rsplit_once(':')?;
     let line: u64 = line.parse().ok()?;
-    Some(json!({
-        "physicalLocation": {
-            "artifactLocation": { "uri": file },
-            "region": { "startLine": line },
+    let mut place = json!({ "artifactLocation": { "uri": uri(file) } });
+    // Lines are counted from 1; what a compiler has made up has none.
+    if line > 0 {
+        place["region"] = json!({ "startLine": line });
+    }
+    Some(json!({ "physicalLocation": place }))
+}
+
+/// A file's name as a URI, or as a reference relative to where the sources are.
+fn uri(file: &str) -> String {
+    let mut out = String::from(if file.starts_with('/') { "file://" } else { "" });
+    for byte in file.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' | b'+' => {
+                out.push(byte.into());
+            }
+            byte => out += &format!("%{byte:02X}"),
         }
-    }))
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places() {
+        let uri = |text| location(text).map(|p| p["physicalLocation"].clone());
+        let at = |uri: &str, line: u64| json!({ "artifactLocation": { "uri": uri }, "region": { "startLine": line } });
+        assert_eq!(uri("a b#1.c:3"), Some(at("a%20b%231.c", 3)));
+        assert_eq!(uri("/src/ä.c:3"), Some(at("file:///src/%C3%A4.c", 3)));
+        let without = json!({ "artifactLocation": { "uri": "x%3Ay.c" } });
+        assert_eq!(uri("x:y.c:0"), Some(without));
+        assert_eq!(location("nowhere"), None);
+    }
 }

@@ -9,7 +9,7 @@ use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 const CARRY: u64 = 1;
 const PARITY: u64 = 1 << 2;
 const ADJUST: u64 = 1 << 4;
-const ZERO: u64 = 1 << 6;
+pub(crate) const ZERO: u64 = 1 << 6;
 const SIGN: u64 = 1 << 7;
 const OVERFLOW: u64 = 1 << 11;
 const ALL: u64 = CARRY | PARITY | ADJUST | ZERO | SIGN | OVERFLOW;
@@ -67,6 +67,43 @@ impl Size {
     }
 }
 
+/// The register that `cmpxchg` compares with an operand of `len` bytes.
+pub(crate) fn accumulator(len: usize) -> Register {
+    match len {
+        1 => Register::AL,
+        2 => Register::AX,
+        4 => Register::EAX,
+        _ => Register::RAX,
+    }
+}
+
+/// What the operand is combined with.
+fn other_operand(instruction: &Instruction, regs: &Regs, size: Size) -> Option<u64> {
+    Some(match instruction.op_count() {
+        1 => 1,
+        _ => match instruction.op1_kind() {
+            OpKind::Register => register_value(regs, instruction.op1_register())?,
+            _ => size.cut(instruction.try_immediate(1).ok()?),
+        },
+    })
+}
+
+/// What the operand of `len` bytes was before an instruction that has left `value` there. `None`:
+/// not one of those known here, or it cannot be told from that.
+pub(crate) fn undo(instruction: &Instruction, regs: &Regs, value: u64, len: usize) -> Option<u64> {
+    if instruction.op0_kind() != OpKind::Memory || ![1, 2, 4, 8].contains(&len) {
+        return None;
+    }
+    let size = Size(8 * len as u32);
+    let other = other_operand(instruction, regs, size)?;
+    match instruction.mnemonic() {
+        Mnemonic::Add | Mnemonic::Inc => Some(size.sub(value, other).0),
+        Mnemonic::Sub | Mnemonic::Dec => Some(size.add(value, other).0),
+        Mnemonic::Xor => Some(size.cut(value ^ other)),
+        _ => None,
+    }
+}
+
 /// What an instruction with a memory operand of `len` bytes, which holds
 /// `value`, does: the registers but for the pc, and the operand after it.
 /// `None`: not one of those known here.
@@ -81,13 +118,7 @@ pub(crate) fn compute(
     }
     let size = Size(8 * len as u32);
     let mut regs = *before;
-    let other = match instruction.op_count() {
-        1 => 1,
-        _ => match instruction.op1_kind() {
-            OpKind::Register => register_value(before, instruction.op1_register())?,
-            _ => size.cut(instruction.try_immediate(1).ok()?),
-        },
-    };
+    let other = other_operand(instruction, before, size)?;
     let logic = |result: u64| (result, size.flags(result));
     let mut changed = ALL;
     let (after, flags) = match instruction.mnemonic() {
@@ -120,12 +151,7 @@ pub(crate) fn compute(
             (other, 0)
         }
         Mnemonic::Cmpxchg => {
-            let accumulator = match len {
-                1 => Register::AL,
-                2 => Register::AX,
-                4 => Register::EAX,
-                _ => Register::RAX,
-            };
+            let accumulator = accumulator(len);
             let expected = register_value(before, accumulator)?;
             let flags = size.sub(expected, value).1;
             if expected == value {

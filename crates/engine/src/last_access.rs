@@ -181,6 +181,16 @@ impl Last {
         })
     }
 
+    /// The operand that was loaded and stored together with these bytes: the instruction, with
+    /// the registers before it.
+    pub(crate) fn exchanged(&self, at: Addr, len: u8) -> Option<(Instruction, Regs, Touch)> {
+        let instruction = self.ended.first()?;
+        let before = before(instruction, &self.after);
+        let touched = touches(instruction, &before).into_iter();
+        let mut both = touched.filter(|t| t.read && t.write && t.overlaps(at, len));
+        Some((*instruction, before, both.next()?))
+    }
+
     /// Operands of a repeated instruction: its last round, and its last rounds.
     fn rounds(&self) -> impl Iterator<Item = (Touch, Touch)> {
         let ended = self.ended.first().filter(|i| is_repeated(i));

@@ -20,6 +20,7 @@ mod crowd;
 mod detach;
 mod detour;
 mod error;
+mod exchange;
 mod forced;
 mod fork;
 mod given;
@@ -64,6 +65,7 @@ mod world;
 
 pub use calls::Adoption;
 pub use error::{Error, Result};
+pub use exchange::Exchange;
 pub use fork::Follow;
 pub use guide::{Guide, LineAt, LinePart, NoGuide};
 pub use inject::Returned;

@@ -283,6 +283,7 @@ impl Process {
     /// At a system call's exit: what the kernel wrote is a write.
     pub(crate) fn close_for_syscall(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
         self.close_window(tid)?;
+        self.set_exchange(tid, None);
         let window = self.threads.get_mut(&tid).and_then(|t| t.window.take());
         for id in window.map(|w| w.written).unwrap_or_default() {
             self.watch_hit(tid, id, true, causes)?;

@@ -397,6 +397,7 @@ impl Process {
         let Some((instruction, touched)) = self.guarded_access(&regs, info) else {
             return Ok(Fault::ItsOwn);
         };
+        let begun = self.before_exchange(&touched);
         let emulated = instruction.and_then(|i| self.emulate(&i, &regs, page));
         match emulated {
             Some(after) => {
@@ -415,6 +416,7 @@ impl Process {
                 self.slots_hit(tid, slots, causes)?;
             }
         }
+        self.after_exchange(tid, begun);
         self.report_touches(tid, &touched, causes)?;
         Ok(Fault::Done)
     }

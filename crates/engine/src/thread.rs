@@ -1,6 +1,7 @@
 //! One thread of the program, as the engine sees it.
 
 use crate::detour::Detour;
+use crate::exchange::Exchange;
 use crate::page_windows::Window;
 use crate::pin::Held;
 use crate::restart::Limited;
@@ -169,6 +170,8 @@ pub struct Thread {
     /// is if slots have still to say that they were set off by that.
     pub told: SmallVec<[TrapId; 2]>,
     pub more_at: Option<u64>,
+    /// What that access has loaded and stored, if it did both.
+    pub exchange: Option<Exchange>,
     /// Its present stop is a hit of a trap or watchpoint, in its own code.
     pub trapped: bool,
 }
@@ -225,6 +228,7 @@ impl Thread {
             hit_lately: false,
             told: SmallVec::new(),
             more_at: None,
+            exchange: None,
             trapped: false,
         }
     }

@@ -133,6 +133,7 @@ impl Process {
         if let Some(thread) = self.threads.get_mut(&tid) {
             thread.told.clear();
             thread.more_at = None;
+            thread.exchange = None;
         }
     }
 
@@ -169,11 +170,17 @@ impl Process {
             // Removed while the hit was queued.
             return Ok(());
         };
-        let (at, len, access) = (h.at, h.len, h.access);
+        let (at, len, access, value) = (h.at, h.len, h.access, h.last);
         let mut users = h.users.clone();
         users.retain(|id| self.is_told_first(tid, *id));
         let changed = self.remember_value(place).unwrap_or(false);
         if access == Access::Write {
+            // Alone, a thread has stored what is there now.
+            if self.threads.len() > 1
+                && let Some(done) = last.get(self, tid).and_then(|l| l.exchanged(at, len))
+            {
+                self.exchanged(tid, place, value, Some(done))?;
+            }
             for id in users {
                 self.watch_hit(tid, id, true, causes)?;
             }
@@ -183,6 +190,10 @@ impl Process {
         let touch = last.and_then(|l| l.done(at, len, changed));
         let write = touch.map_or(changed, |t| t.write);
         let both = touch.is_some_and(|t| t.read && t.write);
+        if both {
+            let done = last.and_then(|l| l.exchanged(at, len));
+            self.exchanged(tid, place, value, done)?;
+        }
         for id in users {
             let write = write && !(both && self.reads_in_writes(id));
             self.watch_hit(tid, id, write, causes)?;

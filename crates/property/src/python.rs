@@ -5,7 +5,7 @@ use crate::ast::RawBlock;
 use crate::block::{PyText, Reading, dedent};
 use crate::source::{Source, Span};
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
-use ruff_python_ast::{ExceptHandler, Expr, ExprContext, ModModule, Pattern, Stmt};
+use ruff_python_ast::{ExceptHandler, Expr, ExprContext, ExprName, ModModule, Pattern, Stmt};
 use ruff_python_parser::{ParseError, parse_module};
 use ruff_text_size::Ranged;
 use std::collections::BTreeMap;
@@ -87,6 +87,21 @@ impl Names {
             self.assigned.push((name.to_string(), at));
         }
     }
+}
+
+/// Whether code reads a name, in nested functions, lambdas and comprehensions as well.
+pub fn mentions(body: &[Stmt], name: &str) -> bool {
+    struct Mentions<'n>(&'n str, bool);
+    impl<'a> Visitor<'a> for Mentions<'_> {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            let is_read = |n: &ExprName| n.ctx == ExprContext::Load && n.id == self.0;
+            self.1 |= expr.as_name_expr().is_some_and(is_read);
+            walk_expr(self, expr);
+        }
+    }
+    let mut found = Mentions(name, false);
+    found.visit_body(body);
+    found.1
 }
 
 #[derive(Default)]

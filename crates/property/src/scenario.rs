@@ -61,23 +61,8 @@ pub struct Scenario {
     pub env: Vec<String>,
     pub reactions: Vec<Reaction>,
     pub blocks: Vec<Block>,
-}
-
-impl Scenario {
-    /// Some block takes checkpoints.
-    pub fn saves(&self) -> bool {
-        self.blocks.iter().any(|b| calls_checkpoint(&b.python.text))
-    }
-}
-
-/// It calls `checkpoint`, and not only a function whose name ends so.
-fn calls_checkpoint(python: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut found = python.match_indices("checkpoint");
-    found.any(|(at, word)| {
-        let after = python[at + word.len()..].trim_start_matches([' ', '\t']);
-        after.starts_with('(') && !python[..at].ends_with(is_word)
-    })
+    /// Some block may take checkpoints.
+    pub saves: bool,
 }
 
 /// The paper's actions as functions of a block, and what a reaction may ask.
@@ -154,6 +139,9 @@ pub fn check_scenario(
             span: r.span,
         })
         .collect();
+    // Called at once, or by a name that it is given.
+    let mut code = pending.iter().filter_map(|p| p.py.as_ref());
+    let saves = code.any(|py| python::mentions(&py.module.body, "checkpoint"));
     let (blocks, env, _) = compile(source, pending, functions, found);
     if reactions.is_empty() && !found.has_errors() {
         found.push(
@@ -169,6 +157,7 @@ pub fn check_scenario(
         env,
         reactions,
         blocks,
+        saves,
     })
 }
 

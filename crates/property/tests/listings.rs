@@ -111,11 +111,28 @@ fn both_forms_of_scenarios_load() {
     for name in ["accesses.sc", "sudoku.sc"] {
         let l = load_scenario(name, &read(name), &Functions::default());
         assert!(l.found.is_empty(), "{name}: {:?}", l.found);
-        assert!(l.model.is_some_and(|s| s.saves()));
+        assert!(l.model.is_some_and(|s| s.saves));
     }
     let only_back = b"initialization { c = None }\non watchpoint { restore_checkpoint(c) }";
     let l = load_scenario("back.sc", only_back, &Functions::default());
-    assert!(l.model.is_some_and(|s| !s.saves()), "{:?}", l.found);
+    assert!(l.model.is_some_and(|s| !s.saves), "{:?}", l.found);
+    let only_named = b"on watchpoint {
+        # checkpoint() would be too much
+        print('no checkpoint() here', my_checkpoint(), state.checkpoint())
+    }";
+    let l = load_scenario("named.sc", only_named, &Functions::default());
+    assert!(l.model.is_some_and(|s| !s.saves), "{:?}", l.found);
+    for code in [
+        "[checkpoint() for _ in '1']",
+        "f = lambda: checkpoint()",
+        "save = checkpoint\nsave()",
+        "print(f'{checkpoint ()}')",
+        "def f():\n    return checkpoint(\n)\nf()",
+    ] {
+        let text = format!("on watchpoint {{\n{code}\n}}");
+        let l = load_scenario("saves.sc", text.as_bytes(), &Functions::default());
+        assert!(l.model.is_some_and(|s| s.saves), "{code}: {:?}", l.found);
+    }
     let at_once =
         b"initialization { n = set_breakpoint(\"f\") }\non breakpoint { unset_breakpoint(n) }";
     let l = load_scenario("at_once.sc", at_once, &Functions::default());

@@ -1,6 +1,5 @@
 //! The interpreter and what the table's functions do with it.
 
-use crate::watchdog::What;
 use crate::{convert, watchdog};
 use pyo3::ffi::c_str;
 use pyo3::prelude::*;
@@ -170,14 +169,10 @@ fn ask(what: &str, json: &str) -> PyResult<(bool, String)> {
 }
 
 /// Runs `f` under the watchdog; sends what it printed, and what it raised.
-fn watched<T>(
-    what: What,
-    sink: Sink,
-    f: impl FnOnce(Python<'_>, &mut Plugin) -> PyResult<T>,
-) -> Option<T> {
+fn watched<T>(sink: Sink, f: impl FnOnce(Python<'_>, &mut Plugin) -> PyResult<T>) -> Option<T> {
     with(|py, plugin| {
         let result = {
-            let _running = watchdog::enter(what);
+            let _running = watchdog::enter();
             f(py, plugin)
         };
         send_printed(sink);
@@ -198,7 +193,7 @@ fn call<T>(
     sink: Sink,
     f: impl FnOnce(Python<'_>, &mut Plugin) -> PyResult<T>,
 ) -> Option<T> {
-    watched(What::Block, sink, |py, plugin| {
+    watched(sink, |py, plugin| {
         CURRENT.with(|c| c.set(Some((owner, sink))));
         let result = f(py, plugin);
         CURRENT.with(|c| c.set(None));
@@ -207,7 +202,7 @@ fn call<T>(
 }
 
 pub fn functions(file: &str, text: &str, sink: Sink) -> bool {
-    watched(What::File, sink, |py, plugin| {
+    watched(sink, |py, plugin| {
         let run = plugin.prelude.bind(py).getattr("run_functions")?;
         run.call1((file, text)).map(drop)
     })

@@ -1,5 +1,7 @@
 //! Names as compilers and people write them: paths, template arguments, mangling, likeness.
 
+use std::borrow::Cow;
+
 /// What may stand behind the word `operator`, longer ones first.
 const OPERATORS: [&str; 41] = [
     "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=",
@@ -140,10 +142,35 @@ fn plain_numbers(name: &str) -> String {
     out
 }
 
+/// Rust's name for what an implementation has, which tells of more than a path:
+/// `<m::S as m::T>::go`, and `n::<impl m::T for m::S>::go` of one that is written elsewhere than its type.
+pub(crate) fn is_implemented(readable: &str) -> bool {
+    readable.starts_with('<') || readable.contains("::<impl ")
+}
+
+/// The same name wherever the implementation is written.
+pub(crate) fn implementation(readable: &str) -> Cow<'_, str> {
+    let Some(at) = readable.find("::<impl ") else {
+        return readable.into();
+    };
+    let parts = split_path(&readable[at + 2..]);
+    let inner = parts[0].strip_prefix("<impl ");
+    let Some(inner) = inner.and_then(|p| p.strip_suffix('>')) else {
+        return readable.into();
+    };
+    let of = match split_at_word(inner, " for ") {
+        Some((of, this)) => format!("<{this} as {of}>"),
+        None => format!("<{inner}>"),
+    };
+    let rest = parts[1..].iter().map(|part| format!("::{part}"));
+    rest.fold(of, |all, part| all + &part).into()
+}
+
 /// The paths under which a readable name can be asked for, parameters removed. A trait method
 /// `<m::S as m::T>::go` answers to `m::T::go` and to `m::S::go`.
 pub(crate) fn readable_paths(readable: &str) -> Vec<Vec<String>> {
-    let (path, _) = split_parameters(readable);
+    let readable = implementation(readable);
+    let (path, _) = split_parameters(&readable);
     // A template function's readable name starts with its result type.
     let path = last_word(path);
     let parts: Vec<String> = split_path(path).into_iter().map(str::to_owned).collect();
@@ -160,16 +187,17 @@ pub(crate) fn readable_paths(readable: &str) -> Vec<Vec<String>> {
         path.extend_from_slice(rest);
         path
     };
-    match split_as(inner) {
+    match split_at_word(inner, " as ") {
         Some((this, of)) => vec![join(of), join(this)],
         None => vec![join(inner)],
     }
 }
 
-fn split_as(text: &str) -> Option<(&str, &str)> {
+/// What is before and after a word with its spaces, outside of brackets.
+fn split_at_word<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
     Brackets::new(text)
-        .find(|&(at, c, depth)| c == ' ' && depth == 0 && text[at..].starts_with(" as "))
-        .map(|(at, ..)| (&text[..at], &text[at + 4..]))
+        .find(|&(at, c, depth)| c == ' ' && depth == 0 && text[at..].starts_with(word))
+        .map(|(at, ..)| (&text[..at], &text[at + word.len()..]))
 }
 
 fn last_word(path: &str) -> &str {

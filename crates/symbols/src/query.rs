@@ -4,8 +4,8 @@
 use crate::functions::Function;
 use crate::index::match_scopes;
 use crate::names::{
-    Brackets, base_name, demangle, normal_parameters, readable_paths, split_parameters, split_path,
-    squeeze,
+    Brackets, base_name, demangle, implementation, is_implemented, normal_parameters,
+    readable_paths, split_parameters, split_path, squeeze,
 };
 use crate::outlook::{BY_LINKER, Outlook};
 use crate::paths::Step;
@@ -116,14 +116,14 @@ impl FunctionQuery {
     /// Whether a function's own name and scopes are what was asked for.
     pub(crate) fn matches(&self, name: &str, scopes: &[Step], readable: Option<&str>) -> bool {
         if let Some(exact) = &self.exact {
-            return readable.is_some_and(|r| squeeze(split_parameters(r).0) == *exact);
+            return readable.is_some_and(|r| is_exactly(r, exact));
         }
         let refs: Vec<&Step> = scopes.iter().collect();
         if self.matches_path(name, &refs) {
             return self.matches_parameters(readable);
         }
         // Trait implementations: their scope in DWARF is a number, their mangled name says it all.
-        let Some(readable) = readable.filter(|r| r.starts_with('<')) else {
+        let Some(readable) = readable.filter(|r| is_implemented(r)) else {
             return false;
         };
         readable_paths(readable)
@@ -148,7 +148,7 @@ impl FunctionQuery {
         let wanted: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let refs: Vec<&Step> = scopes.iter().collect();
         let by_scopes = from.rank(&wanted, name, &refs);
-        by_scopes.or_else(|| self.readable_rank(readable.filter(|r| r.starts_with('<'))?, from))
+        by_scopes.or_else(|| self.readable_rank(readable.filter(|r| is_implemented(r))?, from))
     }
 
     /// The same for a function that the linker's table has, too.
@@ -188,7 +188,7 @@ impl FunctionQuery {
             return false;
         };
         if let Some(exact) = &self.exact {
-            return squeeze(split_parameters(readable).0) == *exact;
+            return is_exactly(readable, exact);
         }
         readable_paths(readable)
             .iter()
@@ -232,6 +232,11 @@ impl FunctionQuery {
             _ => false,
         }
     }
+}
+
+/// A readable name is that of one implementation, spelled out.
+fn is_exactly(readable: &str, exact: &str) -> bool {
+    squeeze(split_parameters(&implementation(readable)).0) == *exact
 }
 
 /// The steps of a path that was read from a linker's name.
@@ -326,6 +331,26 @@ mod tests {
             );
         }
         assert!(!FunctionQuery::parse("m::U::go").matches("go", &scopes, readable));
+        let scopes = steps(&["m", "n", "{impl#0}"]);
+        let elsewhere = Some("m::n::<impl m::T for m::a::S<X>>::go");
+        for query in [
+            "m::T::go",
+            "crate::T::go",
+            "a::S::go",
+            "crate::a::S::go",
+            "n::go",
+            "<m::a::S<X> as m::T>::go",
+        ] {
+            assert!(
+                FunctionQuery::parse(query).matches("go", &scopes, elsewhere),
+                "{query}"
+            );
+        }
+        for query in ["n::T::go", "crate::S::go", "a::T::go"] {
+            assert!(!FunctionQuery::parse(query).matches("go", &scopes, elsewhere));
+        }
+        let own = Some("m::n::<impl m::a::S>::go");
+        assert!(FunctionQuery::parse("crate::a::S::go").matches("go", &scopes, own));
     }
 
     #[test]

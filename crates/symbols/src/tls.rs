@@ -17,9 +17,19 @@ const VECTOR: u64 = 8;
 const PAIR: u64 = 16;
 
 /// The block of the module with this number (the loader's `l_tls_modid`, 1 for the program) in a
-/// thread, from the thread's vector of blocks; `None` while the thread has not touched it.
-pub fn dynamic_tls(memory: &dyn Memory, thread_pointer: u64, module: u64) -> Option<u64> {
-    let (_, slot) = dynamic_tls_slot(memory, thread_pointer, module);
+/// thread, from the thread's vector of blocks; `None` while the thread has not touched it. In a
+/// vector older than `generation` it is that of another module, which had the number before.
+pub fn dynamic_tls(
+    memory: &dyn Memory,
+    thread_pointer: u64,
+    module: u64,
+    generation: u64,
+) -> Option<u64> {
+    let (noted, slot) = dynamic_tls_slot(memory, thread_pointer, module);
+    let vector = memory.read_u64(noted).ok()?;
+    if memory.read_u64(vector).ok()? < generation {
+        return None;
+    }
     let block = memory.read_u64(slot?).ok()?;
     (block != u64::MAX && block != 0).then_some(block)
 }

@@ -89,7 +89,12 @@ impl Drop for Room {
     }
 }
 
-/// How many descriptors a process may have. `prlimit` tells only who could also change it, which
+/// How many descriptors a process may have.
+pub fn descriptors(pid: Tid) -> Result<u64> {
+    descriptors_of(pid).map(|limit| limit.rlim_cur)
+}
+
+/// The same with what it may be raised to. `prlimit` tells only who could also change it, which
 /// is nobody without privileges once the process has another user; /proc tells everybody, but
 /// takes longer.
 fn descriptors_of(pid: Tid) -> Result<libc::rlimit> {

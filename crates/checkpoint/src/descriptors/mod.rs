@@ -31,6 +31,7 @@ use pipes::{Inputs, Pipes};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use verde_engine::Tid;
 use verde_sys::descriptors::{self, Descriptor};
+use verde_sys::limits;
 use verde_sys::pidfd::PidFd;
 
 /// Files that work with the memory of the process that made them, and with no
@@ -100,7 +101,10 @@ impl Descriptors {
             Err(error) => {
                 tracing::debug!(%pid, %error, "no room for descriptors");
                 if list.iter().any(|d| would_be_new(pid, d)) {
-                    warnings.push(Warning::NoRoom);
+                    warnings.push(Warning::NoRoom {
+                        highest: above.saturating_sub(1),
+                        limit: limits::descriptors(pid)?,
+                    });
                 }
                 (false, [].as_slice())
             }

@@ -132,8 +132,8 @@ impl Scope for Here<'_> {
         if std::ptr::eq(&**self.images.program(), module) {
             return module.static_tls(base);
         }
-        let number = self.images.tls_number(process, module)?;
-        dynamic_tls(self, base, number)
+        let (number, generation) = self.images.tls_number(process, module)?;
+        dynamic_tls(self, base, number, generation)
     }
 
     fn write(&mut self, addr: u64, bytes: &[u8]) -> Result<(), EvalError> {

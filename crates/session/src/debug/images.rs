@@ -1,5 +1,7 @@
 //! The files of the program, and where they are loaded.
 
+use super::tls::Numbering;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,8 @@ pub(super) struct Images {
     version: Option<Version>,
     cache: HashMap<PathBuf, (Arc<Module>, Option<Version>)>,
     loaded: Vec<Loaded>,
+    /// Of what is loaded, once somebody has asked.
+    numbering: OnceCell<Option<Numbering>>,
     language: Language,
 }
 
@@ -58,6 +62,7 @@ impl Images {
             version,
             cache: HashMap::new(),
             loaded: Vec::new(),
+            numbering: OnceCell::new(),
         };
         images.unload();
         images
@@ -89,6 +94,7 @@ impl Images {
 
     /// Nothing runs: the program's own addresses.
     pub fn unload(&mut self) {
+        self.numbering = OnceCell::new();
         self.loaded = vec![Loaded {
             module: self.program.clone(),
             bias: 0,
@@ -117,6 +123,7 @@ impl Images {
             || !loaded.iter().zip(&self.loaded).all(|(a, b)| same(a, b));
         if changed && !loaded.is_empty() {
             self.loaded = loaded;
+            self.numbering = OnceCell::new();
         }
         changed
     }
@@ -157,6 +164,12 @@ impl Images {
         self.cache
             .insert(image.path.clone(), (module.clone(), None));
         Some(module)
+    }
+
+    /// Where the C library has the numbers of thread-local blocks.
+    pub fn numbering(&self, process: &Process) -> Option<Numbering> {
+        let find = || Numbering::find(process, &self.loaded);
+        *self.numbering.get_or_init(find)
     }
 
     pub fn loaded(&self) -> &[Loaded] {

@@ -533,3 +533,101 @@ fn a_trace_tells_scopes_apart() {
         }
     }
 }
+
+/// What the schemas require of every report, whatever the run was.
+#[test]
+fn reports_of_every_kind_of_run() {
+    let bench = Bench::new();
+    let source = r#"
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) void f(int x) { asm volatile("" :: "r"(x)); }
+__attribute__((noinline)) void g(int x) { asm volatile("" :: "r"(x)); }
+int main(int c, char **v) {
+    const char *w = v[1];
+    if (!strcmp(w, "two")) { f(1); g(2); }
+    if (!strcmp(w, "again") || !strcmp(w, "raised")) for (int i = 0; i < 3; i++) f(i);
+    if (!strcmp(w, "killed")) raise(SIGSEGV);
+    if (!strcmp(w, "late")) for (;;) pause();
+    return 0;
+}
+"#;
+    std::fs::create_dir(bench.path("a dir")).expect("a folder");
+    bench.compile("gcc", "a dir/my prog.c", source, "prog", &[]);
+    bench.write(
+        "p.prop",
+        "slice on x
+         state init { transition { event f(x) success bad } transition { event g(x) success worse } }
+         state bad non-accepting
+         state worse non-accepting",
+    );
+    bench.write(
+        "r.prop",
+        "state init { transition { event f(x) { return 1 / 0 } success init failure bad } }
+         state bad non-accepting",
+    );
+    for (word, property, code, results, cases) in [
+        ("none", "p", 0, 0, [1, 0, 0, 0]),
+        ("two", "p", 100, 2, [1, 1, 0, 0]),
+        ("again", "p", 100, 1, [1, 1, 0, 0]),
+        ("raised", "r", 1, 0, [1, 0, 1, 0]),
+        ("killed", "p", 139, 0, [2, 0, 1, 0]),
+        ("late", "p", 124, 0, [2, 0, 1, 1]),
+    ] {
+        let file = format!("{property}.prop");
+        let options = ["--junit", "j.xml", "--sarif", "s.sarif", "--timeout", "3"];
+        let ran = bench.check(&[["-p", &file].as_slice(), &options].concat(), &[word]);
+        assert_eq!(ran.code, code, "{word}: {}", ran.err);
+        let read = |name| std::fs::read_to_string(bench.path(name)).expect("a report");
+        let junit = read("j.xml");
+        let [tests, failures, errors, skipped] = cases;
+        let counts = format!(
+            "<testsuite name=\"verde\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\">"
+        );
+        assert!(junit.contains(&counts), "{word}: {junit}");
+        assert_eq!(junit.matches("<testcase ").count(), tests, "{junit}");
+        assert_eq!(junit.matches("<error ").count(), errors, "{junit}");
+        assert_eq!(junit.matches("<skipped ").count(), skipped, "{junit}");
+        let sarif: Value = serde_json::from_str(&read("s.sarif")).expect("SARIF is JSON");
+        is_sarif(&sarif, word);
+        let found = sarif["runs"][0]["results"].as_array().expect("results");
+        assert_eq!(found.len(), results, "{word}: {sarif}");
+        let times: u64 = found
+            .iter()
+            .filter_map(|r| r["occurrenceCount"].as_u64())
+            .sum();
+        assert_eq!(times, if word == "again" { 3 } else { results as u64 });
+        let is_whole = sarif["runs"][0]["invocations"][0]["executionSuccessful"] == true;
+        assert_eq!(is_whole, matches!(word, "none" | "two" | "again"), "{word}");
+    }
+}
+
+/// The fields that SARIF 2.1.0 requires, and what it says of lines and names of files.
+fn is_sarif(log: &Value, word: &str) {
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    assert!(run["tool"]["driver"]["name"].is_string());
+    let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
+    for call in run["invocations"].as_array().expect("invocations") {
+        assert!(call["executionSuccessful"].is_boolean());
+        let notes = call["toolExecutionNotifications"].as_array();
+        for note in notes.expect("notifications") {
+            assert!(note["message"]["text"].is_string());
+        }
+    }
+    for result in run["results"].as_array().expect("results") {
+        assert!(result["message"]["text"].is_string());
+        assert!(rules.iter().any(|r| r["id"] == result["ruleId"]));
+        let at = &result["locations"][0]["physicalLocation"];
+        let uri = at["artifactLocation"]["uri"].as_str().unwrap_or_default();
+        assert!(uri.ends_with("my%20prog.c"), "{word}: {uri}");
+        assert!(at["region"]["startLine"].as_u64().is_some_and(|l| l > 0));
+        let flow = &result["codeFlows"][0]["threadFlows"][0]["locations"];
+        assert!(flow.as_array().is_some_and(|f| !f.is_empty()));
+        for frame in result["stacks"][0]["frames"].as_array().expect("frames") {
+            let names = &frame["location"]["logicalLocations"];
+            assert!(names[0]["name"].is_string());
+        }
+    }
+}

@@ -741,3 +741,36 @@ state bad non-accepting",
     assert_eq!(found["history"][0]["backtrace"], calls);
     assert!(ran.err.contains("in add at prog.c:3"), "{}", ran.err);
 }
+
+/// Of a function that calls itself the activation is meant that is the innermost when the state is
+/// entered, until it ends; then that of the next entry, not one that is under way.
+#[test]
+fn locals_of_functions_that_call_themselves() {
+    let bench = Bench::c(
+        r#"
+__attribute__((noinline)) void deep(void) { asm volatile(""); }
+__attribute__((noinline)) int down(int n) {
+    volatile int loc = n;
+    if (n == 0) deep();
+    if (n > 0) down(n - 1);
+    if (n == 2) down(0);
+    loc = n + 100;
+    return loc;
+}
+int main(void) { down(2); down(1); return 0; }
+"#,
+        &["-O0"],
+    );
+    let property = |from: &str| {
+        format!(
+            "state init accepting {{ transition {{ event {from}() success on }} }}
+             state on accepting {{ transition {{ event write loc (ret, n) {{ print(n, ret) }} success on }} }}"
+        )
+    };
+    let ran = bench.check_property(&property("main"), &[]);
+    // The outermost is the first entered, and there is none to enter before it ends.
+    assert_eq!(ran.printed(), ["2 2", "2 102", "1 1", "1 101"]);
+    let ran = bench.check_property(&property("deep"), &[]);
+    let seen = ran.printed();
+    assert_eq!(seen, ["0 100", "0 0", "0 100", "1 1", "1 101"]);
+}

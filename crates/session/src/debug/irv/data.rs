@@ -14,6 +14,7 @@ use super::Irv;
 use super::alphabet::Site;
 use super::bind::{Note, inner_scope};
 use super::feed::Target;
+use super::patched::Patched;
 use super::statics;
 use super::values::{Form, Owned};
 use super::watching::{NOT_IN_MEMORY, Seen};
@@ -641,11 +642,23 @@ impl Debugger {
         }
     }
 
+    /// The same with other bytes at some place.
+    fn datum_value_with(&mut self, bound: &Bound, at: Addr, bytes: &[u8]) -> Owned {
+        let Some(here) = self.datum_scope(bound) else {
+            return Owned::None;
+        };
+        let mut patched = Patched::new(here, at, bytes);
+        match eval(&bound.node, &mut patched) {
+            Ok(value) => Owned::of(&value, bound.form, &patched),
+            Err(_) => Owned::None,
+        }
+    }
+
     /// A thread touched a part of a datum.
     pub(super) fn touched(
         &mut self,
         irv: &mut Irv,
-        index: usize,
+        (index, tid): (usize, Tid),
         (part, owner): (usize, Option<Tid>),
         write: bool,
     ) -> Meaning {
@@ -656,10 +669,20 @@ impl Debugger {
         let Some(mut bound) = irv.take_datum(index, owner) else {
             return Meaning::Nothing;
         };
-        let new = self.datum_value(&bound);
-        let old = std::mem::replace(&mut bound.last, new.clone());
         let is_new = bound.presence == Presence::Unborn;
         let is_itself = part == 0 && bound.presence == Presence::There;
+        let live = self.live.as_ref();
+        // What one instruction loads and stores may have been stored to again since.
+        let exchange = live.and_then(|l| l.process.exchange(tid));
+        let new = match &exchange {
+            Some(e) => self.datum_value_with(&bound, e.at, e.stored().as_ref()),
+            None => self.datum_value(&bound),
+        };
+        let last = std::mem::replace(&mut bound.last, new.clone());
+        let old = match &exchange {
+            Some(e) if is_itself => self.datum_value_with(&bound, e.at, e.loaded().as_ref()),
+            _ => last,
+        };
         if !is_itself || bound.parts.len() > 1 {
             // A pointer on the way may lead elsewhere now.
             let now = self.datum_places(&bound);
@@ -682,6 +705,7 @@ impl Debugger {
         };
         match kind {
             Kind::Write if write && is_itself => Meaning::Event(brought(old, new)),
+            Kind::Read if !write && is_itself && exchange.is_some() => Meaning::Event(old),
             Kind::Read if !write && is_itself => Meaning::Event(new),
             // That it exists from now on changes nothing.
             Kind::Update if old != new && !is_new => Meaning::Event(brought(old, new)),

@@ -197,7 +197,7 @@ impl Debugger {
                     else {
                         continue;
                     };
-                    let meaning = self.touched(irv, source, (part, owner), write);
+                    let meaning = self.touched(irv, (source, tid), (part, owner), write);
                     if let Meaning::Event(brought) = meaning {
                         self.happen(
                             irv,

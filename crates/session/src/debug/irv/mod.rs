@@ -32,6 +32,7 @@ mod methods;
 mod names;
 mod output;
 mod own;
+mod patched;
 mod predicates;
 mod program;
 mod react;

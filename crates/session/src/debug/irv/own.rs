@@ -121,7 +121,7 @@ impl Here<'_> {
             if self.tls(module).is_some() {
                 continue;
             }
-            let Some(number) = self.images.tls_number(process, module) else {
+            let Some((number, _)) = self.images.tls_number(process, module) else {
                 continue;
             };
             let memory: &dyn Memory = self;

@@ -262,7 +262,7 @@ impl Debugger {
     /// The scenario takes checkpoints.
     pub(in super::super) fn scenario_saves(&self) -> bool {
         let running = self.irv.as_ref().and_then(|irv| irv.scenario.as_ref());
-        running.is_some_and(|running| running.scenario.saves())
+        running.is_some_and(|running| running.scenario.saves)
     }
 
     /// What the scenario may react to at a point, and whether the point is its own.
