@@ -149,7 +149,7 @@ fn per_hit(
 
 fn row(name: &str, (ours, theirs): &(Vec<f64>, Vec<f64>), asked: &str) {
     println!(
-        "| {name} | {} | {} | {:.0} | {asked} |",
+        "| {name} | {} | {} | {:.1} | {asked} |",
         spread(ours),
         spread(theirs),
         median(theirs) / median(ours)
