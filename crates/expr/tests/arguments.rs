@@ -104,7 +104,8 @@ fn check(flags: &str) {
         let found = module.functions(&FunctionQuery::parse(function)).remove(0);
         assert_eq!(FileAddr::of(core.frames[0].pc, bias), found.entry);
         let (ty, _) = module.return_place(&found).expect("a result");
-        let value = returned_value(&ty, found.convention(), &after.registers, &after).unwrap();
+        let value =
+            returned_value(&ty, module.convention(&found), &after.registers, &after).unwrap();
         let got = print_inner(&value, &after, &PrintOptions::default());
         assert_eq!(got, expected, "{flags}: result of {function}");
     }

@@ -172,7 +172,7 @@ impl Module {
         parameters.retain(|v| is_passed(&v.name, function));
         let mut state = Assign::default();
         if let Some(result) = self.return_type(function) {
-            match return_place(&result, function.convention()) {
+            match return_place(&result, self.convention(function)) {
                 Some(AbiPlace::ByAddress(_)) => state.integers = 1,
                 // Its address may be the first argument, before all others.
                 Some(AbiPlace::Unknown) => state.known = Known::Nothing,
@@ -181,7 +181,7 @@ impl Module {
         }
         let assigned: Vec<Option<AbiPlace>> = parameters
             .iter()
-            .map(|v| state.argument(&v.ty, function.convention()))
+            .map(|v| state.argument(&v.ty, self.convention(function)))
             .collect();
         let own_convention = self.has_own_convention(function, &parameters, &assigned);
         let choose = |(variable, abi): (Variable, Option<AbiPlace>)| {
@@ -211,7 +211,7 @@ impl Module {
         let clone = self.is_marked(function, &marks);
         let unit = function.die.and_then(|id| self.unit_of(id));
         let llvm = unit.is_some_and(|u| u.producer.is_some_and(|p| p.contains("clang ")));
-        let local = function.convention() == Language::Rust || !self.is_external(function);
+        let local = self.convention(function) == Language::Rust || !self.is_external(function);
         // Unoptimised code keeps every parameter in one place; of what is passed by address it
         // lists where the address is.
         let is_kept = |(v, abi): (&Variable, &Option<AbiPlace>)| match abi {
@@ -260,7 +260,7 @@ impl Module {
     /// Where a function's result is just after it returned; `None` when it has none.
     pub fn return_place(&self, function: &Function) -> Option<(Type, AbiPlace)> {
         let ty = self.return_type(function)?;
-        let place = return_place(&ty, function.convention())?;
+        let place = return_place(&ty, self.convention(function))?;
         Some((ty, place))
     }
 }

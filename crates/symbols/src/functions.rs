@@ -36,18 +36,6 @@ pub struct Function {
     pub is_ifunc: bool,
 }
 
-impl Function {
-    /// The language by whose convention it is called. DWARF does not tell which functions of Rust
-    /// are `extern "C"`: those that are to be called from C have names that C can write.
-    pub fn convention(&self) -> Language {
-        let is_mangled = |name: &String| name.starts_with("_ZN") || name.starts_with("_R");
-        match self.language {
-            Language::Rust if !self.linkage_name.as_ref().is_some_and(is_mangled) => Language::C,
-            language => language,
-        }
-    }
-}
-
 /// A place where a function was inlined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InlinedCall {

@@ -223,7 +223,7 @@ impl Debugger {
         let result = live.frame(level).ok().and_then(|frame| {
             let (module, _) = frame.module.as_ref()?;
             let function = module.function_at(frame.file_addr()?)?;
-            Some((module.return_type(&function)?, function.convention()))
+            Some((module.return_type(&function)?, module.convention(&function)))
         });
         if let Some(reason) = self.apply_deferred()? {
             return self.announce(reason, None);

@@ -135,3 +135,59 @@ fn structures_in_vector_registers_as_a_whole() {
         ]
     );
 }
+
+/// A function of Rust that is `extern "C"` and keeps its mangled name: what unoptimised code copies
+/// to its frame tells how it was called; of optimised code what its lists do not say is `None`.
+#[test]
+fn mangled_functions_of_rust_with_the_convention_of_c() {
+    let source = r#"
+        use std::hint::black_box;
+        #[repr(C)] #[derive(Clone, Copy)] pub struct V { x: f32, y: f32 }
+        #[repr(C)] #[derive(Clone, Copy)] pub struct P { a: u32, b: u32 }
+        #[repr(C)] #[derive(Clone, Copy)] pub struct Big { a: i64, b: f64, c: i64 }
+        #[inline(never)] extern "C" fn pair(k: i32, p: P, z: i32) -> u32 { black_box((k, z)); black_box(p.a + p.b) }
+        #[inline(never)] extern "C" fn vector(v: V, w: V) -> f32 { black_box(v.x + v.y + w.y) }
+        #[inline(never)] extern "C" fn big(b: Big, z: i32) -> i64 { black_box(b.a + b.c + z as i64) }
+        #[inline(never)] extern "C" fn alone(b: Big) -> i64 { black_box(b.a + b.c) }
+        #[inline(never)] fn own_pair(k: i32, p: P, z: i32) -> u32 { black_box((k, z)); black_box(p.a * p.b) }
+        #[inline(never)] fn own_vector(v: V, w: V) -> f32 { black_box(v.x * v.y * w.y) }
+        #[inline(never)] fn own_big(b: Big, z: i32) -> i64 { black_box(b.a * b.c * z as i64) }
+        #[inline(never)] fn own_alone(b: Big) -> i64 { black_box(b.a * b.c) }
+        fn main() {
+            let p = black_box(P { a: 1, b: 2 });
+            let (v, w) = black_box((V { x: 1.5, y: 2.5 }, V { x: 3.5, y: 4.5 }));
+            let b = black_box(Big { a: 5, b: 0.5, c: 6 });
+            let x = pair(7, p, 8) + own_pair(7, p, 8);
+            let y = vector(v, w) + own_vector(v, w);
+            let z = big(b, 9) + own_big(b, 9) + alone(b) + own_alone(b);
+            black_box((x, y, z));
+        }
+"#;
+    for level in ["0", "2"] {
+        let bench = Bench::new();
+        bench.rust_with(source, &["-C", &format!("opt-level={level}")]);
+        for (function, params, wanted) in [
+            ("pair", "k, p.a, p.b, z", r#"{"k":7,"p.a":1,"p.b":2,"z":8}"#),
+            (
+                "vector",
+                "v.x, v.y, w.y as wy",
+                r#"{"v.x":1.5,"v.y":2.5,"w.y":4.5}"#,
+            ),
+            ("big", "b.a, b.c, z", r#"{"b.a":5,"b.c":6,"z":9}"#),
+            ("alone", "b.a, b.c", r#"{"b.a":5,"b.c":6}"#),
+        ] {
+            let wanted: serde_json::Value = serde_json::from_str(wanted).expect("values");
+            for name in [function.to_owned(), format!("own_{function}")] {
+                let event = format!("event crate::{name}({params})");
+                let (rows, _) = bench.events_and_remarks(&[&event]);
+                assert_eq!(rows.len(), 1, "{name}, level {level}");
+                let seen = rows[0]["args"].as_object().expect("arguments");
+                for (param, value) in wanted.as_object().expect("values") {
+                    let got = seen.get(param).filter(|v| !v.is_null());
+                    let fits = got.map_or(level == "2", |got| got == value);
+                    assert!(fits, "{name}, level {level}: {seen:?}");
+                }
+            }
+        }
+    }
+}

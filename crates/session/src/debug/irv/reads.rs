@@ -365,7 +365,7 @@ fn of_result(operand: &Operand, callee: &Callee) -> Result<Option<String>, Strin
         });
     };
     let name = name_of(&ty);
-    let result = match return_place(&ty, function.convention()) {
+    let result = match return_place(&ty, callee.module.convention(function)) {
         Some(AbiPlace::ByAddress(_)) if writes_result(callee) => format!("(*({name} *)$rdi)"),
         Some(AbiPlace::ByAddress(_)) => format!("(*({name} *)$rax)"),
         Some(AbiPlace::Registers(parts)) if parts.as_slice() == [(0, 0, 8)] => {
@@ -647,12 +647,12 @@ fn returned(
         if let Err(misfit) = converts(param, &ty) {
             return small_result(param, &ty, callee).ok_or(misfit);
         }
-        if return_place(&ty, callee.function.convention()) == Some(AbiPlace::Unknown) {
+        if return_place(&ty, callee.module.convention(callee.function)) == Some(AbiPlace::Unknown) {
             return Ok(How::Removed(Why::Convention));
         }
         return Ok(match writes_result(callee) {
             true => How::Written(ty, form),
-            false => How::Returned(ty, callee.function.convention(), form),
+            false => How::Returned(ty, callee.module.convention(callee.function), form),
         });
     }
     if let Some(how) = vector(0, param.ty.as_deref()) {
@@ -666,7 +666,7 @@ fn returned(
 /// The function does not return the address to which it wrote its result: optimised Rust, where
 /// C and C++ are bound to.
 fn writes_result(callee: &Callee) -> bool {
-    let language = callee.function.convention();
+    let language = callee.module.convention(callee.function);
     let ty = callee.module.return_type(callee.function);
     language == Language::Rust && ty.is_some_and(|t| is_returned_in_memory(&t, language))
 }
@@ -675,7 +675,7 @@ fn writes_result(callee: &Callee) -> bool {
 fn small_result(param: &ParamSpec, ty: &Type, callee: &Callee) -> Option<How> {
     let declared = param.ty.as_deref()?;
     let size = small_size(ty)?;
-    match return_place(ty, callee.function.convention())? {
+    match return_place(ty, callee.module.convention(callee.function))? {
         AbiPlace::Registers(parts) => match parts.as_slice() {
             [(number, 0, _)] => in_word(*number, declared, size),
             _ => None,
