@@ -2,10 +2,13 @@
 //! others look after, a budget.
 
 mod lab;
+#[path = "lab/plugin.rs"]
+mod plugin;
 
 use lab::{Fallible, Lab, in_order};
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What `verde` says, errors after the rest.
@@ -326,6 +329,32 @@ int main(void) {
     return 0;
 }
 ";
+
+/// By its code, not by what it says.
+#[test]
+fn a_scenario_that_takes_checkpoints_gets_a_namespace() -> Fallible {
+    let lab = Lab::c(HELD, &["-O0"])?;
+    std::fs::write(lab.path("p.prop"), ALTERNATES)?;
+    // The program runs from there where it is started as a user.
+    plugin::plugin();
+    let built = Path::new(env!("CARGO_BIN_EXE_verde")).with_file_name("libverde_python.so");
+    std::fs::copy(built, lab.path("libverde_python.so"))?;
+    for (code, is_wanted) in [
+        (
+            "# checkpoint() would be too much\nprint('no checkpoint()')",
+            false,
+        ),
+        ("save = checkpoint\nsave()", true),
+    ] {
+        let scenario = format!("on changing any state {{\n{code}\n}}\n");
+        std::fs::write(lab.path("s.sc"), scenario)?;
+        let options = ["debug", "--batch", "-p", "p.prop", "-s", "s.sc", "prog"];
+        let verde = user_command(&lab, &[])?;
+        let text = said_by(verde, &lab, &options, &["run"])?;
+        assert_eq!(text.contains("PID namespace"), is_wanted, "{code}: {text}");
+    }
+    Ok(())
+}
 
 #[test]
 fn a_user_who_asks_for_checkpoints_gets_a_namespace() -> Fallible {
