@@ -1,5 +1,6 @@
 //! The interpreter and what the table's functions do with it.
 
+use crate::watchdog::What;
 use crate::{convert, watchdog};
 use pyo3::ffi::c_str;
 use pyo3::prelude::*;
@@ -169,10 +170,14 @@ fn ask(what: &str, json: &str) -> PyResult<(bool, String)> {
 }
 
 /// Runs `f` under the watchdog; sends what it printed, and what it raised.
-fn watched<T>(sink: Sink, f: impl FnOnce(Python<'_>, &mut Plugin) -> PyResult<T>) -> Option<T> {
+fn watched<T>(
+    what: What,
+    sink: Sink,
+    f: impl FnOnce(Python<'_>, &mut Plugin) -> PyResult<T>,
+) -> Option<T> {
     with(|py, plugin| {
         let result = {
-            let _running = watchdog::enter();
+            let _running = watchdog::enter(what);
             f(py, plugin)
         };
         send_printed(sink);
@@ -193,7 +198,7 @@ fn call<T>(
     sink: Sink,
     f: impl FnOnce(Python<'_>, &mut Plugin) -> PyResult<T>,
 ) -> Option<T> {
-    watched(sink, |py, plugin| {
+    watched(What::Block, sink, |py, plugin| {
         CURRENT.with(|c| c.set(Some((owner, sink))));
         let result = f(py, plugin);
         CURRENT.with(|c| c.set(None));
@@ -202,7 +207,7 @@ fn call<T>(
 }
 
 pub fn functions(file: &str, text: &str, sink: Sink) -> bool {
-    watched(sink, |py, plugin| {
+    watched(What::File, sink, |py, plugin| {
         let run = plugin.prelude.bind(py).getattr("run_functions")?;
         run.call1((file, text)).map(drop)
     })

@@ -127,7 +127,7 @@ def run_functions(file, text):
     if folder not in sys.path:
         sys.path.insert(0, folder)
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    _running = "the functions file with its imports"
+    _running = "the functions file"
     try:
         exec(compile(text, file, "exec"), functions)
     finally:

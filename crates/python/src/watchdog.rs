@@ -20,11 +20,31 @@ static STARTED: AtomicU64 = AtomicU64::new(0);
 /// The block that has used up its time.
 static EXPIRED: AtomicU64 = AtomicU64::new(0);
 static LIMIT_MS: OnceLock<u64> = OnceLock::new();
+/// How many limits the code that runs now may take.
+static LIMITS: AtomicU64 = AtomicU64::new(1);
+
+/// What runs, and how long it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Block,
+    /// A file of functions: importing large modules takes its time.
+    File,
+}
+
+impl What {
+    fn limits(self) -> u64 {
+        match self {
+            What::Block => 1,
+            What::File => 10,
+        }
+    }
+}
 
 /// Marks a block as running until it is dropped. Blocks do not nest.
 pub struct Running(());
 
-pub fn enter() -> Running {
+pub fn enter(what: What) -> Running {
+    LIMITS.store(what.limits(), Ordering::Relaxed);
     let number = STARTED.fetch_add(1, Ordering::Relaxed) + 1;
     RUNNING.store(number, Ordering::Release);
     Running(())
@@ -57,7 +77,7 @@ impl Drop for Paused {
 pub fn expired() -> u64 {
     let running = RUNNING.load(Ordering::Acquire);
     if running != 0 && running == EXPIRED.load(Ordering::Acquire) {
-        LIMIT_MS.get().copied().unwrap_or(0)
+        LIMIT_MS.get().copied().unwrap_or(0) * LIMITS.load(Ordering::Relaxed)
     } else {
         0
     }
@@ -83,6 +103,7 @@ fn watch(python: libc::pthread_t, limit: Duration) {
     loop {
         std::thread::sleep((limit / 8).clamp(Duration::from_millis(1), Duration::from_millis(100)));
         let running = RUNNING.load(Ordering::Acquire);
+        let limit = limit * LIMITS.load(Ordering::Relaxed) as u32;
         if running != seen.0 {
             seen = (running, Instant::now());
         } else if running != 0 && seen.1.elapsed() >= limit {

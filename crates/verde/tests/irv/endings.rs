@@ -266,13 +266,21 @@ fn a_functions_file_that_does_not_end_is_interrupted() {
         "p.prop",
         "state init accepting { transition { event f(x) { return never(x) } success init } }",
     );
-    let options = ["-p", "p.prop", "-f", "endless.py", "--block-timeout", "0.3"];
+    let options = [
+        "-p",
+        "p.prop",
+        "-f",
+        "endless.py",
+        "--block-timeout",
+        "0.05",
+    ];
     let ran = bench.check(&options, &[]);
     assert_eq!((ran.code, &*ran.out), (1, ""), "{}", ran.err);
-    let said = "the functions file with its imports did not end within 0.3 s (--block-timeout)";
+    // Its imports may take longer than a block.
+    let said = "the functions file did not end within 0.5 s";
     assert!(ran.err.contains(said), "{}", ran.err);
     let text = bench.debug(
-        &["--block-timeout", "0.3"],
+        &["--block-timeout", "0.05"],
         &["verde load-functions endless.py", "print 40 + 2"],
     );
     assert!(text.contains(said) && text.contains("$1 = 42"), "{text}");
