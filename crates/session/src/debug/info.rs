@@ -11,10 +11,11 @@ use super::points::{Kind, Point, Site};
 use super::registers::to_dwarf;
 use std::sync::Arc;
 use verde_expr::{
-    Loaded, arguments, flag_names, frame_arguments, name_of, print_value, symbol_text,
+    Loaded, arguments, flag_names, frame_arguments, mxcsr_names, name_of, print_value, symbol_text,
 };
 use verde_symbols::{
-    FileAddr, Function, Language, Module, Modules, REGISTER_NAMES, SourceFrame, demangle,
+    CONTROL_NAMES, FileAddr, Function, Language, Module, Modules, REGISTER_NAMES, SourceFrame,
+    demangle,
 };
 
 type Topic = (
@@ -151,6 +152,11 @@ const TOPICS: &[Topic] = &[
         Debugger::info_variables,
         "global variables by name; a regular expression may follow",
     ),
+    (
+        "vector",
+        Debugger::info_vector,
+        "vector registers, and what controls them",
+    ),
     ("watchpoints", Debugger::info_watchpoints, "watchpoints"),
 ];
 
@@ -160,7 +166,12 @@ const ORDER: [u16; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 
 /// The floating-point and vector registers.
 fn wide_registers() -> impl Iterator<Item = String> {
     let named = |kind: &'static str, count: u8| (0..count).map(move |n| format!("{kind}{n}"));
-    named("st", 8).chain(named("xmm", 16))
+    named("st", 8).chain(vector_registers())
+}
+
+fn vector_registers() -> impl Iterator<Item = String> {
+    let named = |kind: &'static str| (0..16).map(move |n| format!("{kind}{n}"));
+    named("xmm").chain(named("ymm"))
 }
 
 impl Debugger {
@@ -442,7 +453,7 @@ impl Debugger {
 
     fn info_line(&mut self, text: &str) -> Result<()> {
         let settled = match text {
-            "" => String::new(),
+            "" => self.calling_line().unwrap_or_default(),
             text => self.settled(text)?,
         };
         let text = settled.as_str();
@@ -459,9 +470,21 @@ impl Debugger {
         Ok(())
     }
 
+    /// The line of the selected frame if a call was inlined there: its code is the call's.
+    fn calling_line(&self) -> Option<String> {
+        let live = self.live.as_ref()?;
+        let level = live.levels.get(live.selected).filter(|l| l.holds_inlined)?;
+        let (file, line) = level.line()?;
+        Some(format!("{}:{line}", file.path))
+    }
+
     fn say_line_at(&mut self, text: &str, at: u64) -> Result<()> {
         let Some(span) = self.line_at(at) else {
-            return self.say(&format!("No line number information for address {at:#x}"));
+            let symbol = symbol_text(&self.here(), at, true);
+            let symbol = symbol.map_or_else(String::new, |s| format!(" {s}"));
+            return self.say(&format!(
+                "No line number information available for address {at:#x}{symbol}"
+            ));
         };
         let bias = at.wrapping_sub(self.file_address(at));
         self.keep_address(span.begin.wrapping_add(bias));
@@ -560,6 +583,10 @@ impl Debugger {
         ] {
             rows.push((name, Some(value)));
         }
+        let general = rows.len();
+        for (i, name) in CONTROL_NAMES.into_iter().enumerate() {
+            rows.push((name, known.control.map(|all| all[i].into())));
+        }
         let wanted: Vec<&str> = names.split_whitespace().collect();
         for name in &wanted {
             let bare = name.trim_start_matches('$');
@@ -577,7 +604,7 @@ impl Debugger {
             self.say(&line)?;
         }
         if wanted.is_empty() {
-            for (name, value) in rows {
+            for (name, value) in rows.into_iter().take(general) {
                 let line = self.register_line(name, value);
                 self.say(&line)?;
             }
@@ -588,10 +615,21 @@ impl Debugger {
     fn info_all_registers(&mut self, names: &str) -> Result<()> {
         self.info_registers(names)?;
         if names.is_empty() {
-            for name in wide_registers() {
-                let line = self.wide_register_line(&name)?;
-                self.say(&line)?;
-            }
+            self.info_registers(&CONTROL_NAMES.join(" "))?;
+            self.say_wide_registers(wide_registers())?;
+        }
+        Ok(())
+    }
+
+    fn info_vector(&mut self, _: &str) -> Result<()> {
+        self.info_registers("mxcsr")?;
+        self.say_wide_registers(vector_registers())
+    }
+
+    fn say_wide_registers(&mut self, names: impl Iterator<Item = String>) -> Result<()> {
+        for name in names {
+            let line = self.wide_register_line(&name)?;
+            self.say(&line)?;
         }
         Ok(())
     }
@@ -629,6 +667,7 @@ impl Debugger {
             },
             "rsp" | "rbp" => format!("{value:#x}"),
             "eflags" => flag_names(value),
+            "mxcsr" => mxcsr_names(value),
             _ => (value as i64).to_string(),
         };
         format!("{name:<15}{:<20}{natural}", format!("{value:#x}"))
