@@ -690,3 +690,24 @@ fn an_int3_of_the_programs_own() -> Fallible {
     );
     Ok(())
 }
+
+const RECURSION: &str = r#"int f(int n) {
+    int r = 1;
+    if (n > 0)
+        r = n * f(n - 1);
+    return r;
+}
+int main(void) {
+    int x = f(3);
+    return x == 6 ? 0 : 1;
+}
+"#;
+
+#[test]
+fn another_activation_of_the_function_is_another_frame() -> Fallible {
+    let lab = Lab::c(RECURSION, &["-O0"])?;
+    let mut commands = vec!["break main", "run"];
+    commands.extend(["step"; 12]);
+    commands.extend(["finish", "next", "next", "next", "stepi 3", "nexti 2"]);
+    lab.same_as_gdb(&commands)
+}
