@@ -72,9 +72,13 @@ impl Process {
         self.queue.retain(|t| *t != tid);
         let saved_xstate = ptrace::xstate(tid)?;
         let last = CallId(self.calls);
+        // Its instructions are none of the program's.
+        let followed = std::mem::take(&mut self.instruction_traps);
 
         let result =
             self.call_and_wait(tid, function, (args, stack), vectors, &saved_xstate, entry);
+
+        self.instruction_traps = followed;
 
         let Some(thread) = self.threads.get_mut(&tid) else {
             return result;

@@ -26,6 +26,7 @@ mod given;
 mod guide;
 mod hardware;
 mod inject;
+mod instructions;
 mod landing;
 mod last_access;
 mod lent;

@@ -141,6 +141,7 @@ impl Process {
             self.traps.discard(id);
         }
         self.start_traps.clear();
+        self.instruction_traps.clear();
     }
 }
 

@@ -90,6 +90,7 @@ pub struct Process {
     pub(crate) signal_traps: Vec<TrapId>,
     pub(crate) thread_traps: Vec<TrapId>,
     pub(crate) start_traps: Vec<TrapId>,
+    pub(crate) instruction_traps: Vec<TrapId>,
     pub(crate) watches: Watches,
     pub(crate) modules: Modules,
     /// Stops decided early, to be reported first.
@@ -239,6 +240,7 @@ impl Process {
             signal_traps: Vec::new(),
             thread_traps: Vec::new(),
             start_traps: Vec::new(),
+            instruction_traps: Vec::new(),
             watches: Watches::default(),
             modules: Modules::default(),
             ready: VecDeque::new(),
@@ -651,6 +653,7 @@ impl Process {
                 Some(want) => self.set_up_watch(id, trap, &want),
                 None => Ok(()),
             },
+            On::Instruction => self.set_up_instructions(id, trap),
             On::Syscall(_) => {
                 self.syscall_traps.push(id);
                 // Threads that run now were resumed without syscall stops.
@@ -672,7 +675,7 @@ impl Process {
         }
     }
 
-    fn tear_down(&mut self, id: TrapId, trap: Trap) -> Result<()> {
+    pub(crate) fn tear_down(&mut self, id: TrapId, trap: Trap) -> Result<()> {
         match trap.on {
             On::Exec(at) => self.leave_site(at, |site| site.exec.retain(|i| *i != id)),
             On::Return(at) | On::Call(at) | On::Enter(at) => {
@@ -685,6 +688,7 @@ impl Process {
                 self.leave_site(at, |site| site.entry.retain(|i| *i != id))
             }
             On::Write { .. } | On::Read { .. } | On::Access { .. } => self.tear_down_watch(id),
+            On::Instruction => self.tear_down_instructions(id),
             On::Syscall(_) => {
                 self.syscall_traps.retain(|i| *i != id);
                 Ok(())

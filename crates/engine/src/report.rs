@@ -70,7 +70,8 @@ impl Process {
         causes: &mut Causes,
     ) -> Result<()> {
         match *what {
-            Happening::Int3(_) | Happening::Handler => Ok(()),
+            Happening::Int3(_) => Ok(()),
+            Happening::Handler => self.instruction_run(tid, causes),
             Happening::Perf(slot, at) => {
                 let Some(slot) = self.slot_now(tid, slot, at) else {
                     return Ok(());
@@ -81,7 +82,10 @@ impl Process {
                 let slots = self.slots_now(tid, hits, &watched);
                 self.slots_hit(tid, slots, causes)
             }
-            Happening::Step(hits) => self.slots_hit(tid, hits, causes),
+            Happening::Step(hits) => {
+                self.slots_hit(tid, hits, causes)?;
+                self.instruction_run(tid, causes)
+            }
             Happening::Start => {
                 for id in self.start_traps.clone() {
                     self.traps.hit(id);
@@ -97,7 +101,7 @@ impl Process {
                         Fault::Done => {
                             // For whoever steps, that was the step.
                             *what = Happening::Step(0);
-                            return Ok(());
+                            return self.instruction_run(tid, causes);
                         }
                     }
                 }
@@ -115,7 +119,13 @@ impl Process {
                 // It may cut a call short, and the kernel has said so.
                 self.close_for_syscall(tid, causes)
             }
-            Happening::Syscall(stop) => self.syscall_arrived(tid, stop, causes),
+            Happening::Syscall(stop) => {
+                self.syscall_arrived(tid, stop, causes)?;
+                match stop {
+                    SyscallStop::Exit { .. } => self.instruction_run(tid, causes),
+                    SyscallStop::Entry { .. } => Ok(()),
+                }
+            }
             Happening::CallCut => {
                 self.end_told_call(tid, causes);
                 Ok(())

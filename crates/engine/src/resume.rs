@@ -38,8 +38,7 @@ impl Process {
     }
 
     pub(crate) fn go(&mut self, tid: Tid) -> Result<()> {
-        let step = self.threads.get(&tid).and_then(|t| t.plan.as_ref());
-        let step = step.is_some_and(|plan| plan.single_steps());
+        let step = self.is_stepped(tid);
         self.go_with(tid, step)
     }
 
@@ -49,7 +48,7 @@ impl Process {
         if !self.watches.pages.is_empty() {
             self.learn_mask(tid);
         }
-        let syscalls = self.stops_at_syscalls();
+        let syscalls = self.stops_at_syscalls() || self.tells_instructions(tid);
         if step {
             self.note_touches(tid);
         }
@@ -269,13 +268,9 @@ impl Process {
     }
 
     fn after_in_place(&mut self, tid: Tid, at: Addr) -> Result<()> {
-        let planned = self
-            .threads
-            .get(&tid)
-            .and_then(|t| t.plan.as_ref())
-            .is_some_and(|p| p.single_steps());
+        let told = self.is_planned(tid) || self.tells_instructions(tid);
         let info = ptrace::siginfo(tid)?;
-        if planned || info.code() != verde_sys::siginfo::TRAP_TRACE {
+        if told || info.code() != verde_sys::siginfo::TRAP_TRACE {
             return self.arrived(tid, WaitStatus::Signal(number::SIGTRAP));
         }
         let slots = self.slots_stepped_on(tid)?;

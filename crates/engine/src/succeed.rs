@@ -320,6 +320,7 @@ impl Process {
                 &mut self.signal_traps,
                 &mut self.thread_traps,
                 &mut self.start_traps,
+                &mut self.instruction_traps,
             ] {
                 list.retain(|i| *i != id);
             }

@@ -58,6 +58,9 @@ pub enum On {
         /// Number of bytes.
         len: u64,
     },
+    /// An instruction of the trap's thread was run, each one; a system call is
+    /// one, too.
+    Instruction,
     /// Entry and exit of a system call (of every one for `None`).
     Syscall(Option<u64>),
     /// A signal is about to be delivered, whatever the signal policy says.
@@ -100,8 +103,8 @@ pub struct Trap {
     /// For data bound to a frame: accesses of every thread count, and `thread`
     /// is the one whose frame it is.
     pub by_all: bool,
-    /// For `Exec`: only after this frame returned. For data: only until this
-    /// frame returns, which is reported once.
+    /// For `Exec`: only after this frame returned. For data and `Instruction`:
+    /// only until this frame returns, which is reported once.
     pub frame: Option<FrameRef>,
 }
 

@@ -344,7 +344,8 @@ impl Process {
         Ok(())
     }
 
-    pub(crate) fn tear_down_watch(&mut self, id: TrapId) -> Result<()> {
+    /// What ends with a frame has ended otherwise.
+    pub(crate) fn forget_frame_end(&mut self, id: TrapId) -> Result<()> {
         let ends: Vec<TrapId> = self
             .watches
             .ends
@@ -361,6 +362,11 @@ impl Process {
             }
             self.remove(end)?;
         }
+        Ok(())
+    }
+
+    pub(crate) fn tear_down_watch(&mut self, id: TrapId) -> Result<()> {
+        self.forget_frame_end(id)?;
         if !self.watches.slots.contains_key(&id) {
             return self.unprotect(id);
         }
@@ -410,7 +416,13 @@ impl Process {
         }
     }
 
-    fn end_with_frame(&mut self, id: TrapId, thread: Option<Tid>, frame: FrameRef) -> Result<()> {
+    /// A trap is to end when a frame returns.
+    pub(crate) fn end_with_frame(
+        &mut self,
+        id: TrapId,
+        thread: Option<Tid>,
+        frame: FrameRef,
+    ) -> Result<()> {
         let mut end = Trap::new(On::Exec(frame.return_to), Owner::Loader).in_frame(frame);
         end.thread = thread;
         let end = self.insert(end)?;

@@ -10,7 +10,7 @@ use crate::hardware::{Hardware, Place};
 use crate::last_access::Last;
 use crate::thread::Happening;
 use crate::watch::wanted;
-use crate::{Addr, Cause, FrameRef, Owner, Process, Result, Tid, TrapId};
+use crate::{Addr, Cause, FrameRef, Owner, Process, Result, Tid, Trap, TrapId};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 use verde_sys::perf::Access;
@@ -294,19 +294,9 @@ impl Process {
             return Ok(());
         }
         // Another thread's stack pointer says nothing about the frame.
-        if let (true, Some(frame), Ok(regs)) = (is_own, trap.frame, self.regs(tid)) {
-            let above = regs.rsp.wrapping_sub(frame.cfa.0);
-            let popped = above < SAME_STACK && (trap.thread.is_some() || above > 0);
-            // A call from further out puts its own return address there.
-            let slot = Addr(frame.cfa.0.wrapping_sub(8));
-            let replaced = self
-                .memory
-                .read_u64(slot)
-                .is_ok_and(|ret| ret != frame.return_to.0);
-            if popped || replaced {
-                // The frame was left by a longjmp or an exception.
-                return self.end_watch(id, Some(frame), causes);
-            }
+        if is_own && self.has_left_frame(tid, &trap) {
+            // By a longjmp or an exception.
+            return self.end_watch(id, trap.frame, causes);
         }
         self.traps.hit(id);
         causes.push(Cause::Watch {
@@ -315,6 +305,22 @@ impl Process {
             at: want.at,
         });
         Ok(())
+    }
+
+    /// Whether the frame that a trap is bound to is gone from its thread's stack.
+    pub(crate) fn has_left_frame(&self, tid: Tid, trap: &Trap) -> bool {
+        let (Some(frame), Ok(regs)) = (trap.frame, self.regs(tid)) else {
+            return false;
+        };
+        let above = regs.rsp.wrapping_sub(frame.cfa.0);
+        let popped = above < SAME_STACK && (trap.thread.is_some() || above > 0);
+        // A call from further out puts its own return address there.
+        let slot = Addr(frame.cfa.0.wrapping_sub(8));
+        let replaced = || {
+            let now = self.memory.read_u64(slot);
+            now.is_ok_and(|ret| ret != frame.return_to.0)
+        };
+        popped || replaced()
     }
 
     /// Of a frame that is gone; without one, its memory is.
@@ -326,7 +332,7 @@ impl Process {
     ) -> Result<()> {
         causes.push(Cause::WatchEnded { id, frame });
         match self.traps.discard(id) {
-            Some(_) => self.tear_down_watch(id),
+            Some(trap) => self.tear_down(id, trap),
             None => Ok(()),
         }
     }

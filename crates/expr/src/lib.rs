@@ -60,7 +60,7 @@ pub use parser::{TypeOracle, parse, parse_prefix, parse_type_or_expression};
 pub use print::{
     FrameArguments, PrintOptions, flag_names, print_argument, print_inner, print_value, symbol_text,
 };
-pub use reads::reads;
+pub use reads::{Reads, reads};
 pub use scope::{Call, FrameScope, Loaded, Scope};
 pub use static_scope::StaticScope;
 pub use strings::text_of;

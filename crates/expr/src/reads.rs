@@ -1,4 +1,4 @@
-//! What memory a bound expression looks at.
+//! What a bound expression looks at: memory, and what is in none.
 
 use crate::eval::Evaluator;
 use crate::ir::{Node, Op};
@@ -135,19 +135,31 @@ impl Node {
     }
 }
 
-/// The ranges of memory (address and bytes) that an expression reads now: first what it stands for
-/// if that is in memory, then the pointers and indices that lead there.
-pub fn reads(node: &Node, scope: &mut dyn Scope) -> Vec<(u64, u64)> {
-    let mut out = Vec::new();
+/// What an expression reads now.
+#[derive(Default)]
+pub struct Reads {
+    /// Ranges of memory (address and bytes): first what it stands for if that is in memory, then the
+    /// pointers and indices that lead there.
+    pub memory: Vec<(u64, u64)>,
+    /// Some of it is in no memory: in registers, or made from them.
+    pub elsewhere: bool,
+}
+
+/// What an expression reads now.
+pub fn reads(node: &Node, scope: &mut dyn Scope) -> Reads {
+    let mut out = Reads::default();
     collect(node, &mut Evaluator { scope }, &mut out);
     out
 }
 
-fn collect(node: &Node, evaluator: &mut Evaluator, out: &mut Vec<(u64, u64)>) {
+fn collect(node: &Node, evaluator: &mut Evaluator, out: &mut Reads) {
     if let Some(range) = range(node, evaluator) {
-        out.push(range);
+        out.memory.push(range);
         return lead(node, evaluator, out);
     }
+    // What has no size is nowhere.
+    let has_bytes = node.ty.size() != Some(0);
+    out.elsewhere |= has_bytes && node.children().is_empty() && node.needs_frame();
     for child in node.children() {
         collect(child, evaluator, out);
     }
@@ -168,7 +180,7 @@ fn range(node: &Node, evaluator: &mut Evaluator) -> Option<(u64, u64)> {
 }
 
 /// What is read on the way to a place, but not the place itself.
-fn lead(node: &Node, evaluator: &mut Evaluator, out: &mut Vec<(u64, u64)>) {
+fn lead(node: &Node, evaluator: &mut Evaluator, out: &mut Reads) {
     match &node.op {
         Op::Deref(pointer) => collect(pointer, evaluator, out),
         Op::Member(base, ..) => lead(base, evaluator, out),

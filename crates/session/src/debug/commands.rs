@@ -54,7 +54,7 @@ const COMMANDS: &[Command] = commands! {
     ["save"], Debugger::save_points, No, "save breakpoints FILE: the commands that set the breakpoints again; source FILE runs them";
     ["rbreak"], Debugger::rbreak, No, "rbreak [FILE:]REGEX: stop at every function of the program, or of a file, whose name fits";
     ["skip"], Debugger::skip, No, "skip [function NAME or file FILE]: step does not enter it; skip delete [NUMBER]...; info skip lists them";
-    ["watch"], Debugger::set_watch, No, "watch EXPRESSION [if CONDITION]: stop when it is written and changes";
+    ["watch"], Debugger::set_watch, No, "watch EXPRESSION [if CONDITION]: stop when it is written and changes; what is in registers is looked at after every instruction";
     ["rwatch"], Debugger::set_rwatch, No, "rwatch EXPRESSION: stop when it is read";
     ["awatch"], Debugger::set_awatch, No, "awatch EXPRESSION: stop when it is read or written";
     ["catch"], Debugger::set_catch, No, "catch EVENT: stop at syscall [NAME]..., signal [NAME]..., fork, vfork, exec, load [TEXT], unload, throw, catch, rethrow; e.g. catch syscall openat close";

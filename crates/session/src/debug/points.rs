@@ -40,11 +40,11 @@ pub(super) struct Watch {
     pub ranges: Vec<(u64, u64)>,
     /// The thread and activation that a local belongs to.
     pub frame: Option<(Tid, FrameRef)>,
-    /// The thread that has it for itself.
+    /// The thread that has it for itself: each has its own, or its registers.
     pub owner: Option<Tid>,
     /// The function, or inlined call, that its names were looked up in.
     pub function: Option<DieId>,
-    /// One for each range.
+    /// One for each range, or one for all instructions.
     pub traps: Vec<TrapId>,
     /// Threads whose stores were seen with another's, and have not been told.
     pub raced: Vec<Tid>,
@@ -55,6 +55,8 @@ pub(super) enum Access {
     Write,
     Read,
     Both,
+    /// Not in memory, or not all of it: its value after every instruction.
+    Value,
 }
 
 impl Access {
@@ -64,6 +66,7 @@ impl Access {
             Access::Write => "hw watchpoint",
             Access::Read => "read watchpoint",
             Access::Both => "acc watchpoint",
+            Access::Value => "watchpoint",
         }
     }
 
@@ -73,6 +76,7 @@ impl Access {
             Access::Write => "Hardware watchpoint",
             Access::Read => "Hardware read watchpoint",
             Access::Both => "Hardware access (read/write) watchpoint",
+            Access::Value => "Watchpoint",
         }
     }
 }

@@ -54,7 +54,7 @@ fn commands_of(point: &Point) -> Vec<String> {
         },
         (Kind::Watch(watch), _) => {
             let word = match watch.on {
-                Access::Write => "watch",
+                Access::Write | Access::Value => "watch",
                 Access::Read => "rwatch",
                 Access::Both => "awatch",
             };

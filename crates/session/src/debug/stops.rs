@@ -341,7 +341,7 @@ impl Debugger {
         Ok(match (watch.on, same) {
             // What it stored was seen with another thread's.
             (Access::Write, true) if raced.is_some() => Some(Change { old, new }),
-            (Access::Write, true) => None,
+            (Access::Write | Access::Value, true) => None,
             // Who reads it has not changed it.
             (Access::Read, _) | (Access::Both, true) => Some(Change { old: None, new }),
             (_, false) => Some(Change { old, new }),

@@ -7,7 +7,7 @@ use super::here::Here;
 use super::images::Images;
 use super::live::ProcessMemory;
 use super::points::{Condition, Kind};
-use super::registers::to_dwarf;
+use super::registers::{to_dwarf, with_vectors};
 use verde_engine::{FrameRef, Process, Tid};
 use verde_expr::{FrameScope, Node, compile};
 use verde_symbols::{DieId, End, Frame, Memory, SourceFrame, backtrace, source_frames};
@@ -18,9 +18,9 @@ const DEPTHS: [usize; 3] = [4, 64, 10_000];
 /// The frame that names belong to.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
-    /// The activation, if it is a certain one; else the innermost of the function.
+    /// The activation, if it is a certain one; else the innermost of the function, or of all.
     pub frame: Option<FrameRef>,
-    /// The function or inlined call.
+    /// The function or inlined call, if it is a certain one.
     pub function: Option<DieId>,
 }
 
@@ -42,7 +42,8 @@ impl Wanted {
             .collect();
         let exact = all.iter().find(|(_, source)| self.is_of(source.as_ref()));
         // An inlined call may be over while the frame that it is in goes on.
-        let frame = all.first().filter(|_| self.frame.is_some());
+        let frame = all.first();
+        let frame = frame.filter(|_| self.frame.is_some() || self.function.is_none());
         exact.or(frame).cloned()
     }
 }
@@ -54,7 +55,11 @@ pub(super) fn scope_of(
     wanted: Wanted,
     images: &Images,
 ) -> Option<FrameScope> {
-    let registers = to_dwarf(process.regs(tid).ok()?);
+    let regs = process.regs(tid).ok()?;
+    let registers = match process.xstate(tid) {
+        Ok(state) => with_vectors(regs, &state),
+        Err(_) => to_dwarf(regs),
+    };
     let memory = ProcessMemory(process);
     for depth in DEPTHS {
         let (frames, end) = backtrace(images, &memory as &dyn Memory, registers.clone(), depth);

@@ -1,7 +1,8 @@
 //! Watchpoints.
 //!
 //! An expression is watched by all that it reads: `p->x` changes when `x` is
-//! written, and when `p` is.
+//! written, and when `p` is. What is not in memory is looked at after every
+//! instruction.
 
 use super::Debugger;
 use super::failure::{Result, failure};
@@ -12,7 +13,7 @@ use super::points::{Access, Condition, Kind, Watch};
 use super::watch_scope::{Wanted, scope_of};
 use std::sync::Arc;
 use verde_engine::{Addr, Error, On, Owner, Tid, Trap, TrapId};
-use verde_expr::{EvalError, Loaded, Lvalue, Node, Value, compile, eval, reads};
+use verde_expr::{EvalError, Loaded, Node, Value, compile, eval, reads};
 use verde_symbols::{LocationError, Modules};
 
 impl Debugger {
@@ -61,20 +62,21 @@ impl Debugger {
                 "Cannot watch \"{text}\" from here: select the frame of its function first."
             ));
         }
-        if reads(&node, &mut here).is_empty() {
+        let seen = reads(&node, &mut here);
+        if seen.memory.is_empty() {
             // One that cannot be had says why.
-            let value = eval(&node, &mut here)?;
-            value.bytes()?;
-            if let Some(Lvalue::Register(..)) = value.lvalue {
-                return failure(format!(
-                    "Cannot watch \"{text}\": its value is in a register, not in memory."
-                ));
+            eval(&node, &mut here)?.bytes()?;
+            if !seen.elsewhere {
+                return failure(format!("Cannot watch constant value `{text}'."));
             }
-            if node.needs_frame() {
-                return failure(format!("Cannot watch \"{text}\": it is not in memory."));
+            if on != Access::Write {
+                return failure("Expression cannot be implemented with read/access watchpoint.");
             }
-            return failure(format!("Cannot watch constant value `{text}'."));
         }
+        let on = match on {
+            Access::Write if seen.elsewhere => Access::Value,
+            on => on,
+        };
         let condition = match condition {
             Some(c) => Some(Condition {
                 text: c.to_owned(),
@@ -84,7 +86,8 @@ impl Debugger {
             None => None,
         };
         let frame = match &self.live {
-            Some(live) if node.needs_frame() => {
+            // Registers alone are those of the innermost frame, whichever that is.
+            Some(live) if !node.locals().is_empty() => {
                 let frame = live.frame_ref(live.selected);
                 frame.map(|frame| (live.tid, frame))
             }
@@ -141,12 +144,18 @@ impl Debugger {
             return None;
         };
         let (node, frame, function) = (watch.node.clone(), watch.frame, watch.function);
+        let is_value = watch.on == Access::Value;
         let tid = watch.owner.unwrap_or(tid);
         let live = self.live.as_mut()?;
         let tid = frame.map_or(tid, |(owner, _)| owner);
         let scope = match frame {
             Some((_, frame)) => {
                 let frame = Some(frame);
+                let wanted = Wanted { frame, function };
+                Some(scope_of(&live.process, tid, wanted, &self.images)?)
+            }
+            None if is_value => {
+                let (frame, function) = (None, None);
                 let wanted = Wanted { frame, function };
                 Some(scope_of(&live.process, tid, wanted, &self.images)?)
             }
@@ -164,7 +173,10 @@ impl Debugger {
             Err(EvalError::Location(why)) => Value::missing(node.ty.clone(), why),
             Err(_) => Value::missing(node.ty.clone(), LocationError::OptimizedOut),
         };
-        let ranges = reads(&node, &mut here);
+        let ranges = match is_value {
+            true => Vec::new(),
+            false => reads(&node, &mut here).memory,
+        };
         Some((value, ranges))
     }
 
@@ -175,7 +187,7 @@ impl Debugger {
         };
         match &mut self.points.list[index].kind {
             Kind::Watch(watch) if watch.traps.is_empty() => {
-                if watch.node.is_thread_local() {
+                if watch.node.is_thread_local() || watch.on == Access::Value {
                     watch.owner.get_or_insert(tid);
                 }
             }
@@ -204,6 +216,14 @@ impl Debugger {
                 Ok(()) | Err(Error::NoTrap(_) | Error::Gone) => {}
                 Err(e) => return Err(e.into()),
             }
+        }
+        if watch.on == Access::Value {
+            let mut trap = Trap::new(On::Instruction, Owner::User);
+            trap.thread = watch.owner;
+            if let Some((tid, frame)) = watch.frame {
+                trap = trap.in_thread(tid).in_frame(frame);
+            }
+            watch.traps.push(live.process.insert(trap)?);
         }
         for (i, (at, len)) in ranges.iter().enumerate() {
             let (at, len) = (Addr(*at), *len);

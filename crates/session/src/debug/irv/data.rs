@@ -621,7 +621,7 @@ impl Debugger {
     /// Where a datum is now, and what leads there.
     fn datum_places(&mut self, bound: &Bound) -> Option<Places> {
         let mut here = self.datum_scope(bound)?;
-        let ranges = verde_expr::reads(&bound.node, &mut here);
+        let ranges = verde_expr::reads(&bound.node, &mut here).memory;
         let mut places = Places::of(ranges, &here);
         let awaited = here.awaited(&bound.node);
         if !awaited.is_empty() {

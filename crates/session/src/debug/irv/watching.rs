@@ -59,7 +59,7 @@ impl Debugger {
     pub(super) fn note_watching(&self, source: &mut Source, all: &[Seen], notes: &mut Vec<Note>) {
         let ranges = |seen: &Seen| {
             let mut blank = Blank::new(seen.scope.as_ref(), &self.images, None);
-            verde_expr::reads(&seen.node, &mut blank)
+            verde_expr::reads(&seen.node, &mut blank).memory
         };
         let ranges: Vec<Vec<(u64, u64)>> = all.iter().map(ranges).collect();
         let nowhere = ranges.iter().filter(|r| r.is_empty()).count();
