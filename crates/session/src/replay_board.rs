@@ -179,7 +179,10 @@ impl Replay<'_> {
                 prompt: String::new(),
                 over: true,
             }),
-            Request::Line { .. } | Request::SetEnv { .. } | Request::SetState { .. } => {
+            Request::Line { .. }
+            | Request::GiveUp
+            | Request::SetEnv { .. }
+            | Request::SetState { .. } => {
                 Err("a trace is only watched: there is no program to command".into())
             }
         }

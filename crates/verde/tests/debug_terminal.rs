@@ -519,3 +519,42 @@ fn ending_the_program_is_asked_about() -> Fallible {
     shell.expect("shell> ")?;
     Ok(())
 }
+
+/// ^C at `>` leaves all blocks that are open, and runs nothing of them.
+#[test]
+fn an_interrupt_gives_up_a_list() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let mut shell = Shell::with_terminal(&lab, "xterm")?;
+    shell.send("$VERDE debug ./prog\r")?;
+    shell.expect("(verde) ")?;
+    shell.send("break main\r")?;
+    shell.expect("Breakpoint 1 at ")?;
+    for opening in ["commands 1", "define mine", "if 1", "while 1"] {
+        shell.expect("(verde) ")?;
+        shell.send(&format!("{opening}\r"))?;
+        shell.expect(">")?;
+        shell.send("print 41 + 1\r")?;
+        shell.expect(">")?;
+        shell.send("if 1\r")?;
+        shell.expect(">")?;
+        shell.send("print\u{3}")?;
+        let said = shell.expect("Quit")?;
+        assert!(!said.contains("$1"), "{said}");
+    }
+    // A line that goes on is given up, too.
+    shell.expect("(verde) ")?;
+    shell.send("print 1 \\\r")?;
+    shell.expect("(verde) ")?;
+    shell.send("\u{3}")?;
+    shell.expect("(verde) ")?;
+    shell.send("print 5 + 2\r")?;
+    shell.expect("$1 = 7")?;
+    shell.expect("(verde) ")?;
+    shell.send("mine\r")?;
+    shell.expect("Undefined command")?;
+    shell.expect("(verde) ")?;
+    shell.send("info breakpoints\r")?;
+    let said = shell.expect("(verde) ")?;
+    assert!(!said.contains("print"), "{said}");
+    Ok(())
+}

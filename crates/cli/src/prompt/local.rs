@@ -15,6 +15,8 @@ pub(super) trait Commands {
     fn execute(&mut self, line: &str) -> Result<Reply, Failure>;
     fn source(&mut self, path: &Path) -> Result<Reply, Failure>;
     fn prompt(&self) -> String;
+    /// ^C at the prompt: a list that has no end yet is given up.
+    fn give_up_typed(&mut self) -> Result<Reply, Failure>;
     /// What to ask before a line that somebody typed is run.
     fn question(&self, line: &str) -> Option<String>;
     fn completion(&self) -> Completion;
@@ -111,6 +113,11 @@ impl Commands for Debugger {
         Debugger::prompt(self).to_owned()
     }
 
+    fn give_up_typed(&mut self) -> Result<Reply, Failure> {
+        Debugger::give_up_typed(self);
+        Ok(Reply::Next(None))
+    }
+
     fn question(&self, line: &str) -> Option<String> {
         Debugger::question(self, line)
     }
@@ -155,6 +162,10 @@ impl Commands for Attached {
 
     fn prompt(&self) -> String {
         self.with(String::new(), |remote| remote.prompt().to_owned())
+    }
+
+    fn give_up_typed(&mut self) -> Result<Reply, Failure> {
+        self.with(Ok(Reply::Quit), Remote::give_up_typed)
     }
 
     fn question(&self, line: &str) -> Option<String> {

@@ -9,7 +9,7 @@ mod shared;
 
 use crate::{Exit, MonitorSetup, Web};
 use local::Commands;
-use reader::Reader;
+use reader::{Reader, Typed};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -151,6 +151,18 @@ impl Prompt {
         }
     }
 
+    /// ^C at the prompt.
+    fn give_up_typed(&mut self, in_list: bool) -> Flow {
+        if in_list {
+            complain("Quit");
+        }
+        match self.debugger.give_up_typed() {
+            Ok(Reply::Quit) => Flow::Quit,
+            Ok(Reply::Next(_)) => Flow::Next,
+            Err(e) => self.report(&e),
+        }
+    }
+
     /// Reads commands until `quit` or the end of the input.
     fn interact(&mut self) {
         let mut reader = match Reader::open(self.debugger.completion()) {
@@ -164,22 +176,29 @@ impl Prompt {
         loop {
             let typed = reader.next(&self.debugger.prompt());
             let in_list = self.debugger.prompt() == LIST_PROMPT;
-            let line = match typed.as_deref() {
-                Some(line) if line.trim().is_empty() && !in_list => match self.again.clone() {
-                    Some(again) => again,
-                    None => continue,
+            let is_over = matches!(typed, Typed::End);
+            let line = match typed {
+                Typed::Line(line) if line.trim().is_empty() && !in_list => {
+                    match self.again.clone() {
+                        Some(again) => again,
+                        None => continue,
+                    }
+                }
+                Typed::Line(line) => line,
+                Typed::GivenUp => match self.give_up_typed(in_list) {
+                    Flow::Next => continue,
+                    Flow::Quit => break,
                 },
-                Some(line) => line.to_owned(),
                 // ^D ends the innermost thing that is open.
-                None if reader.is_terminal() && in_list => "end".to_owned(),
-                None => "quit".to_owned(),
+                Typed::End if reader.is_terminal() && in_list => "end".to_owned(),
+                Typed::End => "quit".to_owned(),
             };
             let question = self.debugger.question(&line);
             if question.is_some_and(|question| !reader.agrees(&question)) {
                 complain("Not confirmed.");
                 continue;
             }
-            if typed.is_none() && line == "quit" {
+            if is_over && line == "quit" {
                 break;
             }
             if let Flow::Quit = self.line(&line) {

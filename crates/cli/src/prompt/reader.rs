@@ -42,6 +42,15 @@ impl Highlighter for Names {}
 impl Validator for Names {}
 impl Helper for Names {}
 
+/// What comes of waiting for a line.
+pub(super) enum Typed {
+    Line(String),
+    /// ^C: the line is given up, not the session.
+    GivenUp,
+    /// The end of the input.
+    End,
+}
+
 /// A line editor. What was typed ahead of a line stays in it for the next.
 pub(super) struct Terminal {
     editor: Editor<Names, MemHistory>,
@@ -50,7 +59,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    fn next(&mut self, prompt: &str, interrupted: impl Fn()) -> Option<String> {
+    fn next(&mut self, prompt: &str) -> Typed {
         loop {
             self.pastes.next_line();
             match self.editor.readline(prompt) {
@@ -60,14 +69,13 @@ impl Terminal {
                         // A line that is not kept in the history is still run.
                         let _ = self.editor.add_history_entry(line.as_str());
                     }
-                    return Some(line);
+                    return Typed::Line(line);
                 }
-                // ^C gives up the line, not the session.
                 Err(ReadlineError::Interrupted) => {
                     self.pastes.dropped();
-                    interrupted();
+                    return Typed::GivenUp;
                 }
-                Err(_) => return None,
+                Err(_) => return Typed::End,
             }
         }
     }
@@ -149,23 +157,21 @@ impl Reader {
         }
     }
 
-    /// The next line; `None` at the end of the input.
-    pub fn next(&mut self, prompt: &str) -> Option<String> {
-        self.next_or(prompt, || {})
-    }
-
-    /// As `next`; `interrupted` hears of ^C at the line editor.
-    pub fn next_or(&mut self, prompt: &str, interrupted: impl Fn()) -> Option<String> {
+    /// The next line.
+    pub fn next(&mut self, prompt: &str) -> Typed {
         match self {
-            Reader::Terminal(terminal) => terminal.next(prompt, interrupted),
-            Reader::Plain => {
-                let mut out = std::io::stdout();
-                out.write_all(prompt.as_bytes()).ok()?;
-                out.flush().ok()?;
-                let mut line = Vec::new();
-                let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok()?;
-                (read > 0).then(|| String::from_utf8_lossy(&line).into_owned())
-            }
+            Reader::Terminal(terminal) => terminal.next(prompt),
+            Reader::Plain => plain_line(prompt).map_or(Typed::End, Typed::Line),
         }
     }
+}
+
+/// A line without an editor; `None` at the end of the input.
+fn plain_line(prompt: &str) -> Option<String> {
+    let mut out = std::io::stdout();
+    out.write_all(prompt.as_bytes()).ok()?;
+    out.flush().ok()?;
+    let mut line = Vec::new();
+    let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok()?;
+    (read > 0).then(|| String::from_utf8_lossy(&line).into_owned())
 }

@@ -1,12 +1,12 @@
 //! A prompt that shares its session with a page: lines come from the terminal
 //! on a thread of its own, and from the page.
 
-use super::reader::Reader;
+use super::reader::{Reader, Typed};
 use super::{Flow, Prompt, complain};
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use verde_session::board::{Answer, Board, Request};
-use verde_session::debug::{Completer, Order, Reply, Turn};
+use verde_session::debug::{Completer, LIST_PROMPT, Order, Reply, Turn};
 
 /// What completes at the moment.
 type Shared = Arc<Mutex<Completer>>;
@@ -105,12 +105,21 @@ fn read(completer: Shared, board: &Board, mut prompt: String) {
         Ok(reader) => reader,
         Err(e) => return complain(&e.to_string()),
     };
-    while let Some(line) = reader.next_or(&prompt, || {
-        board.interrupt();
-    }) {
-        let request = Request::Line {
-            line,
-            shared: false,
+    loop {
+        let request = match reader.next(&prompt) {
+            Typed::Line(line) => Request::Line {
+                line,
+                shared: false,
+            },
+            Typed::GivenUp => {
+                if prompt == LIST_PROMPT {
+                    complain("Quit");
+                }
+                // A program that the page has let go.
+                board.interrupt();
+                Request::GiveUp
+            }
+            Typed::End => break,
         };
         match board.ask(request).recv() {
             Ok(Answer::Done { over: true, .. }) | Err(_) => return,

@@ -14,6 +14,8 @@ pub enum Request {
         #[serde(default)]
         shared: bool,
     },
+    /// Gives up the lines of a list that has no end yet.
+    GiveUp,
     /// A page of slices that pass a filter.
     Slices(Query),
     /// All about a slice.

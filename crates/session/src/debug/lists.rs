@@ -104,6 +104,12 @@ impl Debugger {
         }
     }
 
+    /// The user has given up what was being typed: a line that goes on, a list.
+    pub fn give_up_typed(&mut self) {
+        self.continued.clear();
+        self.lists.give_up();
+    }
+
     /// The lines that follow are a list.
     pub(super) fn read_list(&mut self, owner: Owner, lines: Vec<String>) {
         self.lists.reading = Some(Reading {

@@ -30,6 +30,7 @@ mod tag {
     pub const COMPLETE: u8 = b'C';
     pub const QUESTION: u8 = b'?';
     pub const INTERRUPT: u8 = b'I';
+    pub const GIVE_UP: u8 = b'G';
     pub const NEXT: u8 = b'N';
     pub const AGAIN: u8 = b'A';
     pub const QUIT: u8 = b'Q';
@@ -117,6 +118,11 @@ impl Remote {
     /// Runs the commands of a file.
     pub fn source(&mut self, path: &Path) -> Result<Reply> {
         self.ask(tag::SOURCE, &path.to_string_lossy())
+    }
+
+    /// The user has given up what was being typed.
+    pub fn give_up_typed(&mut self) -> Result<Reply> {
+        self.ask(tag::GIVE_UP, "")
     }
 
     /// What to show before a line is read.
@@ -224,6 +230,10 @@ fn serve(pid: i32, channel: UnixStream, prepare: impl FnOnce(&mut Debugger) -> R
             tag::QUESTION => {
                 let question = debugger.question(&frame.text).unwrap_or_default();
                 send(&channel, tag::NEXT, &question)
+            }
+            tag::GIVE_UP => {
+                debugger.give_up_typed();
+                answer(&channel, &debugger, Ok(Reply::Next(None)))
             }
             tag::SOURCE => {
                 let reply = debugger.source(Path::new(&frame.text));

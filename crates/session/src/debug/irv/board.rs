@@ -580,10 +580,15 @@ impl Debugger {
             asked.request,
             Request::SetEnv { .. } | Request::SetState { .. }
         );
-        let answer = match self.irv.take() {
-            None => Err("there are no monitors".to_owned()),
-            Some(mut irv) => {
-                let answer = self.answer_with(&mut irv, asked.request);
+        let answer = match (asked.request, self.irv.take()) {
+            (Request::GiveUp, irv) => {
+                self.irv = irv;
+                self.give_up_typed();
+                Ok(self.done())
+            }
+            (_, None) => Err("there are no monitors".to_owned()),
+            (request, Some(mut irv)) => {
+                let answer = self.answer_with(&mut irv, request);
                 self.irv = Some(irv);
                 answer
             }
@@ -637,7 +642,7 @@ impl Debugger {
             Request::Stack { n } => Ok(Answer::Stack {
                 frames: irv.stacks.get(&n).map(|s| s.to_vec()).unwrap_or_default(),
             }),
-            Request::Line { .. } | Request::Quit => Err("not now".into()),
+            Request::Line { .. } | Request::GiveUp | Request::Quit => Err("not now".into()),
         }
     }
 
@@ -660,11 +665,16 @@ impl Debugger {
             self.instrument(irv, None);
             self.say_complaints(irv);
         }
-        Ok(Answer::Done {
+        Ok(self.done())
+    }
+
+    /// Done, and nothing to say about it.
+    fn done(&self) -> Answer {
+        Answer::Done {
             text: String::new(),
             prompt: self.prompt().to_owned(),
             over: false,
-        })
+        }
     }
 }
 
