@@ -157,6 +157,10 @@ impl Module {
         let entry = function.entry;
         let unit = function.die.and_then(|id| self.unit_of(id));
         let Some(unit) = unit else {
+            // Assembler: it begins with its first line.
+            if self.line_at(entry).is_some() {
+                return entry;
+            }
             // Without debug information only the frame's set-up can be recognised.
             return self.after_frame_setup(entry);
         };

@@ -6,7 +6,9 @@ use object::elf;
 use object::read::elf::{
     ElfFile64, FileHeader as _, ProgramHeader as _, SectionHeader as _, Sym as _,
 };
-use object::{LittleEndian as LE, Object, ObjectSection, ObjectSymbol, SymbolKind};
+use object::{
+    LittleEndian as LE, Object, ObjectSection, ObjectSymbol, SectionIndex, SectionKind, SymbolKind,
+};
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -237,20 +239,31 @@ impl Elf {
                 use object::ObjectSymbolTable;
                 t.symbols().nth(1).is_some()
             });
+            let code: Vec<SectionIndex> = (self.file.sections())
+                .filter(|s| s.kind() == SectionKind::Text)
+                .map(|s| s.index())
+                .collect();
+            let read = |s| symbol(s, |index| code.contains(&index));
             if has_symtab {
-                out.extend(self.file.symbols().filter_map(symbol));
+                out.extend(self.file.symbols().filter_map(read));
             } else {
-                out.extend(self.file.dynamic_symbols().filter_map(symbol));
+                out.extend(self.file.dynamic_symbols().filter_map(read));
             }
             out
         })
     }
 }
 
-fn symbol<'a>(s: object::read::elf::ElfSymbol64<'static, 'a, LE, &'static [u8]>) -> Option<Symbol> {
+/// `in_code`: whether a section has instructions.
+fn symbol<'a>(
+    s: object::read::elf::ElfSymbol64<'static, 'a, LE, &'static [u8]>,
+    in_code: impl Fn(SectionIndex) -> bool,
+) -> Option<Symbol> {
     let raw = s.elf_symbol();
     let kind = raw.st_type();
-    let is_code = matches!(s.kind(), SymbolKind::Text) || kind == elf::STT_GNU_IFUNC;
+    // Assembler may leave the type out.
+    let is_label = kind == elf::STT_NOTYPE && s.section_index().is_some_and(in_code);
+    let is_code = is_label || matches!(s.kind(), SymbolKind::Text) || kind == elf::STT_GNU_IFUNC;
     let is_tls = kind == elf::STT_TLS;
     let is_data = kind == elf::STT_OBJECT || kind == elf::STT_NOTYPE;
     if s.is_undefined() || !(is_code || is_tls || is_data) {

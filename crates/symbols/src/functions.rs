@@ -299,10 +299,12 @@ impl Module {
                 return function;
             }
         }
-        let size = match symbol.size {
-            0 => 1,
-            n => n,
+        let end = match symbol.size {
+            0 => self.end_of_unsized(symbol.addr),
+            size => symbol.addr.plus(size),
         };
+        // Assembler has lines, and nothing that tells where a function is declared.
+        let line = self.line_at(symbol.addr).filter(|_| !symbol.is_ifunc);
         let language = match readable {
             Some(_) if symbol.name.starts_with("_R") || symbol.name.contains("17h") => {
                 Language::Rust
@@ -314,10 +316,10 @@ impl Module {
             name: readable.unwrap_or_else(|| symbol.name.to_owned()),
             linkage_name: Some(symbol.name.to_owned()),
             entry: symbol.addr,
-            ranges: vec![(symbol.addr, symbol.addr.plus(size))],
+            ranges: vec![(symbol.addr, end)],
             language,
             die: None,
-            declared: None,
+            declared: line.map(|l| (l.file, l.line)),
             is_ifunc: symbol.is_ifunc,
         }
     }
@@ -341,9 +343,10 @@ impl Module {
         let symbol = self.symbol_at(addr).filter(|(s, _)| s.is_code);
         if let Some((symbol, into)) = symbol {
             let mut function = self.function_of_symbol(&symbol, demangle(symbol.name));
-            if symbol.size == 0 {
-                let end = self.unwind_bounds(addr).map_or(addr.plus(1), |b| b.1);
-                function.ranges = vec![(symbol.addr, end.max(addr.plus(1)))];
+            if symbol.size == 0
+                && let Some((_, end)) = self.unwind_bounds(addr)
+            {
+                function.ranges = vec![(symbol.addr, end)];
             }
             debug_assert!(function.entry.plus(into) == addr || function.die.is_some());
             return Some(function);

@@ -14,6 +14,7 @@ mod bytes;
 mod call_sites;
 mod cfi;
 mod classify;
+mod code_unwind;
 mod debug_files;
 mod declaring;
 mod elf;

@@ -222,7 +222,7 @@ impl Module {
         let mut nearest = None;
         for symbol in candidates {
             let into = addr.0 - symbol.addr.0;
-            if into < symbol.size || (symbol.size == 0 && into == 0) {
+            if into < symbol.size {
                 return Some((*symbol, into));
             }
             if symbol.size == 0 && nearest.is_none() {
@@ -235,6 +235,23 @@ impl Module {
             }
         }
         nearest.filter(|(s, _)| self.same_section(s.addr, addr))
+    }
+
+    /// Where the code of a symbol without a size ends: where the next one begins, or its section
+    /// ends.
+    pub(crate) fn end_of_unsized(&self, begin: FileAddr) -> FileAddr {
+        use object::{Object, ObjectSection};
+        let mut sections = self.elf.file.sections();
+        let around = sections.find(|s| {
+            let into = begin.0.checked_sub(s.address());
+            s.address() != 0 && into.is_some_and(|into| into < s.size())
+        });
+        let end = around.map_or(begin.plus(1), |s| {
+            FileAddr(s.address().wrapping_add(s.size()))
+        });
+        let sorted = self.by_address();
+        let next = sorted.get(sorted.partition_point(|s| s.addr <= begin));
+        next.map_or(end, |s| s.addr.min(end))
     }
 
     fn same_section(&self, a: FileAddr, b: FileAddr) -> bool {

@@ -1,4 +1,5 @@
-//! Unwinding: call frame information of `.eh_frame` and `.debug_frame`, and what to do without.
+//! Unwinding: call frame information of `.eh_frame` and `.debug_frame`, and what to do without: what
+//! the function's code has done with the stack, the chain of frame pointers, the top of the stack.
 
 use crate::addr::FileAddr;
 use crate::functions::SourceFrame;
@@ -12,6 +13,8 @@ use std::sync::Arc;
 pub enum Method {
     /// By the compiler's call frame information.
     Cfi,
+    /// By what the function's code has done with the stack.
+    Code,
     /// By the chain of frame pointers.
     FramePointer,
     /// By the word on top of the stack: the first instruction of a function, a call to nowhere.
@@ -172,12 +175,31 @@ pub fn unwind(modules: &dyn Modules, memory: &dyn Memory, frame: &Frame) -> Opti
             Some(Err(_)) => return None,
             None => {}
         }
-        return by_frame_pointer(modules, memory, &frame.registers)
+        return by_code(modules, memory, frame)
+            .or_else(|| by_frame_pointer(modules, memory, &frame.registers))
             .or_else(|| by_stack_top(modules, memory, &frame.registers));
     }
     // Nowhere: a call through a bad pointer left its return address on top of the stack.
     by_stack_top(modules, memory, &frame.registers)
         .or_else(|| by_frame_pointer(modules, memory, &frame.registers))
+}
+
+fn by_code(modules: &dyn Modules, memory: &dyn Memory, frame: &Frame) -> Option<Caller> {
+    let (module, bias) = frame.module.as_ref()?;
+    let layout = module.frame_layout(frame.file_addr()?, FileAddr::of(frame.pc, *bias))?;
+    let regs = &frame.registers;
+    let cfa = layout.cfa(regs)?;
+    let pc = memory.read_u64(cfa.checked_sub(8)?).ok()?;
+    let caller = caller_at(modules, regs, pc, cfa, Method::Code)?;
+    let mut registers = caller.registers?;
+    for (register, below) in &layout.saved {
+        let saved = memory.read_u64(cfa.checked_sub(*below)?).ok();
+        registers.general[usize::from(*register)] = saved;
+    }
+    Some(Caller {
+        registers: Some(registers),
+        ..caller
+    })
 }
 
 fn by_frame_pointer(

@@ -258,8 +258,7 @@ impl Debugger {
             return String::new();
         };
         let pid = live.process.pid();
-        let top = live.levels.first().and_then(|l| l.source.as_ref());
-        match top.and_then(|s| s.line.as_ref()) {
+        match live.levels.first().and_then(|l| l.line()) {
             Some((file, line)) => format!("process {pid} at {}:{line}", file.name),
             None => match live.frame(0) {
                 Ok(frame) => format!("process {pid} at {:#x}", frame.pc),

@@ -13,12 +13,7 @@ impl Debugger {
     /// File and line of the selected frame.
     pub(super) fn current_line(&self) -> Option<(Arc<SourceFile>, u32)> {
         let live = self.live.as_ref()?;
-        live.levels
-            .get(live.selected)?
-            .source
-            .as_ref()?
-            .line
-            .clone()
+        live.levels.get(live.selected)?.line().cloned()
     }
 
     /// The name of a frame's function, if anything knows it.
@@ -44,7 +39,7 @@ impl Debugger {
         if it.holds_inlined {
             return false;
         }
-        let line = it.source.as_ref().and_then(|s| s.line.as_ref());
+        let line = it.line();
         match self.line_at(frame.lookup()) {
             Some(span) if line.is_some() => {
                 let start = frame
@@ -85,7 +80,7 @@ impl Debugger {
             return (format!("{number}<signal handler called>"), String::new());
         }
         // A person reads the line; the address is of use where there is none.
-        let has_line = it.source.as_ref().is_some_and(|s| s.line.is_some());
+        let has_line = it.line().is_some();
         let is_wanted = inside && self.settings.print.addresses;
         let address = match is_wanted && !(style.is_on() && has_line) {
             true => format!("{} in ", style.address(&format!("{:#018x}", frame.pc))),
@@ -102,7 +97,7 @@ impl Debugger {
         let options = self.settings.print.in_frame_lines();
         let arguments = frame_arguments(&here, &options);
         let name = name.unwrap_or_else(|| "??".to_owned());
-        let place = match it.source.as_ref().and_then(|s| s.line.as_ref()) {
+        let place = match it.line() {
             Some((file, line)) => format!(" at {}", style.file(&format!("{}:{line}", file.name))),
             None => match &frame.module {
                 Some((module, _)) if !Arc::ptr_eq(module, self.images.program()) => {
@@ -122,10 +117,7 @@ impl Debugger {
             return failure(NO_STACK);
         };
         let pc = live.frame(level)?.pc;
-        let line = live
-            .levels
-            .get(level)
-            .and_then(|l| l.source.as_ref()?.line.clone());
+        let line = live.levels.get(level).and_then(|l| l.line().cloned());
         let Some((file, line)) = line else {
             return failure("No line number information here.");
         };
@@ -143,7 +135,7 @@ impl Debugger {
         self.say(&text)?;
         let line = self.live.as_ref().and_then(|live| {
             let it = live.levels.get(level)?;
-            it.source.as_ref()?.line.clone()
+            it.line().cloned()
         });
         match line {
             Some((file, line)) => {

@@ -48,7 +48,7 @@ impl Debugger {
         Standing {
             frame: live.and_then(|l| l.frame_ref(0)),
             calls,
-            line: levels.first().and_then(|l| l.source.as_ref()?.line.clone()),
+            line: levels.first().and_then(|l| l.line().cloned()),
             before_call: live.is_some_and(|l| l.hidden.is_some()),
         }
     }
@@ -141,7 +141,7 @@ impl Debugger {
             return over || self.is_inside_line(0);
         }
         let caller = live.levels.get(entered);
-        let line = caller.and_then(|l| l.source.as_ref()?.line.clone());
+        let line = caller.and_then(|l| l.line().cloned());
         let outermost = live.levels.get(entered - 1);
         let over = kind == StepKind::Over || outermost.is_some_and(|l| self.is_skipped(l));
         let hide = match (same_line(&line, &start.line), over) {

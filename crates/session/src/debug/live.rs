@@ -5,9 +5,12 @@ use super::images::Images;
 use super::indirect::Choices;
 use super::registers::{to_dwarf, with_vectors};
 use std::collections::HashMap;
+use std::sync::Arc;
 use verde_engine::{Addr, FrameRef, Process, Tid};
 use verde_expr::FrameScope;
-use verde_symbols::{End, Frame, Language, Levels, LocationError, Memory, SourceFrame, backtrace};
+use verde_symbols::{
+    End, Frame, Language, Levels, LocationError, Memory, SourceFile, SourceFrame, backtrace,
+};
 
 /// Frames unwound when the program stops; all of them when somebody asks.
 const FIRST_FRAMES: usize = 16;
@@ -19,8 +22,20 @@ pub(super) struct Level {
     /// Index of the frame of code.
     pub code: usize,
     pub source: Option<SourceFrame>,
+    /// The line of code that has lines and no description, as that of assembler.
+    bare_line: Option<(Arc<SourceFile>, u32)>,
     /// Another call was inlined into this frame, which is where it stands.
     pub holds_inlined: bool,
+}
+
+impl Level {
+    /// Where it is in the source.
+    pub fn line(&self) -> Option<&(Arc<SourceFile>, u32)> {
+        match &self.source {
+            Some(source) => source.line.as_ref(),
+            None => self.bare_line.as_ref(),
+        }
+    }
 }
 
 pub(super) struct Live {
@@ -161,9 +176,14 @@ impl Live {
             let inside = levels.last().filter(|l| l.code == code);
             let inside = inside.and_then(|l| l.source.as_ref());
             let holds_inlined = inside.is_some_and(|s| s.is_inlined);
+            let bare_line = match source {
+                Some(_) => None,
+                None => found.frames.get(code).and_then(table_line),
+            };
             levels.push(Level {
                 code,
                 source,
+                bare_line,
                 holds_inlined,
             });
         }
@@ -237,6 +257,13 @@ impl Live {
             return_to: Addr(self.caller(code)?.pc),
         })
     }
+}
+
+/// The line of a frame, if the line table knows its code.
+fn table_line(frame: &Frame) -> Option<(Arc<SourceFile>, u32)> {
+    let (module, _) = frame.module.as_ref()?;
+    let span = module.line_at(frame.file_addr()?)?;
+    Some((span.file, span.line))
 }
 
 /// The function a user thinks of as the outermost.
