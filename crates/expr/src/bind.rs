@@ -7,6 +7,7 @@ use crate::concrete::Still;
 use crate::dollar::{history_number, register};
 use crate::error::EvalError;
 use crate::eval::eval;
+use crate::flags::{EFLAGS, MXCSR};
 use crate::ir::{At, Node, Op};
 use crate::known::{self, count_node, within};
 use crate::lookup::Lookup;
@@ -16,7 +17,6 @@ use crate::nodes::{
 };
 use crate::operators::{binary_symbol, is_class, unary_symbol};
 use crate::overloads::choose;
-use crate::print::FLAGS;
 use crate::rust_literals;
 use crate::scope::Scope;
 use crate::value::Value;
@@ -416,7 +416,7 @@ impl Binder<'_> {
     /// sums are wider still (see [`Binder::common`]). Flags that were calculated with are a number.
     pub(crate) fn promoted(&self, ty: &Type) -> Type {
         let plain = ty.strip();
-        if plain.name() == Some(FLAGS) {
+        if matches!(plain.name(), Some(EFLAGS | MXCSR)) {
             let of_rust = (self.language == Language::Rust).then(|| builtin::rust_type("i32"));
             return of_rust.flatten().unwrap_or_else(builtin::int);
         }

@@ -1,8 +1,8 @@
 //! Names that start with a dollar: registers and the history.
 
 use crate::builtin;
-use crate::print::FLAGS;
-use verde_symbols::{Encoding, REGISTER_NAMES, RIP, RecordKind, Type};
+use crate::flags::{EFLAGS, MXCSR};
+use verde_symbols::{CONTROL, CONTROL_NAMES, Encoding, REGISTER_NAMES, RIP, RecordKind, Type};
 
 /// `$`, `$$`, `$$2`, `$3`.
 pub(crate) fn history_number(name: &str) -> Option<i64> {
@@ -33,7 +33,7 @@ pub(crate) fn register(name: &str) -> Option<(u16, u64, u64, Type)> {
         "pc" | "rip" => return Some((RIP, 0, 8, code())),
         "sp" | "rsp" => return Some((7, 0, 8, data())),
         "fp" | "rbp" => return Some((6, 0, 8, data())),
-        "eflags" => return Some((49, 0, 4, Type::base(FLAGS, Encoding::Signed, 4))),
+        "eflags" => return Some((49, 0, 4, Type::base(EFLAGS, Encoding::Signed, 4))),
         "fs_base" => return Some((58, 0, 8, builtin::long())),
         "gs_base" => return Some((59, 0, 8, builtin::long())),
         _ => {}
@@ -46,11 +46,21 @@ pub(crate) fn register(name: &str) -> Option<(u16, u64, u64, Type)> {
             Type::base("int32_t", Encoding::Signed, 4),
         ));
     }
+    if let Some(n) = CONTROL_NAMES.iter().position(|s| *s == name) {
+        let ty = match name {
+            "mxcsr" => Type::base(MXCSR, Encoding::Signed, 4),
+            _ => builtin::int(),
+        };
+        return Some((CONTROL + n as u16, 0, 4, ty));
+    }
     if let Some(n) = number(name) {
         return Some((n, 0, 8, builtin::long()));
     }
     if let Some(index) = name.strip_prefix("xmm").and_then(|n| n.parse::<u16>().ok()) {
         return (index < 16).then(|| (17 + index, 0, 16, vectors()));
+    }
+    if let Some(index) = name.strip_prefix("ymm").and_then(|n| n.parse::<u16>().ok()) {
+        return (index < 16).then(|| (17 + index, 0, 32, wide_vectors()));
     }
     if let Some(index) = name.strip_prefix("st").and_then(|n| n.parse::<u16>().ok()) {
         let ty = Type::base("i387_ext", Encoding::Float, 10);
@@ -81,6 +91,23 @@ fn vectors() -> Type {
         ("uint128", Type::base("uint128_t", Unsigned, 16), 0),
     ];
     Type::record(RecordKind::Union, 16, &members)
+}
+
+/// The same of twice the length.
+fn wide_vectors() -> Type {
+    use Encoding::{Float, Signed};
+    let of =
+        |name: &str, encoding, size: u64| Type::base(name, encoding, size).vector_of(32 / size);
+    let members = [
+        ("v8_float", of("float", Float, 4), 0),
+        ("v4_double", of("double", Float, 8), 0),
+        ("v32_int8", of("int8_t", Signed, 1), 0),
+        ("v16_int16", of("int16_t", Signed, 2), 0),
+        ("v8_int32", of("int32_t", Signed, 4), 0),
+        ("v4_int64", of("int64_t", Signed, 8), 0),
+        ("v2_int128", of("int128_t", Signed, 16), 0),
+    ];
+    Type::record(RecordKind::Union, 32, &members)
 }
 
 /// `eax`, `ax`, `al`, `ah`, `r8d`, `sil`.

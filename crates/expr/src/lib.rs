@@ -18,6 +18,7 @@ mod dollar;
 mod dynamic;
 mod error;
 mod eval;
+mod flags;
 mod float;
 mod format;
 mod ir;
@@ -52,13 +53,14 @@ pub use ast::{Ast, Binary, Derive, TypeName, Unary};
 pub use bind::{bind, type_of};
 pub use error::EvalError;
 pub use eval::{eval, place_of, returned_value};
+pub use flags::{flag_names, mxcsr_names};
 pub use float::format_float;
 pub use format::{Examine, Format, examine};
 pub use ir::Node;
 pub use locals::{Named, arguments, frame_arguments, locals};
 pub use parser::{TypeOracle, parse, parse_prefix, parse_type_or_expression};
 pub use print::{
-    FrameArguments, PrintOptions, flag_names, print_argument, print_inner, print_value, symbol_text,
+    FrameArguments, PrintOptions, print_argument, print_inner, print_value, symbol_text,
 };
 pub use reads::{Reads, reads};
 pub use scope::{Call, FrameScope, Loaded, Scope};

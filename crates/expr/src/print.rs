@@ -3,6 +3,7 @@
 use crate::containers::{self, Pretty};
 use crate::error::EvalError;
 use crate::eval::variable_value;
+use crate::flags::set_flags;
 use crate::float::{UNSUPPORTED_QUAD, format_float};
 use crate::format::Format;
 use crate::member_pointers::{data_text, virtual_text};
@@ -394,8 +395,10 @@ impl Printer<'_> {
                 let mark = character_mark(&value.ty);
                 format!("{} {mark}{shown}", extend(bytes, !plain.is_unsigned()))
             }
-            Kind::Base(_) if plain.name() == Some(FLAGS) => flag_names(extend(bytes, false) as u64),
-            Kind::Base(encoding) => self.base(bytes, &plain, *encoding),
+            Kind::Base(encoding) => match set_flags(&plain, extend(bytes, false) as u64) {
+                Some(set) => set,
+                None => self.base(bytes, &plain, *encoding),
+            },
             Kind::Enum => enumeration(bytes, &plain),
             Kind::Pointer(_) => self.pointer(extend(bytes, false) as u64, &plain),
             Kind::MemberPointer(..) => self.member_pointer(bytes, &plain),
@@ -829,27 +832,6 @@ fn is_marked(ty: &Type) -> bool {
 
 /// C++'s character of UTF-8: compilers describe it as a number.
 const CHAR8: &str = "char8_t";
-
-/// The type of the flags' register.
-pub(crate) const FLAGS: &str = "i386_eflags";
-
-/// The CPU's flags that are set, by name.
-pub fn flag_names(value: u64) -> String {
-    const NAMES: [(u32, &str); 9] = [
-        (0, "CF"),
-        (2, "PF"),
-        (4, "AF"),
-        (6, "ZF"),
-        (7, "SF"),
-        (8, "TF"),
-        (9, "IF"),
-        (10, "DF"),
-        (11, "OF"),
-    ];
-    let set = NAMES.iter().filter(|(bit, _)| value >> bit & 1 != 0);
-    let names: Vec<&str> = set.map(|(_, name)| *name).collect();
-    format!("[ {} ]", names.join(" "))
-}
 
 /// The characters of a type that is text.
 pub(crate) fn text_width(ty: &Type) -> Option<Width> {

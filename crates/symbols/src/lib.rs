@@ -64,7 +64,9 @@ pub use module::Module;
 pub use names::{demangle, distance, plain_arguments, plain_c_name};
 pub use outlook::Outlook;
 pub use query::FunctionQuery;
-pub use registers::{Memory, NAMES as REGISTER_NAMES, RBP, RIP, RSP, Registers};
+pub use registers::{
+    CONTROL, CONTROL_NAMES, Memory, NAMES as REGISTER_NAMES, RBP, RIP, RSP, Registers,
+};
 pub use search::{Listed, NameFilter};
 pub use tls::{dynamic_tls, dynamic_tls_slot};
 pub use types::{

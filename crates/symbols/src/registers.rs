@@ -15,6 +15,14 @@ pub const NAMES: [&str; 17] = [
     "r14", "r15", "rip",
 ];
 
+/// The first of the numbers that [`CONTROL_NAMES`] have here; no location names them.
+pub const CONTROL: u16 = 0x8000;
+
+/// What controls the floating-point units.
+pub const CONTROL_NAMES: [&str; 9] = [
+    "mxcsr", "fctrl", "fstat", "ftag", "fiseg", "fioff", "foseg", "fooff", "fop",
+];
+
 /// Register contents of a frame. In an outer frame those that nobody saved are `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Registers {
@@ -26,6 +34,8 @@ pub struct Registers {
     pub ymm_high: [Option<[u8; 16]>; 16],
     /// `st(0)` to `st(7)`.
     pub st: [Option<[u8; 10]>; 8],
+    /// Those of [`CONTROL_NAMES`].
+    pub control: Option<[u32; 9]>,
     /// The flags.
     pub eflags: Option<u64>,
     /// Base of the thread's control block.
@@ -70,6 +80,11 @@ impl Registers {
             }
             58 => self.fs_base.map(|v| v.to_le_bytes().to_vec()),
             59 => self.gs_base.map(|v| v.to_le_bytes().to_vec()),
+            CONTROL.. => {
+                let all = self.control?;
+                let value = all.get(usize::from(number - CONTROL))?;
+                Some(value.to_le_bytes().to_vec())
+            }
             _ => None,
         }
     }

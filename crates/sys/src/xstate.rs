@@ -49,6 +49,53 @@ impl XState {
         self.at(ST, 16, i)
     }
 
+    /// What controls the SSE unit.
+    pub fn mxcsr(&self) -> Option<u32> {
+        self.word(24)
+    }
+
+    /// What controls the x87: control, status and tag word, then selector and offset of the last
+    /// instruction, those of its operand, and its code.
+    pub fn x87(&self) -> Option<[u32; 8]> {
+        let (control, used) = (self.word(0)?, self.word(4)?);
+        let status = control >> 16;
+        Some([
+            control & 0xffff,
+            status,
+            self.tags(status, used)?,
+            self.word(12)? & 0xffff,
+            self.word(8)?,
+            self.word(20)? & 0xffff,
+            self.word(16)?,
+            used >> 16 & 0x7ff,
+        ])
+    }
+
+    /// Two bits for each register, of which XSAVE keeps whether it is used: 0 is a number, 1 zero,
+    /// 2 anything else, 3 nothing.
+    fn tags(&self, status: u32, used: u32) -> Option<u32> {
+        let top = status >> 11 & 7;
+        let mut tags = 0;
+        for register in 0..8 {
+            let value = self.st((register + 8 - top) as usize % 8)?;
+            let exponent = u16::from_le_bytes([value[8], value[9]]) & 0x7fff;
+            let tag = match exponent {
+                _ if used >> register & 1 == 0 => 3,
+                0 if value[..8] == [0; 8] => 1,
+                0 | 0x7fff => 2,
+                _ if value[7] & 0x80 == 0 => 2,
+                _ => 0,
+            };
+            tags |= tag << (2 * register);
+        }
+        Some(tags)
+    }
+
+    fn word(&self, at: usize) -> Option<u32> {
+        let bytes = self.bytes.get(at..at + 4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    }
+
     /// Changes the low 16 bytes of vector register `i`.
     pub fn set_xmm(&mut self, i: usize, value: [u8; 16]) -> bool {
         self.set(XMM, SSE, i, value)

@@ -11,10 +11,11 @@ use super::points::{Kind, Point, Site};
 use super::registers::to_dwarf;
 use std::sync::Arc;
 use verde_expr::{
-    Loaded, arguments, flag_names, frame_arguments, name_of, print_value, symbol_text,
+    Loaded, arguments, flag_names, frame_arguments, mxcsr_names, name_of, print_value, symbol_text,
 };
 use verde_symbols::{
-    FileAddr, Function, Language, Module, Modules, REGISTER_NAMES, SourceFrame, demangle,
+    CONTROL_NAMES, FileAddr, Function, Language, Module, Modules, REGISTER_NAMES, SourceFrame,
+    demangle,
 };
 
 type Topic = (
@@ -151,6 +152,11 @@ const TOPICS: &[Topic] = &[
         Debugger::info_variables,
         "global variables by name; a regular expression may follow",
     ),
+    (
+        "vector",
+        Debugger::info_vector,
+        "vector registers, and what controls them",
+    ),
     ("watchpoints", Debugger::info_watchpoints, "watchpoints"),
 ];
 
@@ -160,7 +166,12 @@ const ORDER: [u16; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 
 /// The floating-point and vector registers.
 fn wide_registers() -> impl Iterator<Item = String> {
     let named = |kind: &'static str, count: u8| (0..count).map(move |n| format!("{kind}{n}"));
-    named("st", 8).chain(named("xmm", 16))
+    named("st", 8).chain(vector_registers())
+}
+
+fn vector_registers() -> impl Iterator<Item = String> {
+    let named = |kind: &'static str| (0..16).map(move |n| format!("{kind}{n}"));
+    named("xmm").chain(named("ymm"))
 }
 
 impl Debugger {
@@ -560,6 +571,10 @@ impl Debugger {
         ] {
             rows.push((name, Some(value)));
         }
+        let general = rows.len();
+        for (i, name) in CONTROL_NAMES.into_iter().enumerate() {
+            rows.push((name, known.control.map(|all| all[i].into())));
+        }
         let wanted: Vec<&str> = names.split_whitespace().collect();
         for name in &wanted {
             let bare = name.trim_start_matches('$');
@@ -577,7 +592,7 @@ impl Debugger {
             self.say(&line)?;
         }
         if wanted.is_empty() {
-            for (name, value) in rows {
+            for (name, value) in rows.into_iter().take(general) {
                 let line = self.register_line(name, value);
                 self.say(&line)?;
             }
@@ -588,10 +603,21 @@ impl Debugger {
     fn info_all_registers(&mut self, names: &str) -> Result<()> {
         self.info_registers(names)?;
         if names.is_empty() {
-            for name in wide_registers() {
-                let line = self.wide_register_line(&name)?;
-                self.say(&line)?;
-            }
+            self.info_registers(&CONTROL_NAMES.join(" "))?;
+            self.say_wide_registers(wide_registers())?;
+        }
+        Ok(())
+    }
+
+    fn info_vector(&mut self, _: &str) -> Result<()> {
+        self.info_registers("mxcsr")?;
+        self.say_wide_registers(vector_registers())
+    }
+
+    fn say_wide_registers(&mut self, names: impl Iterator<Item = String>) -> Result<()> {
+        for name in names {
+            let line = self.wide_register_line(&name)?;
+            self.say(&line)?;
         }
         Ok(())
     }
@@ -629,6 +655,7 @@ impl Debugger {
             },
             "rsp" | "rbp" => format!("{value:#x}"),
             "eflags" => flag_names(value),
+            "mxcsr" => mxcsr_names(value),
             _ => (value as i64).to_string(),
         };
         format!("{name:<15}{:<20}{natural}", format!("{value:#x}"))

@@ -26,6 +26,11 @@ pub(super) fn with_vectors(regs: &Regs, xstate: &XState) -> Registers {
         out.xmm[i] = xstate.xmm(i);
         out.ymm_high[i] = xstate.ymm_high(i);
     }
+    if let (Some(mxcsr), Some(x87)) = (xstate.mxcsr(), xstate.x87()) {
+        let mut control = [mxcsr; 9];
+        control[1..].copy_from_slice(&x87);
+        out.control = Some(control);
+    }
     for (i, place) in out.st.iter_mut().enumerate() {
         let bytes = xstate.st(i);
         *place = bytes.and_then(|b| b.get(..10)?.try_into().ok());

@@ -101,6 +101,7 @@ fn filled(mut frame: FrameScope, callers: Option<Arc<Anything>>) -> FrameScope {
         general: [Some(ANYTHING); 17],
         xmm: [Some([0; 16]); 16],
         ymm_high: [Some([0; 16]); 16],
+        control: Some([0; 9]),
         st: [Some([0; 10]); 8],
         eflags: Some(0),
         fs_base: Some(ANYTHING),

@@ -1,0 +1,67 @@
+//! Registers of the floating-point and vector units.
+
+mod lab;
+
+use lab::{Fallible, Lab, in_order};
+
+const SOURCE: &str = r"int main(void) {
+    volatile double d = 1.5, e = 3;
+    volatile long double l = 2.25L;
+    l = l * d;
+    d = d / e;
+    d = d / 0.3;
+    return (int)l - 3;
+}
+";
+
+#[test]
+fn what_controls_the_units_is_shown() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let asked = [
+        "print $mxcsr",
+        "print/x $mxcsr",
+        "print $mxcsr & 63",
+        "print $fctrl",
+        "print $fstat",
+        "print/x $ftag",
+        "print $fiseg",
+        "print $foseg",
+        "print/x $fop",
+        "print $st0",
+        "info registers mxcsr fctrl fstat ftag",
+        "whatis $fctrl",
+    ];
+    let mut commands = vec!["break 4", "run"];
+    // Numbers are on the x87's stack, then the SSE unit has rounded.
+    for step in ["stepi", "stepi", "stepi", "next", "next", "next"] {
+        commands.push(step);
+        commands.extend(asked);
+    }
+    lab.same_as_gdb(&commands)
+}
+
+#[test]
+fn vectors_have_their_whole_length() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break 6",
+        "run",
+        "print $ymm0.v4_double",
+        "print $ymm0.v8_float",
+        "print $ymm0.v32_int8",
+        "print $ymm0.v2_int128",
+        "print sizeof($ymm0)",
+        "print $xmm0.v2_double",
+    ])?;
+    let text = lab.text(&["break 6", "run", "info vector"])?;
+    in_order(
+        &text,
+        &["mxcsr ", "xmm15 ", "ymm0 ", "v4_double = {0.5, ", "ymm15 "],
+    );
+    let text = lab.text(&["break 6", "run", "info all-registers"])?;
+    in_order(
+        &text,
+        &["rax ", "gs_base ", "fctrl ", "st7 ", "xmm0 ", "ymm15 "],
+    );
+    Ok(())
+}
