@@ -437,3 +437,45 @@ fn a_value_in_a_register_is_watched_in_its_frame() -> Fallible {
         "bt",
     ])
 }
+
+const NESTED: &str = r"
+volatile int g;
+static inline __attribute__((always_inline)) int third(int n) {
+    g = n;
+    g += 2;
+    return g;
+}
+static inline __attribute__((always_inline)) int second(int n) {
+    int r = third(n + 1);
+    g += r;
+    return r;
+}
+__attribute__((noinline)) int first(int n) {
+    int s = second(n);
+    g += s;
+    return s;
+}
+int main(void) {
+    return first(2) > 0 ? 0 : 1;
+}
+";
+
+/// Of a frame that holds an inlined call, what is asked for is the line of the call.
+#[test]
+fn frames_around_inlined_calls_have_lines_of_their_own() -> Fallible {
+    let lab = Lab::c(NESTED, &["-O1"])?;
+    for frame in ["frame 0", "frame 1", "frame 2", "frame 3"] {
+        lab.same_as_gdb(&[
+            "set print entry-values no",
+            "break 5",
+            "run",
+            frame,
+            "info line",
+            "info symbol $pc",
+            "list",
+        ])?;
+        let source = lab.text(&["break 5", "run", frame, "info source"])?;
+        in_order(&source, &["Current source file is prog.c\n", "/prog.c\n"]);
+    }
+    Ok(())
+}

@@ -453,7 +453,7 @@ impl Debugger {
 
     fn info_line(&mut self, text: &str) -> Result<()> {
         let settled = match text {
-            "" => String::new(),
+            "" => self.calling_line().unwrap_or_default(),
             text => self.settled(text)?,
         };
         let text = settled.as_str();
@@ -470,9 +470,21 @@ impl Debugger {
         Ok(())
     }
 
+    /// The line of the selected frame if a call was inlined there: its code is the call's.
+    fn calling_line(&self) -> Option<String> {
+        let live = self.live.as_ref()?;
+        let level = live.levels.get(live.selected).filter(|l| l.holds_inlined)?;
+        let (file, line) = level.line()?;
+        Some(format!("{}:{line}", file.path))
+    }
+
     fn say_line_at(&mut self, text: &str, at: u64) -> Result<()> {
         let Some(span) = self.line_at(at) else {
-            return self.say(&format!("No line number information for address {at:#x}"));
+            let symbol = symbol_text(&self.here(), at, true);
+            let symbol = symbol.map_or_else(String::new, |s| format!(" {s}"));
+            return self.say(&format!(
+                "No line number information available for address {at:#x}{symbol}"
+            ));
         };
         let bias = at.wrapping_sub(self.file_address(at));
         self.keep_address(span.begin.wrapping_add(bias));
