@@ -1,6 +1,6 @@
-//! Floating-point numbers as C's `%g` writes them, and the 80-bit format of the x87.
+//! Floating-point numbers as C's `%g` writes them, the 80-bit format of the x87 and IEEE's of 128 bits.
 
-/// IEEE's format of 128 bits is neither read nor written.
+/// Numbers of 128 bits are shown, and not calculated with.
 pub(crate) const UNSUPPORTED_QUAD: &str = "unsupported _Float128";
 
 /// The number in 4, 8, 10 or 16 bytes.
@@ -41,6 +41,25 @@ pub fn format_float(bytes: &[u8]) -> String {
         }
         10.. => Extended::from_bytes(bytes).format(),
         n => format!("<invalid float value of {n} bytes>"),
+    }
+}
+
+/// The same of IEEE's format of 128 bits.
+pub(crate) fn format_quad(bytes: &[u8]) -> String {
+    let bits = u128::from_le_bytes(bytes.try_into().unwrap_or_default());
+    let (negative, exponent) = (bits >> 127 != 0, (bits >> 112 & 0x7fff) as i32);
+    let fraction = bits & ((1 << 112) - 1);
+    let sign = if negative { "-" } else { "" };
+    match (exponent, fraction) {
+        (0x7fff, 0) => format!("{sign}inf"),
+        (0x7fff, _) => format!("{sign}nan({fraction:#x})"),
+        (0, 0) => format!("{sign}0"),
+        _ => {
+            let leading = if exponent == 0 { 0 } else { 1 << 112 };
+            let scale = exponent.max(1) - 16383 - 112;
+            let (figures, exponent) = decimal(leading | fraction, scale, 36);
+            assemble(negative, &figures, exponent, 36)
+        }
     }
 }
 
@@ -130,13 +149,13 @@ impl Extended {
             return if self.negative { "-0" } else { "0" }.to_owned();
         }
         let scale = self.exponent.max(1) - 16383 - 63;
-        let (figures, exponent) = decimal(self.mantissa, scale, 18);
+        let (figures, exponent) = decimal(self.mantissa.into(), scale, 18);
         assemble(self.negative, &figures, exponent, 18)
     }
 }
 
 /// `mantissa * 2^scale` as `digits` decimal figures and the exponent of the first.
-fn decimal(mantissa: u64, scale: i32, digits: usize) -> (String, i32) {
+fn decimal(mantissa: u128, scale: i32, digits: usize) -> (String, i32) {
     // As a whole number: times ten to a power that keeps enough figures before the point.
     let mut number = Big::from(mantissa);
     let mut shifted = 0i32;
@@ -144,7 +163,8 @@ fn decimal(mantissa: u64, scale: i32, digits: usize) -> (String, i32) {
         number.shift_left(scale as u32);
     } else {
         let wanted = digits as i32 + 2;
-        let have = (f64::from(64 + scale) * std::f64::consts::LOG10_2) as i32;
+        let bits = 128 - mantissa.leading_zeros() as i32;
+        let have = (f64::from(bits + scale) * std::f64::consts::LOG10_2) as i32;
         shifted = (wanted - have).max(0) + 20;
         for _ in 0..shifted {
             number.multiply(10);
@@ -184,8 +204,8 @@ fn decimal(mantissa: u64, scale: i32, digits: usize) -> (String, i32) {
 struct Big(Vec<u32>);
 
 impl Big {
-    fn from(value: u64) -> Big {
-        Big(vec![value as u32, (value >> 32) as u32])
+    fn from(value: u128) -> Big {
+        Big((0..4).map(|i| (value >> (32 * i)) as u32).collect())
     }
 
     fn multiply(&mut self, by: u32) {

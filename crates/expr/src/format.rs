@@ -1,7 +1,7 @@
 //! Formats of `print/F` and `x/NFU`.
 
 use crate::error::EvalError;
-use crate::float::format_float;
+use crate::float::{format_float, format_quad};
 use crate::print::{PrintOptions, Printer, symbol_text};
 use crate::scope::Scope;
 use crate::text::{Width, character};
@@ -80,6 +80,7 @@ pub(crate) fn scalar(bytes: &[u8], ty: &Type, format: Format, scope: &dyn Scope)
             };
             format!("{number} {}", character(&low, Width::Byte))
         }
+        Format::Float if is_float && ty.is_quad() => format_quad(bytes),
         Format::Float if is_float || matches!(bytes.len(), 4 | 8 | 16) => format_float(bytes),
         Format::Float => match ty.is_unsigned() {
             true => unsigned.to_string(),

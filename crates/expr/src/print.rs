@@ -4,7 +4,7 @@ use crate::containers::{self, Pretty};
 use crate::error::EvalError;
 use crate::eval::variable_value;
 use crate::flags::set_flags;
-use crate::float::{UNSUPPORTED_QUAD, format_float};
+use crate::float::{format_float, format_quad};
 use crate::format::Format;
 use crate::member_pointers::{data_text, virtual_text};
 use crate::scope::Scope;
@@ -439,11 +439,15 @@ impl Printer<'_> {
                     character(bytes, width)
                 )
             }
-            Encoding::Float if ty.is_quad() => format!("<{UNSUPPORTED_QUAD}>"),
+            Encoding::Float if ty.is_quad() => format_quad(bytes),
             Encoding::Float => format_float(bytes),
             Encoding::ComplexFloat => {
                 let (real, imaginary) = bytes.split_at(bytes.len() / 2);
-                format!("{} + {}i", format_float(real), format_float(imaginary))
+                let shown = match ty.is_quad() {
+                    true => format_quad,
+                    false => format_float,
+                };
+                format!("{} + {}i", shown(real), shown(imaginary))
             }
         }
     }
