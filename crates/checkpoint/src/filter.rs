@@ -74,7 +74,13 @@ impl Suspended {
     /// Switches the filters of these threads off until this is dropped.
     pub fn new(tids: Vec<Tid>) -> Result<Suspended> {
         let suspended = Suspended { tids };
-        for tid in &suspended.tids {
+        suspended.renew()?;
+        Ok(suspended)
+    }
+
+    /// Once more, after somebody else has switched them on.
+    pub fn renew(&self) -> Result<()> {
+        for tid in &self.tids {
             ptrace::suspend_seccomp(*tid, IfTracerDies::Kill, true).map_err(|e| {
                 match e.is_gone() {
                     true => e.into(),
@@ -84,7 +90,7 @@ impl Suspended {
                 }
             })?;
         }
-        Ok(suspended)
+        Ok(())
     }
 }
 

@@ -95,7 +95,7 @@ pub(crate) struct Frozen {
 
 impl Frozen {
     /// Takes over a process from [`fork`]. `program`: the process it is a
-    /// copy of; `filtered`: with a seccomp filter, which stays off.
+    /// copy of; `filtered`: perhaps with a seccomp filter, which stays off.
     pub fn new(copy: Unfinished, program: Tid, filtered: bool) -> Result<Frozen> {
         let handle = PidFd::open(copy.pid())?;
         let pid = copy.keep();

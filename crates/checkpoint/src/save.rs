@@ -52,11 +52,16 @@ fn take_stopped(
     let tids = world.threads();
     let count = tids.len() as u64;
     let pid = world.pid();
+    // Before anything is done.
+    let Passage { open, others } = filter::pass(world, tids.clone())?;
+    let filtered = open.is_some();
     const _: () = assert!(ThreadEntry::SIZE >= SaveEntry::SIZE);
     let scratch = world.scratch((count + 1) * ThreadEntry::SIZE)?;
     let instruction = world.syscall_instruction()?;
-    let Passage { open, others } = filter::pass(world, tids.clone())?;
-    let filtered = open.is_some();
+    if let Some(open) = &open {
+        // The engine's own calls have switched them on again.
+        open.renew()?;
+    }
     let mut warnings = Vec::new();
     let is_apart = |tid: &Tid| others.contains(tid) || task::is_apart(pid, *tid);
     let apart: Vec<Tid> = tids.iter().copied().filter(is_apart).collect();

@@ -135,7 +135,7 @@ pub(crate) struct Program {
     pub own_session: bool,
     /// Orphans among its descendants became its children.
     pub adopts_orphans: bool,
-    /// It has a seccomp filter.
+    /// It may have a seccomp filter, which is off while we make calls.
     pub filtered: bool,
 }
 

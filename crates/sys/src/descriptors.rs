@@ -118,6 +118,16 @@ pub fn place(pid: Tid, number: RawFd) -> String {
     format!("/proc/{pid}/fd/{number}")
 }
 
+/// Which file one of this process's own descriptors leads to: device and inode.
+pub fn identity(ours: impl AsFd) -> Option<(u64, u64)> {
+    // SAFETY: the call fills the structure.
+    unsafe {
+        let mut about: libc::stat = std::mem::zeroed();
+        let done = libc::fstat(ours.as_fd().as_raw_fd(), &mut about);
+        (done == 0).then_some((about.st_dev, about.st_ino))
+    }
+}
+
 impl Descriptor {
     /// What the file behind it was when this was first asked.
     pub fn about(&self) -> Option<&fs::Metadata> {

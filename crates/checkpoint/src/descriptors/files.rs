@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::time::SystemTime;
 use verde_engine::Tid;
-use verde_sys::descriptors::{Descriptor, is_queue, place, seek};
+use verde_sys::descriptors::{Descriptor, identity, is_queue, place, seek};
 use verde_sys::file_control::seals;
 use verde_sys::inherited;
 use verde_sys::number as n;
@@ -43,13 +43,6 @@ struct File {
 
 /// Contents kept with a snapshot, at most.
 const MOST_CONTENTS: u64 = 64 << 20;
-
-/// Which file it is that one of our own descriptors leads to.
-pub(super) fn identity(ours: impl AsFd) -> Option<(u64, u64)> {
-    let file = fs::File::from(ours.as_fd().try_clone_to_owned().ok()?);
-    let meta = file.metadata().ok()?;
-    Some((meta.dev(), meta.ino()))
-}
 
 /// The files that this process itself writes as its standard ones, and reads
 /// if `input`, and those that whoever started it left open for writing. The

@@ -2,7 +2,6 @@
 //! to any more: what is on its way through them.
 
 use super::epoll::Epolls;
-use super::files;
 use super::numbers::{self, Numbers};
 use crate::Result;
 use crate::leader::Leader;
@@ -47,7 +46,7 @@ const ENDED: Readable = Readable {
 };
 
 fn is_our_input(d: &Descriptor) -> bool {
-    let ours = files::identity(io::stdin());
+    let ours = descriptors::identity(io::stdin());
     ours.is_some() && d.about().map(|m| (m.dev(), m.ino())) == ours
 }
 
@@ -60,7 +59,7 @@ fn is_of_others(node: u64) -> bool {
 }
 
 /// Which pipe a descriptor leads to, and whether it has a name.
-fn identity(d: &Descriptor) -> Option<(u64, u64, bool)> {
+fn pipe_of(d: &Descriptor) -> Option<(u64, u64, bool)> {
     if let Some(inode) = d.inode("pipe") {
         return Some((0, inode, false));
     }
@@ -101,7 +100,7 @@ impl Pipes {
         let mut ends: HashMap<_, Vec<&Descriptor>> = HashMap::new();
         let mut of_readers = Vec::new();
         for d in list {
-            if let Some(id) = identity(d) {
+            if let Some(id) = pipe_of(d) {
                 ends.entry(id).or_default().push(d);
                 of_readers.extend(d.reads().then_some((d, id)));
             }
