@@ -73,12 +73,12 @@ impl Process {
         let saved_xstate = ptrace::xstate(tid)?;
         let last = CallId(self.calls);
         // Its instructions are none of the program's.
-        let followed = std::mem::take(&mut self.instruction_traps);
+        let caller = self.calling.replace(tid);
 
         let result =
             self.call_and_wait(tid, function, (args, stack), vectors, &saved_xstate, entry);
 
-        self.instruction_traps = followed;
+        self.calling = caller;
 
         let Some(thread) = self.threads.get_mut(&tid) else {
             return result;

@@ -6,7 +6,8 @@
 //! them as always.
 
 use crate::calls::Causes;
-use crate::{Addr, Cause, Process, Result, Tid, Trap, TrapId};
+use crate::thread::Thread;
+use crate::{Addr, Cause, Process, Result, Tid, Trap, TrapId, restart};
 use smallvec::SmallVec;
 
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
@@ -35,7 +36,7 @@ impl Process {
 
     fn is_about(&self, id: TrapId, tid: Tid) -> bool {
         let trap = self.traps.get(id).map(|e| e.trap);
-        trap.is_some_and(|trap| trap.thread.is_none_or(|t| t == tid))
+        self.calling != Some(tid) && trap.is_some_and(|trap| trap.thread.is_none_or(|t| t == tid))
     }
 
     /// A step of a thread goes by instructions at present.
@@ -53,7 +54,16 @@ impl Process {
             .threads
             .get(&tid)
             .filter(|_| self.tells_instructions(tid));
-        thread.is_some_and(|t| !t.at_entry && !self.makes_syscall(t.regs.pc()))
+        thread.is_some_and(|t| !self.is_in_call(t) && !self.makes_syscall(t.regs.pc()))
+    }
+
+    /// The thread is in a system call, or goes back to one without running anything before.
+    fn is_in_call(&self, thread: &Thread) -> bool {
+        let goes_back = || {
+            restart::is_restarted(&thread.regs)
+                && self.enters_handler(thread.tid).is_ok_and(|h| h.is_none())
+        };
+        thread.at_entry || thread.in_kernel || goes_back()
     }
 
     fn makes_syscall(&self, pc: Addr) -> bool {

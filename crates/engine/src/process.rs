@@ -91,6 +91,8 @@ pub struct Process {
     pub(crate) thread_traps: Vec<TrapId>,
     pub(crate) start_traps: Vec<TrapId>,
     pub(crate) instruction_traps: Vec<TrapId>,
+    /// The thread that calls a function for the user.
+    pub(crate) calling: Option<Tid>,
     pub(crate) watches: Watches,
     pub(crate) modules: Modules,
     /// Stops decided early, to be reported first.
@@ -241,6 +243,7 @@ impl Process {
             thread_traps: Vec::new(),
             start_traps: Vec::new(),
             instruction_traps: Vec::new(),
+            calling: None,
             watches: Watches::default(),
             modules: Modules::default(),
             ready: VecDeque::new(),

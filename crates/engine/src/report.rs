@@ -119,13 +119,10 @@ impl Process {
                 // It may cut a call short, and the kernel has said so.
                 self.close_for_syscall(tid, causes)
             }
-            Happening::Syscall(stop) => {
-                self.syscall_arrived(tid, stop, causes)?;
-                match stop {
-                    SyscallStop::Exit { .. } => self.instruction_run(tid, causes),
-                    SyscallStop::Entry { .. } => Ok(()),
-                }
-            }
+            Happening::Syscall(stop) => match self.syscall_arrived(tid, stop, causes)? {
+                true => self.instruction_run(tid, causes),
+                false => Ok(()),
+            },
             Happening::CallCut => {
                 self.end_told_call(tid, causes);
                 Ok(())
@@ -203,14 +200,20 @@ impl Process {
         }
     }
 
-    fn syscall_arrived(&mut self, tid: Tid, stop: SyscallStop, causes: &mut Causes) -> Result<()> {
+    fn syscall_arrived(
+        &mut self,
+        tid: Tid,
+        stop: SyscallStop,
+        causes: &mut Causes,
+    ) -> Result<bool> {
         let exits = matches!(stop, SyscallStop::Exit { .. });
         if exits && self.has_window(tid) && self.make_again(tid)? {
             // For whoever follows its calls it has not come back.
             if let Some(thread) = self.threads.get_mut(&tid) {
                 thread.entry_told = thread.syscall.take().is_some();
             }
-            return self.close_for_syscall(tid, causes);
+            self.close_for_syscall(tid, causes)?;
+            return Ok(false);
         }
         if exits
             && let Some(thread) = self.threads.get_mut(&tid)
@@ -218,7 +221,8 @@ impl Process {
         {
             // Nor here: the kernel makes the call again, unless a handler comes first.
             thread.entry_told = thread.syscall.is_some();
-            return self.close_for_syscall(tid, causes);
+            self.close_for_syscall(tid, causes)?;
+            return Ok(false);
         }
         if exits
             && let Some(thread) = self.threads.get_mut(&tid)
@@ -228,11 +232,12 @@ impl Process {
             // What becomes of the signal decides.
             let value = thread.regs.rax.cast_signed();
             thread.cut = thread.syscall.take().map(|number| Cut { number, value });
-            return self.close_for_syscall(tid, causes);
+            self.close_for_syscall(tid, causes)?;
+            return Ok(false);
         }
         let exits = self.stops_at_syscalls();
         let Some(thread) = self.threads.get_mut(&tid) else {
-            return Ok(());
+            return Ok(false);
         };
         let (number, value) = match stop {
             SyscallStop::Entry { number, .. } => {
@@ -243,21 +248,24 @@ impl Process {
                 let known = thread.syscall.filter(|_| same);
                 thread.syscall = exits.then_some(known.unwrap_or(number));
                 if told {
-                    return Ok(());
+                    return Ok(false);
                 }
                 (number, None)
             }
             SyscallStop::Exit { value } => match thread.syscall.take() {
                 Some(number) => (number, Some(value)),
                 // Its entry was before we asked.
-                None => return self.close_for_syscall(tid, causes),
+                None => {
+                    self.close_for_syscall(tid, causes)?;
+                    return Ok(true);
+                }
             },
         };
         self.tell_call(tid, number, value, causes);
-        match value {
-            Some(_) => self.close_for_syscall(tid, causes),
-            None => Ok(()),
+        if value.is_some() {
+            self.close_for_syscall(tid, causes)?;
         }
+        Ok(value.is_some())
     }
 
     /// A call begins, or ends with a value.

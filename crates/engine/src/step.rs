@@ -149,7 +149,7 @@ impl Process {
     }
 
     /// The signal with which the thread goes on, if the program handles it at once.
-    fn enters_handler(&self, tid: Tid) -> Result<Option<i32>> {
+    pub(crate) fn enters_handler(&self, tid: Tid) -> Result<Option<i32>> {
         let thread = self.stopped(tid)?;
         let signal = thread.signal.map(|info| info.signal()).or(thread.queued);
         Ok(signal.filter(|signal| restart::enters_handler(self.pid, tid, *signal)))
@@ -224,7 +224,16 @@ impl Process {
                 cfa: regs.sp(),
                 return_to: Addr(call.next_ip()),
             };
-            return self.run_to(tid, &[self.return_trap(tid, back)], Then::Look);
+            let mut ends = vec![self.return_trap(tid, back)];
+            // A stub may call what leads to the function, too, and comes back from neither.
+            if let Some(sp) = self.plan_mut(tid).and_then(|plan| plan.stub) {
+                let around = FrameRef {
+                    cfa: Addr(sp.wrapping_add(8)),
+                    return_to: Addr(self.read_u64(Addr(sp))?),
+                };
+                ends.push(self.return_trap(tid, around));
+            }
+            return self.run_to(tid, &ends, Then::Look);
         }
         if let Some(plan) = self.plan_mut(tid) {
             plan.phase = Phase::Stepping;
@@ -438,7 +447,9 @@ impl Process {
             // The loader, asked for the function, has its own frames below, and
             // its last instruction is a jump.
             let is_stub = plan.guide.is_stub(pc);
-            if regs.rsp < sp || (regs.rsp == sp && (is_stub || self.jumps_anywhere(pc))) {
+            let has_lines = plan.guide.entry_stop(pc).is_some();
+            let goes_on = || is_stub || (!has_lines && self.jumps_anywhere(pc));
+            if regs.rsp < sp || (regs.rsp == sp && goes_on()) {
                 self.prepare_step(tid)?;
                 return Ok(false);
             }

@@ -397,7 +397,11 @@ impl Process {
 
     fn reconcile_watches(&mut self, then: &Knowledge, change: &mut Succession) -> Result<()> {
         let watched = self.watches.slots.keys().copied();
-        let stale: Vec<TrapId> = watched.filter(|id| self.traps.get(*id).is_none()).collect();
+        let bound = self.watches.ends.values().flatten().copied();
+        let stale: Vec<TrapId> = watched
+            .chain(bound)
+            .filter(|id| self.traps.get(*id).is_none())
+            .collect();
         for id in stale {
             self.tear_down_watch(id)?;
         }
@@ -409,13 +413,13 @@ impl Process {
         let watches: Vec<(TrapId, Trap)> = self
             .traps
             .iter()
-            .filter(|(_, e)| wanted(e.trap.on).is_some())
+            .filter(|(_, e)| wanted(e.trap.on).is_some() || e.trap.on == On::Instruction)
             .map(|(id, e)| (id, e.trap))
             .collect();
         for (id, trap) in watches {
             if !self.frame_lives(&trap) {
                 self.lose(id, change);
-                self.tear_down_watch(id)?;
+                self.tear_down(id, trap)?;
                 continue;
             }
             let Some(want) = wanted(trap.on).filter(|_| guarded.contains(&id)) else {

@@ -10,7 +10,7 @@ use crate::hardware::{Hardware, Place};
 use crate::last_access::Last;
 use crate::thread::Happening;
 use crate::watch::wanted;
-use crate::{Addr, Cause, FrameRef, Owner, Process, Result, Tid, Trap, TrapId};
+use crate::{Addr, Cause, FrameRef, On, Owner, Process, Result, Tid, Trap, TrapId};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 use verde_sys::perf::Access;
@@ -348,18 +348,24 @@ impl Process {
         }
     }
 
-    /// A thread ends, and with it its frames whose locals are watched in all threads, or for
-    /// properties.
+    /// A thread ends, and with it its instructions, and its frames whose locals are watched in
+    /// all threads, or for properties.
     pub(crate) fn frames_ended_with(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
-        let ended: SmallVec<[(TrapId, FrameRef); 2]> = self
-            .traps
-            .iter()
-            .filter(|(_, e)| e.trap.thread == Some(tid) && wanted(e.trap.on).is_some())
-            .filter(|(_, e)| e.trap.by_all || e.trap.owner == Owner::Monitor)
-            .filter_map(|(id, e)| Some((id, e.trap.frame?)))
+        let ends = |trap: &Trap| match trap.on {
+            // With the first thread the program ends, which is told already.
+            On::Instruction => tid != self.pid,
+            on => {
+                let is_followed = trap.by_all || trap.owner == Owner::Monitor;
+                wanted(on).is_some() && is_followed && trap.frame.is_some()
+            }
+        };
+        let own = self.traps.iter().map(|(id, e)| (id, e.trap));
+        let ended: SmallVec<[(TrapId, Option<FrameRef>); 2]> = own
+            .filter(|(_, trap)| trap.thread == Some(tid) && ends(trap))
+            .map(|(id, trap)| (id, trap.frame))
             .collect();
         for (id, frame) in ended {
-            self.end_watch(id, Some(frame), causes)?;
+            self.end_watch(id, frame, causes)?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::failure::{NOT_RUN, Result, failure};
 use super::hooks::Hooked;
 use super::interrupts::is_typed;
 use super::irv::{Asked, Outside};
-use super::points::{Access, After, Kind, Site};
+use super::points::{Access, After, Kind, Point, Site};
 use std::borrow::Cow;
 use std::io::Write;
 use verde_engine::{Cause, End, Error, FrameRef, Tid};
@@ -186,12 +186,18 @@ impl Debugger {
                 let numbers = self.points.of_trap(id);
                 let mut lines = Vec::new();
                 for number in numbers {
+                    let is_value = |p: &Point| match &p.kind {
+                        Kind::Watch(watch) => watch.on == Access::Value,
+                        Kind::Code { .. } | Kind::Catch(_) => false,
+                    };
+                    let is_value = self.points.get_mut(number).is_ok_and(|p| is_value(p));
                     self.points.list.retain(|p| p.number != number);
-                    let why = match frame {
-                        Some(_) => {
+                    let why = match (frame, is_value) {
+                        (Some(_), _) => {
                             "the program has left the block in\nwhich its expression is valid."
                         }
-                        None => "the program has unmapped its memory.",
+                        (None, true) => "its thread has ended.",
+                        (None, false) => "the program has unmapped its memory.",
                     };
                     lines.push(format!("\nWatchpoint {number} deleted because {why}"));
                 }
