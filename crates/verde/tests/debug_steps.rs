@@ -711,3 +711,43 @@ fn another_activation_of_the_function_is_another_frame() -> Fallible {
     commands.extend(["finish", "next", "next", "next", "stepi 3", "nexti 2"]);
     lab.same_as_gdb(&commands)
 }
+
+const RECURSIVE: &str = r#"int total;
+int leaf(int n) {
+    total += n;
+    return n;
+}
+int down(int n) {
+    int r = leaf(n);
+    if (n > 0)
+        r += down(n - 1);
+    r += leaf(r);
+    return r;
+}
+int main(void) {
+    int x = down(3);
+    x += total;
+    return x == 0;
+}
+"#;
+
+/// A place is reached by `until` in the selected frame only, by `advance` in any.
+#[test]
+fn until_a_place_passes_the_calls_of_its_frame() -> Fallible {
+    let lab = Lab::c(RECURSIVE, &["-O0"])?;
+    let stopped = ["break down if n == 1", "run", "delete 1"];
+    for command in [
+        "until 10",
+        "until leaf",
+        "until down",
+        "advance 10",
+        "advance leaf",
+    ] {
+        let mut commands = stopped.to_vec();
+        commands.extend([command, "print n", "bt"]);
+        lab.same_as_gdb(&commands)?;
+    }
+    let mut outer = stopped.to_vec();
+    outer.extend(["up", "until 10", "print n", "until 11", "print n"]);
+    lab.same_as_gdb(&outer)
+}

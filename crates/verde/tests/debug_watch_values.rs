@@ -137,6 +137,31 @@ fn what_cannot_be_told_by_the_value_is_refused() -> Fallible {
     Ok(())
 }
 
+/// Its frame is found by one register while the thread is in it: what is read at an instruction is
+/// the instruction and whether the frame is still there.
+#[test]
+fn an_instruction_takes_few_reads() -> Fallible {
+    const ROUNDS: u64 = 500;
+    let source = format!(
+        "int main(void) {{\n    register long keep = 1;\n    register long i = 0;\n    \
+         for (i = 0; i < {ROUNDS}; i++) {{ }}\n    keep = keep + i;\n    \
+         return keep != {ROUNDS} + 1;\n}}\n"
+    );
+    let lab = Lab::c(&source, &["-O0"])?;
+    let count = "shell grep syscr /proc/$PPID/io";
+    let text = lab.text(&["break 4", "run", "watch keep", count, "continue", count])?;
+    in_order(&text, &["Old value = 1\nNew value = 501\n"]);
+    let counts = text.lines().filter_map(|l| l.strip_prefix("syscr: "));
+    let counts: Vec<u64> = counts.map(str::parse).collect::<Result<_, _>>()?;
+    let [before, after] = counts[..] else {
+        return Err(format!("two counts are wanted: {text}").into());
+    };
+    // A round has three instructions at least.
+    let each = (after - before) / (3 * ROUNDS);
+    assert!(each <= 3, "{each} reads for an instruction");
+    Ok(())
+}
+
 const THREADS: &str = r#"#include <pthread.h>
 volatile int go, done;
 static void hit(void) { done++; }

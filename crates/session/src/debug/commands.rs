@@ -75,8 +75,8 @@ const COMMANDS: &[Command] = commands! {
     ["stepi", "si"], Debugger::stepi, Same, "stepi [N]: one instruction";
     ["nexti", "ni"], Debugger::nexti, Same, "nexti [N]: one instruction, calls as one";
     ["finish", "fin"], Debugger::finish, Same, "finish: until the selected function returns; shows its value";
-    ["until", "u"], Debugger::until, Same, "until [LOCATION]: to a later line, or to a location";
-    ["advance"], Debugger::advance, No, "advance LOCATION: run to a location";
+    ["until", "u"], Debugger::until, Same, "until [LOCATION]: to a later line, or to a location, in the selected frame; ends when that returns";
+    ["advance"], Debugger::advance, No, "advance LOCATION: run to a location, in whichever call; ends when the selected frame returns";
     ["jump", "j"], Debugger::jump, No, "jump LOCATION: go on there";
     ["return"], Debugger::return_now, No, "return [VALUE]: leave the selected function at once";
     ["signal"], Debugger::signal, No, "signal SIGNAL: go on with this signal; signal 0 with none";

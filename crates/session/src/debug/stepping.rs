@@ -10,6 +10,14 @@ use verde_engine::{Addr, FrameRef, Guide, StepKind};
 use verde_expr::{Data, Value, print_value, returned_value};
 use verde_symbols::{FileAddr, Language, Modules, Type, is_returned_in_memory};
 
+/// Which activations of its function a place counts in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Activation {
+    Any,
+    /// The selected one; calls that it makes are passed, those of the function itself as well.
+    Selected,
+}
+
 impl Debugger {
     pub(super) fn step(&mut self, args: &str) -> Result<()> {
         self.steps(StepKind::Into, args)
@@ -154,7 +162,7 @@ impl Debugger {
 
     pub(super) fn until(&mut self, args: &str) -> Result<()> {
         if !args.is_empty() {
-            return self.advance(args);
+            return self.go_to(args, Activation::Selected);
         }
         let Some(live) = &self.live else {
             return failure(NOT_RUN);
@@ -192,6 +200,11 @@ impl Debugger {
     }
 
     pub(super) fn advance(&mut self, args: &str) -> Result<()> {
+        self.go_to(args, Activation::Any)
+    }
+
+    /// Until a place is reached, or the selected frame returns.
+    fn go_to(&mut self, args: &str, reached_in: Activation) -> Result<()> {
         if self.live.is_none() {
             return failure(NOT_RUN);
         }
@@ -205,8 +218,22 @@ impl Debugger {
         };
         let selected = self.live.as_ref();
         let frame = selected.and_then(|live| live.frame_ref(live.selected));
-        let reason = self.one_step(StepKind::Until(Addr(at), frame))?;
-        self.announce(reason, None)
+        loop {
+            let reason = self.one_step(StepKind::Until(Addr(at), frame))?;
+            let is_passed = reached_in == Activation::Selected
+                && matches!(reason, Reason::Step)
+                && self.is_called_by(frame);
+            if !is_passed {
+                return self.announce(reason, None);
+            }
+        }
+    }
+
+    /// Whether the program is in a call that a frame has made.
+    fn is_called_by(&self, frame: Option<FrameRef>) -> bool {
+        let innermost = self.live.as_ref().and_then(|live| live.frame_ref(0));
+        // Stacks grow downwards.
+        matches!((innermost, frame), (Some(now), Some(frame)) if now.cfa.0 < frame.cfa.0)
     }
 
     pub(super) fn finish(&mut self, _: &str) -> Result<()> {

@@ -9,7 +9,7 @@ use super::live::ProcessMemory;
 use super::points::{Condition, Kind};
 use super::registers::{to_dwarf, with_vectors};
 use verde_engine::{FrameRef, Process, Tid};
-use verde_expr::{FrameScope, Node, compile};
+use verde_expr::{FrameScope, Node, Value, compile, eval};
 use verde_symbols::{DieId, End, Frame, Memory, SourceFrame, backtrace, source_frames};
 
 /// Frames looked through for the wanted one: it is mostly near, and a stack may be deep.
@@ -31,6 +31,12 @@ impl Wanted {
 
     fn is_of(&self, source: Option<&SourceFrame>) -> bool {
         self.function.is_some() && source.map(|s| s.die) == self.function
+    }
+
+    /// Whether a scope is certainly the one that `find` would come to.
+    fn is_scope(&self, scope: &FrameScope) -> bool {
+        let is_function = self.function.is_none() || self.is_of(scope.source.as_ref());
+        self.is_at(&scope.frame) && is_function
     }
 
     /// The place of the wanted frame among these.
@@ -82,6 +88,26 @@ impl Debugger {
     pub(super) fn selected_function(&self) -> Option<DieId> {
         let live = self.live.as_ref()?;
         Some(live.levels.get(live.selected)?.source.as_ref()?.die)
+    }
+
+    /// What an expression is where its thread stands in the wanted frame itself, which is so after
+    /// most instructions: nothing is unwound. `None`: it takes another frame, or more of this one
+    /// than its general registers.
+    pub(super) fn value_nearby(&mut self, tid: Tid, wanted: Wanted, node: &Node) -> Option<Value> {
+        let live = self.live.as_mut()?;
+        let scope = self.hot.innermost(live, tid, &self.images)?;
+        if !wanted.is_scope(&scope) {
+            return None;
+        }
+        let mut here = Here {
+            process: Some((&mut live.process, tid)),
+            images: &self.images,
+            frame: Some(scope),
+            innermost: false,
+            memo: &mut self.memo,
+        };
+        let value = eval(node, &mut here).ok()?;
+        value.bytes().is_ok().then_some(value)
     }
 
     /// A condition of a watchpoint that is set already, with the names of its expression.

@@ -146,19 +146,26 @@ impl Debugger {
         let (node, frame, function) = (watch.node.clone(), watch.frame, watch.function);
         let is_value = watch.on == Access::Value;
         let tid = watch.owner.unwrap_or(tid);
-        let live = self.live.as_mut()?;
         let tid = frame.map_or(tid, |(owner, _)| owner);
-        let scope = match frame {
-            Some((_, frame)) => {
-                let frame = Some(frame);
-                let wanted = Wanted { frame, function };
-                Some(scope_of(&live.process, tid, wanted, &self.images)?)
-            }
-            None if is_value => {
-                let (frame, function) = (None, None);
-                let wanted = Wanted { frame, function };
-                Some(scope_of(&live.process, tid, wanted, &self.images)?)
-            }
+        let wanted = match frame {
+            Some((_, frame)) => Some(Wanted {
+                frame: Some(frame),
+                function,
+            }),
+            None if is_value => Some(Wanted {
+                frame: None,
+                function: None,
+            }),
+            None => None,
+        };
+        if let (true, Some(wanted)) = (is_value, wanted)
+            && let Some(value) = self.value_nearby(tid, wanted, &node)
+        {
+            return Some((value, Vec::new()));
+        }
+        let live = self.live.as_mut()?;
+        let scope = match wanted {
+            Some(wanted) => Some(scope_of(&live.process, tid, wanted, &self.images)?),
             None => None,
         };
         let mut here = Here {

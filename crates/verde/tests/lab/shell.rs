@@ -3,8 +3,12 @@
 use super::{Fallible, Lab};
 use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
+
+/// What is read before somebody asks for it. Who writes more waits: a long answer cannot be over
+/// before the one who reads it has had the time to interrupt it.
+const READ_AHEAD: usize = 4096;
 
 /// A shell on a terminal of its own.
 pub struct Shell {
@@ -31,7 +35,7 @@ impl Shell {
         let mut script = command.spawn()?;
         let input = script.stdin.take().ok_or("no input")?;
         let stdout = script.stdout.take().ok_or("no output")?;
-        let (bytes, output) = channel();
+        let (bytes, output) = sync_channel(READ_AHEAD);
         std::thread::spawn(move || {
             for byte in BufReader::new(stdout).bytes().map_while(Result::ok) {
                 if bytes.send(byte).is_err() {
@@ -66,15 +70,20 @@ impl Shell {
     /// The same for so long; `None`: it has not come.
     pub fn wait_for(&mut self, wanted: &str, limit: Duration) -> Option<String> {
         let end = Instant::now() + limit;
+        if let Some(at) = self.seen.find(wanted) {
+            let after = self.seen.split_off(at + wanted.len());
+            return Some(std::mem::replace(&mut self.seen, after));
+        }
         loop {
-            if let Some(at) = self.seen.find(wanted) {
-                let after = self.seen.split_off(at + wanted.len());
-                return Some(std::mem::replace(&mut self.seen, after));
-            }
             let left = end.saturating_duration_since(Instant::now());
             match self.output.recv_timeout(left) {
                 Ok(byte) => self.seen.push(byte.into()),
                 Err(_) => return None,
+            }
+            // It can only end here: looking at everything again for each byte takes longer than
+            // a long answer may.
+            if self.seen.ends_with(wanted) {
+                return Some(std::mem::take(&mut self.seen));
             }
             // A program that always has something to say does not put off the end.
             if left.is_zero() {
