@@ -52,7 +52,7 @@ impl AsRef<[u8]> for Bytes {
 fn with_bytes(range: (Addr, u8), value: u128, other: (Addr, u8), others: u128) -> u128 {
     let (mut out, others) = (value.to_le_bytes(), others.to_le_bytes());
     for (i, byte) in out[..usize::from(range.1)].iter_mut().enumerate() {
-        let offset = (range.0.0 + i as u64).wrapping_sub(other.0.0);
+        let offset = range.0.0.wrapping_add(i as u64).wrapping_sub(other.0.0);
         if offset < other.1.into() {
             *byte = others[offset as usize];
         }
@@ -312,6 +312,11 @@ mod tests {
         assert_eq!(
             with_bytes(one, 0x4433_2211, (Addr(0x20), 4), 1),
             0x4433_2211
+        );
+        let last = (Addr(u64::MAX - 1), 4);
+        assert_eq!(
+            with_bytes(last, 0x4433_2211, (Addr(u64::MAX), 1), 0x55),
+            0x4433_5511
         );
     }
 }
