@@ -133,7 +133,9 @@ impl Process {
         if let Some(thread) = self.threads.get_mut(&tid) {
             thread.told.clear();
             thread.more_at = None;
-            thread.exchange = None;
+            let foretold = thread.foretold.take();
+            let here = thread.regs.pc();
+            thread.exchange = foretold.filter(|(pc, _)| *pc == here).map(|(_, e)| e);
         }
     }
 
