@@ -104,6 +104,13 @@ pub(crate) fn undo(instruction: &Instruction, regs: &Regs, value: u64, len: usiz
     }
 }
 
+/// Whether an addition of numbers of `len` bytes that has led from one to another leaves these flags.
+pub(crate) fn is_sum(old: u64, new: u64, eflags: u64, len: usize) -> bool {
+    let size = Size(8 * len as u32);
+    let added = size.sub(new, old).0;
+    size.add(old, added).1 == eflags & ALL
+}
+
 /// What an instruction with a memory operand of `len` bytes, which holds
 /// `value`, does: the registers but for the pc, and the operand after it.
 /// `None`: not one of those known here.

@@ -3,11 +3,14 @@
 //! On a guarded page that can be looked at before and after. The CPU tells of an access when it is
 //! done, and memory may hold what others have stored since. Then registers say what was loaded
 //! (`xchg`, `xadd`, `cmpxchg`), or what the instruction makes of the value that was there at the
-//! hit before.
+//! hit before. What `xchg` and `xadd` have stored is lost: alone they have left what is there, and of
+//! several at one time each has left what the next has found (`chain`). Where that does not add up,
+//! because somebody has stored there as well without loading, or the kernel has, it is what is there.
 
 use crate::access::{Touch, register_value};
 use crate::arithmetic::{ZERO, accumulator, compute, undo};
-use crate::hardware::Place;
+use crate::chain::{Link, in_order};
+use crate::hardware::{Hardware, Place};
 use crate::{Addr, Process, Regs, Result, Tid};
 use iced_x86::{Instruction, Mnemonic, OpKind};
 
@@ -21,6 +24,9 @@ pub struct Exchange {
     len: u8,
     old: u128,
     new: u128,
+    /// It was found together with all others that had not been told of: the slots' values are
+    /// those after the last of them.
+    settled: bool,
 }
 
 impl Exchange {
@@ -52,7 +58,7 @@ impl AsRef<[u8]> for Bytes {
 fn with_bytes(range: (Addr, u8), value: u128, other: (Addr, u8), others: u128) -> u128 {
     let (mut out, others) = (value.to_le_bytes(), others.to_le_bytes());
     for (i, byte) in out[..usize::from(range.1)].iter_mut().enumerate() {
-        let offset = (range.0.0 + i as u64).wrapping_sub(other.0.0);
+        let offset = range.0.0.wrapping_add(i as u64).wrapping_sub(other.0.0);
         if offset < other.1.into() {
             *byte = others[offset as usize];
         }
@@ -61,7 +67,7 @@ fn with_bytes(range: (Addr, u8), value: u128, other: (Addr, u8), others: u128) -
 }
 
 /// What an instruction has loaded, if a register still has it.
-fn loaded(instruction: &Instruction, after: &Regs, len: usize) -> Option<u64> {
+pub(crate) fn loaded(instruction: &Instruction, after: &Regs, len: usize) -> Option<u64> {
     let register = match instruction.mnemonic() {
         Mnemonic::Xchg | Mnemonic::Xadd if instruction.op0_kind() == OpKind::Memory => {
             instruction.op1_register()
@@ -73,7 +79,12 @@ fn loaded(instruction: &Instruction, after: &Regs, len: usize) -> Option<u64> {
 }
 
 /// What an instruction stores that finds this value.
-fn stored(instruction: &Instruction, before: &Regs, value: u64, len: usize) -> Option<u64> {
+pub(crate) fn stored(
+    instruction: &Instruction,
+    before: &Regs,
+    value: u64,
+    len: usize,
+) -> Option<u64> {
     match instruction.mnemonic() {
         // The register that was stored, or added, holds what was loaded.
         Mnemonic::Xchg | Mnemonic::Xadd => None,
@@ -98,21 +109,31 @@ impl Known<'_> {
         stored(self.instruction, self.before, value, self.len)
     }
 
+    /// Nobody else can have stored there, or nobody knows.
+    fn is_alone(&self, after: &Regs) -> bool {
+        let loaded = loaded(self.instruction, after, self.len);
+        let old = loaded.unwrap_or(self.last);
+        match self.stored(old) {
+            Some(new) => old == self.last && new == self.now,
+            None => loaded.is_none(),
+        }
+    }
+
     /// What was loaded and stored. `raced`: others have stored there as well, and their hits
     /// are still to be told.
-    fn values(&self, after: &Regs, raced: impl FnOnce() -> Result<bool>) -> Result<(u64, u64)> {
+    fn values(&self, after: &Regs, raced: bool) -> (u64, u64) {
         if let Some(old) = loaded(self.instruction, after, self.len) {
-            return Ok((old, self.stored(old).unwrap_or(self.now)));
+            return (old, self.stored(old).unwrap_or(self.now));
         }
         let Some(new) = self.stored(self.last) else {
-            return Ok((self.last, self.now));
+            return (self.last, self.now);
         };
-        if new == self.now || raced()? {
-            return Ok((self.last, new));
+        if new == self.now || raced {
+            return (self.last, new);
         }
         // The kernel has stored there meanwhile, which the CPU does not see.
         let old = undo(self.instruction, self.before, self.now, self.len);
-        Ok((old.unwrap_or(self.last), self.now))
+        (old.unwrap_or(self.last), self.now)
     }
 }
 
@@ -144,6 +165,7 @@ impl Process {
             len: touch.len as u8,
             old,
             new: old,
+            settled: false,
         })
     }
 
@@ -182,6 +204,7 @@ impl Process {
                 len,
                 old: last.into(),
                 new: slot,
+                settled: false,
             },
             (None, Some(done)) => match self.exchange_of(tid, (place, last), &done)? {
                 Some(exchange) => exchange,
@@ -189,7 +212,11 @@ impl Process {
             },
         };
         if let Some(h) = self.watches.hardware.get_mut(place) {
-            h.last = exchange.after(at, len, slot as u64);
+            h.last = match (exchange.settled, told) {
+                (false, _) => exchange.after(at, len, slot as u64),
+                (true, Some(_)) => last,
+                (true, None) => h.last,
+            };
         }
         self.set_exchange(tid, Some(exchange));
         Ok(())
@@ -215,7 +242,7 @@ impl Process {
             let value = if slot == place.slot { last } else { h.last };
             was = with_bytes(range, was, (h.at, h.len), value.into());
         }
-        let known = Known {
+        let mut known = Known {
             instruction,
             before,
             len: touch.len as usize,
@@ -223,28 +250,93 @@ impl Process {
             now: now as u64,
         };
         let after = *self.regs(tid)?;
-        let (old, new) = known.values(&after, || self.has_untold(place))?;
+        let ((old, new), settled) = match self.threads.len() < 2 || known.is_alone(&after) {
+            true => (known.values(&after, false), false),
+            false => {
+                // Nobody may run meanwhile, who could have stored and not stopped yet.
+                let stopped = self.stop_threads(None)?;
+                let values = self.values_among(tid, place, range, &mut known);
+                for tid in stopped {
+                    self.go(tid)?;
+                }
+                values?
+            }
+        };
         Ok(Some(Exchange {
             at: range.0,
             len: range.1,
             old: old.into(),
             new: new.into(),
+            settled,
         }))
     }
 
-    /// Other threads have touched what a slot watches, and have not told it yet. Nobody may run
-    /// meanwhile, who could have stored and not stopped yet.
-    fn has_untold(&mut self, place: Place) -> Result<bool> {
-        if self.threads.len() < 2 {
-            return Ok(false);
+    /// What was loaded and stored, while others may have touched what a slot watches and have not
+    /// told it yet; and whether theirs are settled with it.
+    fn values_among(
+        &mut self,
+        tid: Tid,
+        place: Place,
+        range: (Addr, u8),
+        known: &mut Known,
+    ) -> Result<((u64, u64), bool)> {
+        let after = *self.regs(tid)?;
+        if let Some(now) = self.operand(range.0, range.1.into()) {
+            known.now = now as u64;
         }
         let users = self.watches.hardware.get(place).map(|h| h.users.clone());
-        let stopped = self.stop_threads(None)?;
-        let untold = self.untold_touches(&users.unwrap_or_default());
-        for tid in stopped {
-            self.go(tid)?;
+        let mut untold = self.untold_touches(&users.unwrap_or_default());
+        untold.retain(|t| *t != tid && !self.threads.get(t).is_some_and(|t| t.is_foretold()));
+        let links: Option<Vec<Link>> = untold.iter().map(|t| self.link(*t, range)).collect();
+        let this = Link {
+            instruction: *known.instruction,
+            before: *known.before,
+            after,
+            len: known.len,
+        };
+        let order = links.filter(|l| !l.is_empty()).and_then(|mut links| {
+            links.push(this);
+            // Where no register says anything any order is as good, and that of the hits is one.
+            let order = links.iter().any(Link::is_known);
+            order.then(|| in_order(&links, known.last, known.now))?
+        });
+        let Some((own, others)) = order.as_deref().and_then(<[_]>::split_last) else {
+            return Ok((known.values(&after, !untold.is_empty()), false));
+        };
+        for (other, (old, new)) in untold.into_iter().zip(others) {
+            let exchange = Exchange {
+                at: range.0,
+                len: range.1,
+                old: (*old).into(),
+                new: (*new).into(),
+                settled: true,
+            };
+            if let Some(thread) = self.threads.get_mut(&other) {
+                thread.foretold = Some((thread.regs.pc(), exchange));
+            }
         }
-        Ok(!untold.is_empty())
+        let overlaps = |h: &Hardware| {
+            let within = |a: (Addr, u8), b: (Addr, u8)| a.0.0.wrapping_sub(b.0.0) < b.1.into();
+            within((h.at, h.len), range) || within(range, (h.at, h.len))
+        };
+        for place in self.watches.hardware.places() {
+            if self.watches.hardware.get(place).is_some_and(overlaps) {
+                self.remember_value(place);
+            }
+        }
+        Ok((*own, true))
+    }
+
+    /// What a stopped thread has done to an operand, if it has loaded and stored it.
+    fn link(&self, tid: Tid, range: (Addr, u8)) -> Option<Link> {
+        let (instruction, before, touch) = self.last(tid)?.exchanged(range.0, range.1)?;
+        ((touch.at, touch.len) == (range.0, range.1.into())).then_some(())?;
+        Some(Link {
+            instruction,
+            before,
+            after: *self.regs(tid).ok()?,
+            len: range.1.into(),
+        })
     }
 }
 
@@ -262,7 +354,7 @@ mod tests {
             last,
             now,
         };
-        known.values(&after, || Ok(raced)).expect("values")
+        known.values(&after, raced)
     }
 
     #[test]
@@ -312,6 +404,11 @@ mod tests {
         assert_eq!(
             with_bytes(one, 0x4433_2211, (Addr(0x20), 4), 1),
             0x4433_2211
+        );
+        let last = (Addr(u64::MAX - 1), 4);
+        assert_eq!(
+            with_bytes(last, 0x4433_2211, (Addr(u64::MAX), 1), 0x55),
+            0x4433_5511
         );
     }
 }

@@ -16,6 +16,7 @@ mod arrive;
 mod call_places;
 mod calls;
 mod calm;
+mod chain;
 mod crowd;
 mod detach;
 mod detour;

@@ -172,11 +172,18 @@ pub struct Thread {
     pub more_at: Option<u64>,
     /// What that access has loaded and stored, if it did both.
     pub exchange: Option<Exchange>,
+    /// The same of a hit that is still to be told, and where the thread stands with it.
+    pub foretold: Option<(Addr, Exchange)>,
     /// Its present stop is a hit of a trap or watchpoint, in its own code.
     pub trapped: bool,
 }
 
 impl Thread {
+    /// What its present hit has loaded and stored is known, though it was not told yet.
+    pub fn is_foretold(&self) -> bool {
+        self.foretold.is_some_and(|(pc, _)| pc == self.regs.pc())
+    }
+
     pub fn new(tid: Tid, state: State) -> Thread {
         Thread {
             tid,
@@ -229,6 +236,7 @@ impl Thread {
             told: SmallVec::new(),
             more_at: None,
             exchange: None,
+            foretold: None,
             trapped: false,
         }
     }

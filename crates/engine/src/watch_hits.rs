@@ -133,7 +133,9 @@ impl Process {
         if let Some(thread) = self.threads.get_mut(&tid) {
             thread.told.clear();
             thread.more_at = None;
-            thread.exchange = None;
+            let foretold = thread.foretold.take();
+            let here = thread.regs.pc();
+            thread.exchange = foretold.filter(|(pc, _)| *pc == here).map(|(_, e)| e);
         }
     }
 
@@ -172,11 +174,13 @@ impl Process {
         };
         let (at, len, access, value) = (h.at, h.len, h.access, h.last);
         let mut users = h.users.clone();
+        let is_monitored = users.iter().any(|id| self.is_monitored(*id));
         users.retain(|id| self.is_told_first(tid, *id));
         let changed = self.remember_value(place).unwrap_or(false);
         if access == Access::Write {
-            // Alone, a thread has stored what is there now.
-            if self.threads.len() > 1
+            // Alone, a thread has stored what is there now; and only properties ask for more.
+            if is_monitored
+                && self.threads.len() > 1
                 && let Some(done) = last.get(self, tid).and_then(|l| l.exchanged(at, len))
             {
                 self.exchanged(tid, place, value, Some(done))?;
@@ -205,9 +209,13 @@ impl Process {
     /// as well. For properties a load is one however it was compiled; at the
     /// prompt `rwatch` leaves changes out, as in gdb.
     pub(crate) fn reads_in_writes(&self, id: TrapId) -> bool {
-        self.traps.get(id).is_some_and(|e| {
-            e.trap.owner == Owner::Monitor && wanted(e.trap.on).is_some_and(|w| !w.write)
-        })
+        let trap = self.traps.get(id).map(|e| e.trap);
+        self.is_monitored(id) && trap.is_some_and(|t| wanted(t.on).is_some_and(|w| !w.write))
+    }
+
+    fn is_monitored(&self, id: TrapId) -> bool {
+        let trap = self.traps.get(id);
+        trap.is_some_and(|e| e.trap.owner == Owner::Monitor)
     }
 
     /// Before a step: which hardware slots will the instruction set off?

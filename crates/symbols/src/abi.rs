@@ -170,9 +170,11 @@ impl Module {
         };
         let mut parameters = self.parameters(die);
         parameters.retain(|v| is_passed(&v.name, function));
+        // A function of Rust is run for it.
+        let convention = self.convention(function);
         let mut state = Assign::default();
         if let Some(result) = self.return_type(function) {
-            match return_place(&result, self.convention(function)) {
+            match return_place(&result, convention) {
                 Some(AbiPlace::ByAddress(_)) => state.integers = 1,
                 // Its address may be the first argument, before all others.
                 Some(AbiPlace::Unknown) => state.known = Known::Nothing,
@@ -181,9 +183,9 @@ impl Module {
         }
         let assigned: Vec<Option<AbiPlace>> = parameters
             .iter()
-            .map(|v| state.argument(&v.ty, self.convention(function)))
+            .map(|v| state.argument(&v.ty, convention))
             .collect();
-        let own_convention = self.has_own_convention(function, &parameters, &assigned);
+        let own_convention = self.has_own_convention(function, convention, &parameters, &assigned);
         let choose = |(variable, abi): (Variable, Option<AbiPlace>)| {
             let place = match variable.constant_bytes() {
                 Some(bytes) => Some(AbiPlace::Constant(bytes)),
@@ -204,6 +206,7 @@ impl Module {
     fn has_own_convention(
         &self,
         function: &Function,
+        convention: Language,
         parameters: &[Variable],
         assigned: &[Option<AbiPlace>],
     ) -> bool {
@@ -211,7 +214,7 @@ impl Module {
         let clone = self.is_marked(function, &marks);
         let unit = function.die.and_then(|id| self.unit_of(id));
         let llvm = unit.is_some_and(|u| u.producer.is_some_and(|p| p.contains("clang ")));
-        let local = self.convention(function) == Language::Rust || !self.is_external(function);
+        let local = convention == Language::Rust || !self.is_external(function);
         // Unoptimised code keeps every parameter in one place; of what is passed by address it
         // lists where the address is.
         let is_kept = |(v, abi): (&Variable, &Option<AbiPlace>)| match abi {

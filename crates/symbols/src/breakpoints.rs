@@ -157,11 +157,13 @@ impl Module {
         let entry = function.entry;
         let unit = function.die.and_then(|id| self.unit_of(id));
         let Some(unit) = unit else {
-            // Assembler: it begins with its first line.
-            if self.line_at(entry).is_some() {
+            // Assembler begins with its first line. What a compiler made with nothing but lines has
+            // the prologue of any function.
+            let around = self.unit_at(entry).map(|u| u.language);
+            if around == Some(Language::Asm) && self.line_at(entry).is_some() {
                 return entry;
             }
-            // Without debug information only the frame's set-up can be recognised.
+            // Without a description only the frame's set-up can be recognised.
             return self.after_frame_setup(entry);
         };
         let end = function

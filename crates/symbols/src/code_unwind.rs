@@ -4,7 +4,10 @@
 use crate::addr::FileAddr;
 use crate::module::Module;
 use crate::registers::{RBP, RSP, Registers};
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
+    OpKind, Register,
+};
 use std::collections::HashMap;
 
 /// A longer function is none of those that lack the information.
@@ -47,11 +50,7 @@ impl Layout {
         match code.mnemonic() {
             Mnemonic::Push => {
                 self.push(8);
-                if let (Some(register), Some(below)) = (preserved(to), self.above_sp)
-                    && !self.saved.iter().any(|(r, _)| *r == register)
-                {
-                    self.saved.push((register, below));
-                }
+                self.save(to);
             }
             Mnemonic::Pop => {
                 self.push(-8);
@@ -84,10 +83,44 @@ impl Layout {
             Mnemonic::Mov if to == Register::RSP && code.op1_register() == Register::RBP => {
                 self.above_sp = self.above_bp;
             }
-            Mnemonic::Cmp | Mnemonic::Test => {}
-            _ if to == Register::RSP => self.above_sp = None,
-            _ if to == Register::RBP => self.above_bp = None,
-            _ => {}
+            Mnemonic::Enter => {
+                self.push(8);
+                self.save(Register::RBP);
+                self.above_bp = self.above_sp;
+                // The frames around it are copied, and its own address.
+                let copied = 8 * (code.immediate(1) % 32).cast_signed();
+                self.push(copied + code.immediate(0).cast_signed());
+            }
+            _ => self.overwritten(code),
+        }
+    }
+
+    /// What other instructions put into the two pointers, be it into halves of them, is not known.
+    fn overwritten(&mut self, code: &Instruction) {
+        let mut factory = InstructionInfoFactory::new();
+        let info = factory.info(code);
+        for operand in 0..code.op_count() {
+            let reads = matches!(
+                info.op_access(operand),
+                OpAccess::None | OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess
+            );
+            if reads || code.op_kind(operand) != OpKind::Register {
+                continue;
+            }
+            match code.op_register(operand).full_register() {
+                Register::RSP => self.above_sp = None,
+                Register::RBP => self.above_bp = None,
+                _ => {}
+            }
+        }
+    }
+
+    /// A register was pushed; the first time it has the caller's value.
+    fn save(&mut self, register: Register) {
+        if let (Some(register), Some(below)) = (preserved(register), self.above_sp)
+            && !self.saved.iter().any(|(r, _)| *r == register)
+        {
+            self.saved.push((register, below));
         }
     }
 
@@ -165,5 +198,60 @@ impl Module {
             }
         }
         (decoder.ip() == pc.0).then_some(layout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is above both pointers after some code.
+    fn after(bytes: &[u8]) -> (Option<u64>, Option<u64>) {
+        let mut layout = Layout::entered();
+        for code in &mut Decoder::new(64, bytes, DecoderOptions::NONE) {
+            layout.run(&code);
+        }
+        (layout.above_sp, layout.above_bp)
+    }
+
+    /// push rbp; mov rbp,rsp
+    const FRAME: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
+
+    #[test]
+    fn pointers_that_are_overwritten() {
+        assert_eq!(after(&FRAME), (Some(16), Some(16)));
+        let with = |code: &[u8]| after(&[&FRAME, code].concat());
+        // xor ebp,ebp; xchg rax,rbp; xchg rbp,rax; mov bpl,1; cmovz ebp,eax
+        for code in [
+            [0x31, 0xed].as_slice(),
+            &[0x48, 0x95],
+            &[0x48, 0x87, 0xc5],
+            &[0x40, 0xb5, 1],
+            &[0x0f, 0x44, 0xe8],
+        ] {
+            assert_eq!(with(code), (Some(16), None), "{code:x?}");
+        }
+        // and rsp,-16; xchg rax,rsp
+        for code in [[0x48, 0x83, 0xe4, 0xf0].as_slice(), &[0x48, 0x94]] {
+            assert_eq!(with(code), (None, Some(16)), "{code:x?}");
+        }
+        // test rbp,rbp; cmp rsp,rax; mov rax,rbp; mov [rbp],rax; call
+        for code in [
+            [0x48, 0x85, 0xed].as_slice(),
+            &[0x48, 0x39, 0xc4],
+            &[0x48, 0x89, 0xe8],
+            &[0x48, 0x89, 0x45, 0],
+            &[0xe8, 0, 0, 0, 0],
+        ] {
+            assert_eq!(with(code), (Some(16), Some(16)), "{code:x?}");
+        }
+    }
+
+    #[test]
+    fn frames_made_by_enter() {
+        // enter 0x20,0; enter 0x20,2; enter 0x20,0 and leave
+        assert_eq!(after(&[0xc8, 0x20, 0, 0]), (Some(48), Some(16)));
+        assert_eq!(after(&[0xc8, 0x20, 0, 2]), (Some(64), Some(16)));
+        assert_eq!(after(&[0xc8, 0x20, 0, 0, 0xc9]), (Some(8), None));
     }
 }

@@ -145,15 +145,26 @@ fn plain_numbers(name: &str) -> String {
 /// Rust's name for what an implementation has, which tells of more than a path:
 /// `<m::S as m::T>::go`, and `n::<impl m::T for m::S>::go` of one that is written elsewhere than its type.
 pub(crate) fn is_implemented(readable: &str) -> bool {
-    readable.starts_with('<') || readable.contains("::<impl ")
+    readable.starts_with('<') || elsewhere(readable).is_some()
 }
+
+/// Where the innermost implementation begins that is written elsewhere than its type. One inside of
+/// brackets is only where a type is defined: `<n::<impl m::S>::go::Guard as m::T>::run`.
+fn elsewhere(readable: &str) -> Option<usize> {
+    let found = Brackets::new(readable)
+        .filter(|&(at, c, depth)| c == ':' && depth == 0 && readable[at..].starts_with(ELSEWHERE))
+        .last();
+    found.map(|(at, ..)| at + 2)
+}
+
+const ELSEWHERE: &str = "::<impl ";
 
 /// The same name wherever the implementation is written.
 pub(crate) fn implementation(readable: &str) -> Cow<'_, str> {
-    let Some(at) = readable.find("::<impl ") else {
+    let Some(at) = elsewhere(readable) else {
         return readable.into();
     };
-    let parts = split_path(&readable[at + 2..]);
+    let parts = split_path(&readable[at..]);
     let inner = parts[0].strip_prefix("<impl ");
     let Some(inner) = inner.and_then(|p| p.strip_suffix('>')) else {
         return readable.into();

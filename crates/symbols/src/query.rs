@@ -354,6 +354,23 @@ mod tests {
     }
 
     #[test]
+    fn implementations_inside_of_methods() {
+        let scopes = steps(&["m", "n", "{impl#0}", "go", "{impl#0}"]);
+        // Of a type that is defined in a method, and of one that is defined elsewhere.
+        for readable in [
+            "<m::n::<impl m::S>::go::Foo as m::T>::run",
+            "m::n::<impl m::S>::go::<impl m::T for m::Foo>::run",
+        ] {
+            for query in ["m::T::run", "T::run", "crate::T::run", "Foo::run"] {
+                let query = FunctionQuery::parse(query);
+                assert!(query.matches("run", &scopes, Some(readable)), "{readable}");
+            }
+            let query = FunctionQuery::parse("m::S::run");
+            assert!(!query.matches("run", &scopes, Some(readable)), "{readable}");
+        }
+    }
+
+    #[test]
     fn overloads_are_chosen_by_parameters() {
         let readable = Some("ns::f(char const*)");
         let q = FunctionQuery::parse("'ns::f(const char *)'");

@@ -25,6 +25,9 @@ pub struct DieId {
     pub(crate) offset: u32,
 }
 
+/// Of the list that goes on after DWARF 5.
+const DW_LANG_ASSEMBLY: gimli::DwLang = gimli::DwLang(0x31);
+
 /// The source language of a unit, as far as naming and printing care.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Language {
@@ -52,7 +55,7 @@ impl Language {
                 | dw::DW_LANG_C_plus_plus_20,
             ) => Language::Cpp,
             Some(dw::DW_LANG_Rust) => Language::Rust,
-            Some(dw::DW_LANG_Mips_Assembler) => Language::Asm,
+            Some(dw::DW_LANG_Mips_Assembler | DW_LANG_ASSEMBLY) => Language::Asm,
             _ => Language::C,
         }
     }
@@ -310,7 +313,10 @@ impl Info {
             dwarf,
             unit,
             skeleton,
-            language: Language::of(language),
+            language: match producer {
+                Some(assembler) if assembler.starts_with("GNU AS") => Language::Asm,
+                _ => Language::of(language),
+            },
             producer,
             functions: OnceLock::new(),
             scopes: OnceLock::new(),

@@ -150,6 +150,21 @@ fn optimised_cpp_and_rust() {
 }
 
 #[test]
+fn functions_with_nothing_but_lines() {
+    let lab = Lab::new();
+    let flags = "-Cdebuginfo=line-tables-only -Cforce-frame-pointers=yes";
+    let program = lab.build("sym_names.rs", flags);
+    let module = Module::open(&program).unwrap();
+    let found = module.functions(&FunctionQuery::parse("sym_names::shapes::deep::helper"));
+    let [helper] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert!(helper.die.is_none() && module.line_at(helper.entry).is_some());
+    // push %rbp; mov %rsp,%rbp
+    assert_eq!(module.breakpoint_address(helper), helper.entry.plus(4));
+}
+
+#[test]
 fn split_dwarf_of_both_versions() {
     let lab = Lab::new();
     compare(

@@ -241,8 +241,19 @@ fn monitors_see_their_events() -> Fallible {
 
 #[test]
 fn it_is_interrupted() -> Fallible {
-    let source = "int main(void) {\n    register int s = 1;\n    volatile int n = 0;\n    \
-                  while (n >= 0) n ^= 1;\n    return s;\n}\n";
+    // The call is made in main itself, which is then where it is interrupted.
+    let source = r#"int main(void) {
+    register int s = 1;
+    volatile int n = 0;
+    for (int i = 0; n >= 0; n ^= 1)
+        if (i < 100 && ++i == 100) {
+            long call = 1;
+            __asm__ volatile("syscall" : "+a"(call) : "D"(1), "S"("on and on\n"), "d"(10)
+                             : "rcx", "r11", "memory");
+        }
+    return s;
+}
+"#;
     let lab = Lab::c(source, &["-O0"])?;
     let mut shell = Shell::start(&lab)?;
     shell.send("$VERDE debug ./prog\n")?;
@@ -253,7 +264,7 @@ fn it_is_interrupted() -> Fallible {
     shell.command("watch s", "Watchpoint 2: s")?;
     shell.send("continue\n")?;
     shell.expect("Continuing.")?;
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    shell.expect("on and on")?;
     shell.send("\u{3}")?;
     shell.expect("received signal SIGINT, Interrupt.")?;
     shell.expect("(verde) ")?;

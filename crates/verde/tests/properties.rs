@@ -256,6 +256,12 @@ fn threads_of_a_scope_leak_nothing() -> Fallible {
     rust_leaks("scope.rs", &runs)
 }
 
+/// What a thread allocates next may be no scope's, and it may end before.
+#[test]
+fn threads_without_a_scope_do_not_hide_leaks() -> Fallible {
+    rust_leaks("unnamed.rs", &[("none", 1), ("ended", 1), ("zeroed", 1)])
+}
+
 /// A program with each of these words leaks so many times.
 fn rust_leaks(source: &str, runs: &[(&str, usize)]) -> Fallible {
     let dir = tempfile::tempdir()?;

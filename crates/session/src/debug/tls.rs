@@ -47,11 +47,11 @@ impl Numbering {
             Some(u64::from(u32::from_le_bytes(bytes)))
         };
         // A field is described by bits, elements and offset.
-        let offset = |name: &str| word(symbol(&format!("_thread_db_{name}"))? + 8);
+        let offset = |name: &str| word(symbol(&format!("_thread_db_{name}"))?.checked_add(8)?);
         let list = || {
             let globals = symbol("_rtld_global")?;
             Some(List {
-                first: globals + offset("rtld_global__dl_tls_dtv_slotinfo_list")?,
+                first: globals.checked_add(offset("rtld_global__dl_tls_dtv_slotinfo_list")?)?,
                 len: offset("dtv_slotinfo_list_len")?,
                 next: offset("dtv_slotinfo_list_next")?,
                 entries: offset("dtv_slotinfo_list_slotinfo")?,
@@ -73,14 +73,19 @@ fn read(process: &Process, at: u64) -> Option<u64> {
 }
 
 impl List {
+    /// Where the generation of an entry is. A part and the numbers in it are the program's to write.
+    fn generation_at(&self, part: u64, index: u64) -> Option<u64> {
+        let entry = index.checked_mul(self.size)?.checked_add(self.entries)?;
+        part.checked_add(entry)?.checked_add(self.generation)
+    }
+
     fn generation_of(&self, process: &Process, number: u64) -> Option<u64> {
         let mut part = read(process, self.first)?;
         let mut index = number;
         for _ in 0..MOST_PARTS {
             let len = read(process, part.checked_add(self.len)?)?;
             if index < len {
-                let entry = part.checked_add(self.entries + index * self.size)?;
-                return read(process, entry.checked_add(self.generation)?);
+                return read(process, self.generation_at(part, index)?);
             }
             index -= len;
             part = read(process, part.checked_add(self.next)?)?;
@@ -101,5 +106,26 @@ impl Images {
         let list = numbering.list;
         let generation = list.and_then(|l| l.generation_of(process, number));
         (number != 0).then_some((number, generation.unwrap_or(0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_that_cannot_be() {
+        let list = List {
+            first: 0,
+            len: 0,
+            next: 8,
+            entries: 16,
+            size: 16,
+            generation: 8,
+        };
+        assert_eq!(list.generation_at(0x1000, 2), Some(0x1038));
+        assert_eq!(list.generation_at(0x1000, u64::MAX), None);
+        assert_eq!(list.generation_at(0x1000, u64::MAX / 16), None);
+        assert_eq!(list.generation_at(u64::MAX - 32, 1), None);
     }
 }

@@ -126,6 +126,36 @@ fn each_of_several_threads_has_read_what_it_found() {
     assert_eq!(seen, all);
 }
 
+/// The register that was stored, or added, is lost: what one left is what the next has found.
+#[test]
+fn each_of_several_threads_has_left_what_the_next_found() {
+    let stored: Vec<i64> = (1..201).collect();
+    let added = counting(r#"__asm__ volatile("lock xaddl %1,%0" : "+m"(v), "+r"(one))"#);
+    // Each thread stores numbers of its own; only the last one stays, so the sum says nothing.
+    let exchanged = counting(
+        r#"static volatile int next; one = __sync_add_and_fetch(&next, 1);
+           __asm__ volatile("xchg %1,%0" : "+m"(v), "+r"(one))"#,
+    );
+    // With those whose registers say nothing, and with those that say all.
+    let mixed = counting(
+        r#"if (i % 3 == 0) __asm__ volatile("lock addl $1,%0" : "+m"(v));
+           else if (i % 3 == 1) __sync_add_and_fetch(&v, one);
+           else for (int o = v; !__sync_bool_compare_and_swap(&v, o, o + 1); o = v) {}"#,
+    );
+    for _ in 0..3 {
+        for bench in [&added, &exchanged] {
+            let events = bench.events(&["event write v (ret)"]);
+            let mut seen = rets(&events, "write", "after", "v");
+            seen.sort_unstable();
+            assert_eq!(seen, stored);
+        }
+        let events = mixed.events(&["event update v (ret)"]);
+        let mut seen = rets(&events, "update", "after", "v");
+        seen.sort_unstable();
+        assert_eq!(seen, stored);
+    }
+}
+
 /// Changes of several threads at one time are as many.
 #[test]
 fn each_of_several_threads_updates() {

@@ -21,7 +21,7 @@ impl Memory for Patched<'_> {
     fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), LocationError> {
         self.here.read(addr, buf)?;
         for (i, byte) in self.bytes.iter().enumerate() {
-            let offset = (self.at.0 + i as u64).wrapping_sub(addr);
+            let offset = self.at.0.wrapping_add(i as u64).wrapping_sub(addr);
             let place = usize::try_from(offset).ok().and_then(|o| buf.get_mut(o));
             if let Some(place) = place {
                 *place = *byte;
