@@ -43,8 +43,9 @@ impl Link {
     }
 }
 
-/// What each has found and left, if together they have led from one value to another. What all have
-/// left is certain then, and who has left what if at most two have lost it; of more, small steps are
+/// What each has found and left, if together they have led from one value to another. Where all
+/// tell what they have found (`xchg`, `xadd`) what they have left together is certain, and who has
+/// left what if at most two have lost it. Otherwise more than one order may fit: small steps are
 /// likelier.
 pub(crate) fn in_order(links: &[Link], from: u64, to: u64) -> Option<Vec<(u64, u64)>> {
     let mut search = Search {

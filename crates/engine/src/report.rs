@@ -74,6 +74,10 @@ impl Process {
             Happening::Handler => self.instruction_run(tid, causes),
             Happening::Perf(slot, at) => {
                 let Some(slot) = self.slot_now(tid, slot, at) else {
+                    // What was worked out for this hit is not of the next one.
+                    if let Some(thread) = self.threads.get_mut(&tid) {
+                        thread.foretold = None;
+                    }
                     return Ok(());
                 };
                 self.signal_of(tid, slot, causes)

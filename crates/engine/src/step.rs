@@ -127,23 +127,27 @@ impl Process {
         };
         let enters_handler = plan.enters_handler;
         self.stopped_mut(tid)?.plan = Some(Box::new(plan));
-        match kind {
-            StepKind::OutOf(frame) => {
-                self.run_to(tid, &[self.return_trap(tid, frame)], Then::Stop)?;
-            }
-            StepKind::Out => {
-                let frame = frame.ok_or(Error::NoCode(regs.pc()))?;
-                self.run_to(tid, &[self.return_trap(tid, frame)], Then::Stop)?;
-            }
-            StepKind::Until(at, outer) => {
-                let frame = outer.or(frame).ok_or(Error::NoCode(regs.pc()))?;
-                let there = Trap::new(On::Exec(at), Owner::Step).in_thread(tid);
-                let targets = [self.return_trap(tid, frame), there];
-                self.run_to(tid, &targets, Then::Stop)?;
-            }
+        let begun = match kind {
+            StepKind::OutOf(frame) => self.run_to(tid, &[self.return_trap(tid, frame)], Then::Stop),
+            StepKind::Out => match frame {
+                Some(frame) => self.run_to(tid, &[self.return_trap(tid, frame)], Then::Stop),
+                None => Err(Error::NoCode(regs.pc())),
+            },
+            StepKind::Until(at, outer) => match outer.or(frame) {
+                Some(frame) => {
+                    let there = Trap::new(On::Exec(at), Owner::Step).in_thread(tid);
+                    let targets = [self.return_trap(tid, frame), there];
+                    self.run_to(tid, &targets, Then::Stop)
+                }
+                None => Err(Error::NoCode(regs.pc())),
+            },
             // The kernel stops a step at the handler's first instruction.
-            _ if enters_handler.is_some() => {}
-            _ => self.prepare_step(tid)?,
+            _ if enters_handler.is_some() => Ok(()),
+            _ => self.prepare_step(tid),
+        };
+        if let Err(error) = begun {
+            self.cancel_step(tid)?;
+            return Err(error);
         }
         self.go(tid)
     }
@@ -179,7 +183,15 @@ impl Process {
     fn run_to(&mut self, tid: Tid, targets: &[Trap], then: Then) -> Result<()> {
         let mut traps = Vec::new();
         for target in targets {
-            traps.push(self.insert(*target)?);
+            match self.insert(*target) {
+                Ok(id) => traps.push(id),
+                Err(error) => {
+                    for id in traps {
+                        self.remove(id)?;
+                    }
+                    return Err(error);
+                }
+            }
         }
         if let Some(plan) = self.plan_mut(tid) {
             plan.phase = Phase::Running { traps, then };
@@ -446,9 +458,11 @@ impl Process {
         if let Some(sp) = plan.stub {
             // The loader, asked for the function, has its own frames below, and
             // its last instruction is a jump.
-            let is_stub = plan.guide.is_stub(pc);
-            let has_lines = plan.guide.entry_stop(pc).is_some();
-            let goes_on = || is_stub || (!has_lines && self.jumps_anywhere(pc));
+            let guide = plan.guide.clone();
+            let goes_on = || {
+                let has_lines = || guide.entry_stop(pc).is_some();
+                guide.is_stub(pc) || (self.jumps_anywhere(pc) && !has_lines())
+            };
             if regs.rsp < sp || (regs.rsp == sp && goes_on()) {
                 self.prepare_step(tid)?;
                 return Ok(false);

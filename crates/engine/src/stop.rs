@@ -117,7 +117,8 @@ pub enum Cause {
     WatchEnded {
         /// The trap that was removed.
         id: TrapId,
-        /// The frame of a local; `None`: the program has unmapped its memory.
+        /// The frame of a local; `None`: the program has unmapped its memory, or the thread whose
+        /// registers were watched has ended.
         frame: Option<FrameRef>,
     },
     /// A step is complete.

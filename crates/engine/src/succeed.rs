@@ -3,6 +3,7 @@
 //! what it wants now is set.
 
 use crate::arrive::unless_gone;
+use crate::exchange::Exchange;
 use crate::lent::Lent;
 use crate::modules::Modules;
 use crate::page_windows::Window;
@@ -68,6 +69,7 @@ struct Known {
     given: u64,
     entry_told: bool,
     cut: Option<Cut>,
+    foretold: Option<(Addr, Exchange)>,
     transfer: Option<Transfer>,
     /// Watches that saw a write of the kernel's.
     written: Option<Vec<TrapId>>,
@@ -129,6 +131,7 @@ impl Process {
             given: thread.given,
             entry_told: thread.entry_told,
             cut: thread.cut,
+            foretold: thread.foretold,
             transfer: thread.transfer.as_ref().map(|t| t.for_copy(self.pid)),
             written: thread.window.as_ref().and_then(Window::told),
             shadow: thread.shadow.clone(),
@@ -469,6 +472,7 @@ impl Known {
         thread.given = self.given;
         thread.entry_told = self.entry_told;
         thread.cut = self.cut;
+        thread.foretold = self.foretold;
         thread.window = self.written.clone().map(Window::after);
         thread.shadow = self.shadow.clone();
         // The kernel knows nothing of its signal.

@@ -360,7 +360,10 @@ impl Process {
                     self.watches.ends.remove(&end);
                 }
             }
-            self.remove(end)?;
+            // It may have been lost with its thread or code at a restore.
+            if self.traps.get(end).is_some() {
+                self.remove(end)?;
+            }
         }
         Ok(())
     }

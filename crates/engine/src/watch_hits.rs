@@ -342,7 +342,7 @@ impl Process {
         popped || replaced()
     }
 
-    /// Of a frame that is gone; without one, its memory is.
+    /// Of a frame that is gone; without one, its memory or its thread is.
     pub(crate) fn end_watch(
         &mut self,
         id: TrapId,
@@ -360,7 +360,7 @@ impl Process {
     /// all threads, or for properties.
     pub(crate) fn frames_ended_with(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
         let ends = |trap: &Trap| match trap.on {
-            // With the first thread the program ends, which is told already.
+            // With the first thread mostly the program ends, which is told already.
             On::Instruction => tid != self.pid,
             on => {
                 let is_followed = trap.by_all || trap.owner == Owner::Monitor;

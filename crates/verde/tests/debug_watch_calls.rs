@@ -8,7 +8,8 @@ const CALLS: &str = r#"#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 static int ends[2];
-static void on_child(int signal) { (void)signal; }
+static volatile int seen;
+static void on_child(int signal) { seen += signal != 0; }
 int main(void) {
     register long keep = 1;
     char byte;
@@ -16,11 +17,11 @@ int main(void) {
     sigaction(SIGCHLD, &action, 0);
     pipe(ends);
     pid_t child = fork();
-    if (child == 0) _exit(0);
+    if (child == 0) { usleep(500000); _exit(0); }
     pid_t writer = fork();
-    if (writer == 0) { usleep(300000); write(ends[1], "x", 1); _exit(0); }
+    if (writer == 0) { usleep(1500000); write(ends[1], "x", 1); _exit(0); }
     long got = read(ends[0], &byte, 1);
-    keep = keep + got;
+    keep = keep + got * (seen > 0);
     return keep != 2;
 }
 "#;
@@ -29,7 +30,7 @@ int main(void) {
 fn calls_are_told_whole_while_instructions_are_followed() -> Fallible {
     let lab = Lab::c(CALLS, &["-O0"])?;
     let text = lab.text(&[
-        "break 12",
+        "break 13",
         "run",
         "watch keep",
         "catch syscall clone",
@@ -54,7 +55,7 @@ fn a_call_that_is_made_again_has_no_value_between() -> Fallible {
     let lab = Lab::c(CALLS, &["-O0"])?;
     // What the kernel keeps for itself is between -516 and -512.
     let text = lab.text(&[
-        "break 16",
+        "break 17",
         "run",
         "watch $rax if (long)$rax <= -512 && (long)$rax >= -516",
         "continue",
@@ -69,7 +70,8 @@ const THREAD: &str = r#"#include <pthread.h>
 #include <unistd.h>
 static void work(void) {
     register long keep = 1;
-    (void)keep;
+    volatile long there = keep;
+    (void)there;
     syscall(SYS_exit, 0);
 }
 static void *thread(void *unused) {
@@ -88,7 +90,7 @@ int main(void) {
 fn a_register_is_watched_until_its_thread_ends() -> Fallible {
     let lab = Lab::c(THREAD, &["-O0", "-pthread"])?;
     let text = lab.text(&[
-        "break 6",
+        "break 7",
         "run",
         "watch $fs_base",
         "continue",
@@ -103,5 +105,26 @@ fn a_register_is_watched_until_its_thread_ends() -> Fallible {
             "exited normally",
         ],
     );
+    Ok(())
+}
+
+/// The watch and what would have told its end are gone with the thread.
+#[test]
+fn a_restore_to_before_the_thread_of_a_watch() -> Fallible {
+    let lab = Lab::c(THREAD, &["-O0", "-pthread"])?;
+    for watch in ["watch keep", "watch there"] {
+        let text = lab.text(&[
+            "break main",
+            "run",
+            "checkpoint",
+            "break 7",
+            "continue",
+            watch,
+            "restart 1",
+            "delete",
+            "continue",
+        ])?;
+        in_order(&text, &["restored in", "exited normally"]);
+    }
     Ok(())
 }

@@ -248,20 +248,6 @@ fn rust_leaks_what_it_forgets() -> Fallible {
     rust_leaks("leak.rs", &[("none", 0), ("box", 1), ("vec", 1)])
 }
 
-/// A thread of a scope may still be going when the program ends: what it is made of is no leak.
-#[test]
-fn threads_of_a_scope_leak_nothing() -> Fallible {
-    let mut runs = vec![("none", 0); 10];
-    runs.extend([("box", 1); 2]);
-    rust_leaks("scope.rs", &runs)
-}
-
-/// What a thread allocates next may be no scope's, and it may end before.
-#[test]
-fn threads_without_a_scope_do_not_hide_leaks() -> Fallible {
-    rust_leaks("unnamed.rs", &[("none", 1), ("ended", 1), ("zeroed", 1)])
-}
-
 /// A program with each of these words leaks so many times.
 fn rust_leaks(source: &str, runs: &[(&str, usize)]) -> Fallible {
     let dir = tempfile::tempdir()?;

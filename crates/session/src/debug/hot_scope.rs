@@ -13,7 +13,7 @@ use verde_engine::Tid;
 use verde_expr::{FrameScope, Node, eval, evaluate};
 use verde_symbols::{CfaFrom, Frame, Memory, Module, SourceFrame, backtrace, source_frames};
 
-/// Places remembered; a program has few that conditions are tested at.
+/// Places remembered; a program has few that conditions are tested at again and again.
 const MOST: usize = 4096;
 
 /// What is known of the places that were hit.
@@ -90,9 +90,12 @@ impl HotScopes {
         let pc = live.process.regs(tid).ok()?.rip;
         let Some(place) = self.places.get(&pc) else {
             let scope = innermost(live, tid, images)?;
-            if self.places.len() < MOST {
-                self.places.insert(pc, Place::of(&scope));
+            if self.places.len() >= MOST {
+                // Watched values are looked at all over the program; those that come again are
+                // found again.
+                self.places.clear();
             }
+            self.places.insert(pc, Place::of(&scope));
             return Some(scope);
         };
         Some(FrameScope {
