@@ -5,11 +5,11 @@ use super::failure::{Failure, NOT_RUN, Result, failure};
 use super::irv::Then;
 use super::live::Live;
 use super::points::{Kind, Point};
+use super::terminal::Manners;
 use super::timeline::{Moment, Timeline};
 use std::time::Duration;
 use verde_checkpoint::{Error, Options, Restored, Snapshot, Warning};
 use verde_engine::{End, Tid};
-use verde_sys::terminal::TerminalSettings;
 
 /// The checkpoints of a session.
 #[derive(Default)]
@@ -34,8 +34,8 @@ pub(super) struct Checkpoint {
     /// The thread that was selected.
     tid: Tid,
     numbers: Vec<Tid>,
-    /// The line settings it had for the terminal that it shares with us.
-    settings: Option<TerminalSettings>,
+    /// What it had made of the terminal and the streams that it shares with us.
+    manners: Manners,
     /// The monitors, saved with the program.
     pub monitors: Option<Then>,
     pub moment: Moment,
@@ -245,7 +245,7 @@ impl Debugger {
             place,
             tid: live.tid,
             numbers: live.numbers.clone(),
-            settings: self.terminal.program_settings(),
+            manners: self.terminal.of_program(),
             monitors,
             moment: self.checkpoints.timeline.moment(),
         };
@@ -373,7 +373,7 @@ impl Debugger {
                 return Err(error.into());
             }
         };
-        self.terminal.go_back(checkpoint.settings.as_ref());
+        self.terminal.go_back(&checkpoint.manners);
         self.checkpoints.timeline.restored(checkpoint.moment);
         self.automatic.went_back(checkpoint);
         let before = std::mem::replace(&mut self.checkpoints.undo, undo);
