@@ -599,3 +599,36 @@ fn a_program_that_does_not_wait_for_input_leaves_the_prompt_alone() -> Fallible 
     }
     Ok(())
 }
+
+/// A ^C may come while the program stops for another reason: with a restore that follows it would
+/// be gone with the program that was sent it.
+#[test]
+fn an_interrupt_ends_a_loop_of_restores() -> Fallible {
+    let source = "#include <pthread.h>\n#include <sched.h>\nvolatile int over;\n\
+                  static void *work(void *p) { while (!over) sched_yield(); return p; }\n\
+                  __attribute__((noinline)) void step(int i) { over = i < 0; }\nint main(void) {\n  pthread_t t[3];\n  \
+                  for (int k = 0; k < 3; k++) pthread_create(&t[k], 0, work, 0);\n  \
+                  for (int i = 0; i < 1000; i++) step(i);\n  return 0;\n}\n";
+    let lab = Lab::c(source, &["-O1", "-pthread"])?;
+    let mut shell = Shell::start(&lab)?;
+    shell.send("$VERDE debug ./prog\n")?;
+    shell.expect("(verde) ")?;
+    shell.command("break step", "Breakpoint 1 at ")?;
+    shell.command("run", "step (i=0)")?;
+    shell.command("checkpoint", "Checkpoint 1: ")?;
+    for round in 0..20 {
+        shell.send("while 1\nrestart 1\ncontinue\nend\n")?;
+        for _ in 0..5 {
+            shell.expect("Continuing.")?;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(round));
+        shell.send("\u{3}")?;
+        shell.expect("Quit")?;
+        shell.expect("(verde) ")?;
+        // One that was told of is over.
+        shell.send("if 1\nrestart 1\necho goes on\\n\nend\n")?;
+        shell.expect("\ngoes on")?;
+        shell.expect("(verde) ")?;
+    }
+    Ok(())
+}

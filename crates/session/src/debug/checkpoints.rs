@@ -338,6 +338,7 @@ impl Debugger {
 
     /// Restores a checkpoint; the present is kept for `restart undo`.
     pub(super) fn go_back(&mut self, checkpoint: &Checkpoint) -> Result<Restored> {
+        self.leave_present();
         let undo = match &self.live {
             Some(_) => self.save_present()?,
             None => {
