@@ -26,6 +26,12 @@ pub(super) enum Reason {
     Monitor(Vec<String>),
 }
 
+const LEFT_BLOCK: &str = "the program has left the block in\nwhich its expression is valid.";
+
+fn over_text(number: u32, why: &str) -> String {
+    format!("\nWatchpoint {number} deleted because {why}")
+}
+
 /// The values of a watchpoint's expression around a hit.
 struct Change {
     old: Option<Value>,
@@ -188,12 +194,10 @@ impl Debugger {
                 for number in numbers {
                     self.points.list.retain(|p| p.number != number);
                     let why = match frame {
-                        Some(_) => {
-                            "the program has left the block in\nwhich its expression is valid."
-                        }
+                        Some(_) => LEFT_BLOCK,
                         None => "the program has unmapped its memory.",
                     };
-                    lines.push(format!("\nWatchpoint {number} deleted because {why}"));
+                    lines.push(over_text(number, why));
                 }
                 Ok((!lines.is_empty()).then_some(Reason::Point(lines)))
             }
@@ -238,8 +242,12 @@ impl Debugger {
         let mut change = None;
         if matches!(self.points.list[index].kind, Kind::Watch(_)) {
             change = self.watched_change(index, tid)?;
-            if change.is_none() {
+            let Some(change) = &change else {
                 return Ok(None);
+            };
+            if matches!(change.new.data, Data::Missing(_)) && self.is_watch_over(index) {
+                self.remove_point(number)?;
+                return Ok(Some(over_text(number, LEFT_BLOCK)));
             }
         }
         let condition = self.points.list[index].condition.as_ref();
