@@ -282,7 +282,7 @@ impl Debugger {
                 None => return failure("Nothing to undo."),
             },
             text => {
-                let Ok(number) = text.parse() else {
+                let Ok(number) = u32::try_from(self.number(text)?) else {
                     return failure(format!("Bad checkpoint number '{text}'"));
                 };
                 self.checkpoints.get(number)?;
@@ -506,10 +506,7 @@ impl Debugger {
         if args.is_empty() {
             return failure("Which checkpoint?  delete checkpoint NUMBER");
         }
-        for word in args.split_whitespace() {
-            let Ok(number) = word.parse() else {
-                return failure(format!("Bad checkpoint number '{word}'"));
-            };
+        for number in self.numbers_of("checkpoint", args)? {
             self.checkpoints.get(number)?;
             let list = &mut self.checkpoints.list;
             let at = list.iter().position(|(n, _)| *n == number);
