@@ -512,3 +512,70 @@ fn what_a_checkpoint_cannot_hold_is_named() -> Fallible {
     }
     Ok(())
 }
+
+const NUMBERED: &str = r#"#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile int tid, over;
+static void *work(void *p) { tid = syscall(SYS_gettid); while (!over) usleep(500); return p; }
+void hold(void) {}
+int main(int argc, char **argv) {
+    pthread_t t;
+    pthread_create(&t, 0, work, 0);
+    while (!tid) usleep(500);
+    FILE *f = fopen("tid", "w");
+    fprintf(f, "%d", tid);
+    fclose(f);
+    if (argc > 1 && (setgid(65534) || setuid(65534))) return 9;
+    hold();
+    over = 1;
+    pthread_join(t, 0);
+    hold();
+    return 0;
+}
+"#;
+
+const TAKE: &str = r#"#define _GNU_SOURCE
+#include <linux/sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    int wanted = atoi(argv[1]);
+    struct clone_args a = {.set_tid = (unsigned long)&wanted, .set_tid_size = 1};
+    long child = syscall(SYS_clone3, &a, sizeof a);
+    if (child == 0) {
+        for (int i = 0; i < 3; i++) close(i);
+        sleep(2);
+    }
+    return child < 0;
+}
+"#;
+
+/// Ids that cannot be kept change for a reason, which is not always a user without rights.
+#[test]
+fn why_ids_have_changed_is_said() -> Fallible {
+    let lab = Lab::c(NUMBERED, &["-O0", "-pthread"])?;
+    if std::fs::metadata(lab.path("."))?.uid() != 0 {
+        return Ok(());
+    }
+    lab.build("gcc", "take.c", TAKE, "take", &[])?;
+    let begin = ["break hold", "run", "checkpoint", "continue"];
+    // A thread that was joined is on its way out yet.
+    let take = "shell for i in 1 2 3 4 5; do ./take $(cat tid) && break; sleep 0.1; done";
+    let taken = [&begin[..], &[take, "restart 1"]].concat();
+    let text = said(&lab, &["debug", "--batch", "prog"], &taken)?;
+    assert!(
+        text.contains("ids have changed (other processes have taken some of them since): "),
+        "{text}"
+    );
+    let dropped = [&begin[..], &["restart 1"]].concat();
+    let text = said(&lab, &["debug", "--batch", "prog", "drop"], &dropped)?;
+    assert!(
+        text.contains("ids have changed (the program has given up the rights that keeping them"),
+        "{text}"
+    );
+    Ok(())
+}
