@@ -20,6 +20,8 @@ pub(super) enum Reason {
     /// Lines to say before the frame.
     Point(Vec<String>),
     Step,
+    /// A step that has ended in the middle of a line, which catches an exception.
+    StepCaught,
     Signal(i32),
     Interrupted,
     /// A monitor or the scenario asked for it; lines to say.
@@ -202,6 +204,7 @@ impl Debugger {
                 Ok((!lines.is_empty()).then_some(Reason::Point(lines)))
             }
             Cause::StepDone => Ok(Some(Reason::Step)),
+            Cause::StepCaught => Ok(Some(Reason::StepCaught)),
             Cause::Interrupted => Ok(Some(Reason::Interrupted)),
             Cause::Left => Ok(Some(Reason::Point(vec![
                 "The thread has ended, and the others are not to run (set scheduler-locking off)."
@@ -414,7 +417,7 @@ impl Debugger {
                     write!(self.out, "{place}")?;
                 }
             }
-            Reason::Step => {
+            Reason::Step | Reason::StepCaught => {
                 let same = self
                     .live
                     .as_ref()
@@ -536,7 +539,8 @@ fn merge(first: Option<Reason>, second: Reason) -> Reason {
             a.splice(0..0, b);
             Reason::Point(a)
         }
-        (Some(Reason::Step), other) | (Some(other), Reason::Step) => other,
+        (Some(Reason::Step | Reason::StepCaught), other)
+        | (Some(other), Reason::Step | Reason::StepCaught) => other,
         (Some(first), _) => first,
     }
 }
