@@ -1,5 +1,5 @@
 //! What threads may do, and seccomp filters of the program. Calls that we make in it must not be asked:
-//! a filter may kill the program for one that it does not expect.
+//! a filter may kill the program for one that it does not expect. What else is in their way.
 
 use crate::{Error, Result};
 use verde_engine::{Process, Tid};
@@ -55,6 +55,17 @@ pub(crate) struct Passage {
 
 /// Lets our calls pass in all threads, or fails before anything was done to them.
 pub(crate) fn pass(process: &Process, tids: Vec<Tid>) -> Result<Passage> {
+    if tids.iter().any(|tid| ptrace::dispatches_calls(*tid)) {
+        return Err(Error::Unsupported(
+            "system calls that go to a handler of its own (PR_SET_SYSCALL_USER_DISPATCH)",
+        ));
+    }
+    // The copy would be the first process there, and the namespace end with it.
+    if procfs::has_namespace_for_children(process.pid()) {
+        return Err(Error::Unsupported(
+            "a pid namespace for its children (unshare(CLONE_NEWPID))",
+        ));
+    }
     // One thread differs from nobody. Where it is allowed, a filter that may be there is switched
     // off in less time than it takes to look for it.
     if let [_] = tids[..]

@@ -35,4 +35,4 @@ pub use error::{Error, Result};
 pub use layers::Layers;
 pub use restore::Restored;
 pub use snapshot::{Item, Options, Snapshot};
-pub use warning::Warning;
+pub use warning::{Warning, WhyNewIds};

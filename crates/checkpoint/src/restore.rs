@@ -9,7 +9,7 @@ use crate::snapshot::{Group, Item, Items, Program, Snapshot};
 use crate::threads::ThreadState;
 use crate::together::Together;
 use crate::unfinished::Unfinished;
-use crate::{Error, Result, Warning};
+use crate::{Error, Result, Warning, WhyNewIds};
 use std::time::{Duration, Instant};
 use verde_engine::{Addr, Owner, Process, Succession, Tid, Trap};
 use verde_sys::memory::Contents;
@@ -147,10 +147,12 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
         .syscall_instruction()
         .ok_or(Error::Lost)?;
     let leader = snapshot.threads.first().ok_or(Error::Lost)?;
-    let unfinished = revive(snapshot, leader, instruction, without)?;
+    let mut refused = None;
+    let unfinished = revive(snapshot, leader, instruction, without, &mut refused)?;
     let pid = unfinished.pid();
     let mut copy = Revived {
         pid,
+        refused,
         memory: Contents::open(pid)?,
         snapshot,
         without,
@@ -161,7 +163,7 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
         .then(|| Suspended::new(tids.iter().map(|(_, now)| *now).collect()))
         .transpose()?;
     if copy.patch_ids(&tids)? {
-        warnings.push(Warning::NewIds);
+        warnings.push(Warning::NewIds(copy.why_new_ids()));
     }
     copy.beyond(&tids, instruction, &mut warnings)?;
     drop(open);
@@ -186,12 +188,13 @@ fn no_such_id(error: &SysError) -> bool {
     matches!(error.errno, n::EPERM | n::EEXIST | n::EINVAL)
 }
 
-/// Forks the frozen process, with the id of then if possible.
+/// Forks the frozen process, with the id of then if possible; `refused`: why it is not.
 fn revive(
     snapshot: &Snapshot,
     leader: &ThreadState,
     instruction: Addr,
     without: &Items,
+    refused: &mut Option<SysError>,
 ) -> Result<Unfinished> {
     let frozen = snapshot.frozen.pid;
     let program = &snapshot.program;
@@ -206,7 +209,11 @@ fn revive(
         clear_tid,
     };
     let mut result = fork(&mut frozen, copy);
-    if matches!(&result, Err(Error::Refused(e)) if copy.id.is_some() && no_such_id(e)) {
+    if let Err(Error::Refused(e)) = &result
+        && copy.id.is_some()
+        && no_such_id(e)
+    {
+        *refused = Some(*e);
         copy.id = None;
         result = fork(&mut frozen, copy);
     }
@@ -227,6 +234,8 @@ fn revive(
 /// A fork of the frozen process on its way to what was saved.
 struct Revived<'a> {
     pid: Tid,
+    /// Why the first task that could not have its id has another.
+    refused: Option<SysError>,
     memory: Contents,
     snapshot: &'a Snapshot,
     without: &'a Items<'a>,
@@ -314,7 +323,7 @@ impl Revived<'_> {
     }
 
     /// Lets the first thread create the others.
-    fn create(&self, first: &mut Remote) -> Result<()> {
+    fn create(&mut self, first: &mut Remote) -> Result<()> {
         let count = self.snapshot.threads.len();
         let (code, _, stack) = self.addresses();
         let mut next = 1;
@@ -341,9 +350,18 @@ impl Revived<'_> {
                 return Err(error.into());
             }
             // With any id, then.
+            self.refused.get_or_insert(error);
             self.memory.write(size - 8, &[0; 16])?;
         }
         Ok(())
+    }
+
+    fn why_new_ids(&self) -> WhyNewIds {
+        match self.refused {
+            Some(e) if e.errno == n::EEXIST => WhyNewIds::Taken,
+            _ if self.snapshot.program.namespaced || task::is_root() => WhyNewIds::GivenUp,
+            _ => WhyNewIds::Ordinary,
+        }
     }
 
     /// Brings back what is neither in threads nor in private memory.

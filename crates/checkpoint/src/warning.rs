@@ -9,7 +9,7 @@ use verde_engine::Tid;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
     /// Threads have other ids than they had.
-    NewIds,
+    NewIds(WhyNewIds),
     /// A trap was set in something that did not exist then.
     LostTraps(usize),
     /// Sockets that are not pairs within the program.
@@ -73,13 +73,34 @@ pub enum Warning {
     Scheduling,
 }
 
+/// Why threads could not get the ids that they had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhyNewIds {
+    /// An ordinary user may not choose ids.
+    Ordinary,
+    /// The program might have chosen them, and has given up the rights that it takes.
+    GivenUp,
+    /// Others have them.
+    Taken,
+}
+
+impl fmt::Display for WhyNewIds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            WhyNewIds::Ordinary => "keeping them needs root or --namespace",
+            WhyNewIds::GivenUp => "the program has given up the rights that keeping them needs",
+            WhyNewIds::Taken => "other processes have taken some of them since",
+        })
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Warning::NewIds => f.write_str(
-                "process and thread ids have changed (keeping them needs root or --namespace): \
-                 mutexes held now of the recursive, errorcheck, robust and priority-inheriting \
-                 kinds, and rwlocks held for writing, cannot be unlocked",
+            Warning::NewIds(why) => write!(
+                f,
+                "process and thread ids have changed ({why}): mutexes held now of the \
+                 recursive, errorcheck, robust and priority-inheriting kinds, and rwlocks held for writing, cannot be unlocked",
             ),
             Warning::LostTraps(count) => write!(
                 f,

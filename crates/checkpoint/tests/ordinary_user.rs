@@ -8,7 +8,7 @@ mod common;
 
 use common::{as_user, compile, exec, next, run_out, transparent};
 use std::os::fd::OwnedFd;
-use verde_checkpoint::{Options, Snapshot, Warning};
+use verde_checkpoint::{Options, Snapshot, Warning, WhyNewIds};
 use verde_engine::{End, Launch, Process};
 
 /// Runs the program with held mutexes through three restores; how it ended,
@@ -55,7 +55,7 @@ fn without_a_namespace_ids_change() {
         return;
     }
     let (end, warnings, text) = held(false);
-    assert_eq!(warnings, vec![Warning::NewIds; 3]);
+    assert_eq!(warnings, vec![Warning::NewIds(WhyNewIds::Ordinary); 3]);
     assert_eq!(end, End::Exited(1));
     assert!(text.contains("Operation not permitted"), "{text}");
 }

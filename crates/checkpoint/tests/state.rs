@@ -5,7 +5,7 @@
 mod common;
 
 use common::{compile, exec, run_out, transparent};
-use verde_checkpoint::{Item, Options, Snapshot, Warning};
+use verde_checkpoint::{Item, Options, Snapshot, Warning, WhyNewIds};
 use verde_engine::End;
 
 /// Runs the verifying program with a restore in the middle; what it found
@@ -136,12 +136,12 @@ fn thread_ids_are_missed() {
         text.contains("unlock errorcheck: Operation not permitted"),
         "{text}"
     );
-    assert_eq!(warnings, [Warning::NewIds]);
+    assert!(matches!(warnings[..], [Warning::NewIds(_)]), "{warnings:?}");
 }
 
 #[test]
 fn the_warning_of_new_ids_names_the_locks_that_miss_them() {
-    let warning = Warning::NewIds.to_string();
+    let warning = Warning::NewIds(WhyNewIds::Ordinary).to_string();
     for kind in ["errorcheck", "recursive", "robust", "priority", "rwlocks"] {
         let (end, text, _) = held_with(&[kind], &[Item::Ids]);
         assert_eq!(end, End::Exited(1), "{kind}: {text}");

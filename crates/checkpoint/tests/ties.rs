@@ -8,7 +8,7 @@ use common::{as_user, compile, exec, next, run_out, transparent};
 use std::fs;
 use std::io::Write;
 use std::process::Command;
-use verde_checkpoint::{Item, Options, Snapshot, Warning};
+use verde_checkpoint::{Item, Options, Snapshot, Warning, WhyNewIds};
 use verde_engine::End;
 
 /// Runs the program to its end, and again after a restore of what it was before it looked, as
@@ -41,7 +41,7 @@ fn runs_with(
     for without in restores {
         let restored = snapshot.restore_without(&mut process, None, without);
         warnings = restored.expect("restored").warnings;
-        let same = !warnings.contains(&Warning::NewIds);
+        let same = !warnings.iter().any(|w| matches!(w, Warning::NewIds(_)));
         assert_eq!(process.pid() == pid, same);
         end = run_out(&mut process, |_, _| {});
     }
@@ -316,7 +316,7 @@ fn pipes_come_back_where_no_more_descriptors_are_allowed() {
             if root {
                 [].as_slice()
             } else {
-                &[Warning::NewIds]
+                &[Warning::NewIds(WhyNewIds::Ordinary)]
             }
         );
     }

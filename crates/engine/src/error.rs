@@ -45,9 +45,15 @@ pub enum Error {
     /// A function called for the debugger was interrupted before its return.
     #[error("the called function was interrupted before it returned; the program is where it was")]
     CallInterrupted,
-    /// A seccomp filter forbids the system calls the engine must inject.
-    #[error("a seccomp filter of the program forbids {0}")]
+    /// A seccomp filter would be asked about the system calls the engine must inject.
+    #[error("the program has a seccomp filter, and only root can let our calls ({0}) pass it")]
     Seccomp(&'static str),
+    /// The program may have no code but that of its files.
+    #[error(
+        "the program lets no memory become code that was none before (PR_SET_MDWE): \
+         there is no room for ours"
+    )]
+    NoNewCode,
     /// The program is in a state that passes.
     #[error("{0}")]
     NotNow(&'static str),

@@ -38,7 +38,13 @@ impl Process {
         self.scratch = Some(scratch);
         let executable = (n::PROT_READ | n::PROT_EXEC) as u64;
         let args = [base.0, PAGE, executable, 0, 0, 0];
-        self.remote_call("mprotect", n::SYS_mprotect, args)?;
+        if let Err(error) = self.remote_call("mprotect", n::SYS_mprotect, args) {
+            self.drop_scratch();
+            return Err(match self.denies_new_code() {
+                true => Error::NoNewCode,
+                false => error,
+            });
+        }
         self.memory.write(base, payload::code())?;
         Ok(scratch)
     }
@@ -52,6 +58,13 @@ impl Process {
         let flags = (n::MAP_PRIVATE | n::MAP_ANONYMOUS | n::MAP_FIXED_NOREPLACE) as u64;
         let args = [hole.0, size, writable, flags, u64::MAX, 0];
         Ok(Addr(self.remote_call("mmap", n::SYS_mmap, args)?))
+    }
+
+    /// Whether the program has asked the kernel to refuse that (`PR_SET_MDWE`).
+    fn denies_new_code(&mut self) -> bool {
+        const PR_GET_MDWE: u64 = 66;
+        let asked = self.remote_call("prctl", n::SYS_prctl, [PR_GET_MDWE, 0, 0, 0, 0, 0]);
+        asked.is_ok_and(|denied| denied != 0)
     }
 
     /// Gives the memory back to the program.

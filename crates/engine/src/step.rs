@@ -57,6 +57,8 @@ pub struct StepPlan {
     stub: Option<u64>,
     /// The signal that the thread is to get, if its handler is entered.
     enters_handler: Option<i32>,
+    /// It has ended in the middle of a line that catches an exception.
+    caught: bool,
 }
 
 #[derive(Debug)]
@@ -80,6 +82,9 @@ enum Phase {
 enum Then {
     Stop,
     Look,
+    /// In a handler of an exception, which is somewhere in the middle of its line: nobody has seen
+    /// the line's beginning.
+    LookInHandler,
     /// The instruction that was to be stepped has not run yet.
     Prepare,
 }
@@ -119,6 +124,7 @@ impl Process {
             guide,
             ranges: line.map(|l| l.ranges).unwrap_or_default(),
             stray: None,
+            caught: false,
             frame,
             phase: Phase::Stepping,
             call_next: false,
@@ -291,7 +297,7 @@ impl Process {
             (Phase::Stepping, Happening::Step(_)) => {
                 // It has not come, and what comes later is a signal like any other.
                 plan.enters_handler = None;
-                self.look(tid)?
+                self.look(tid, false)?
             }
             (Phase::Stepping, Happening::Handler) => true,
             // The one that the debugger has sent.
@@ -321,8 +327,12 @@ impl Process {
             _ => return Ok(()),
         };
         if done {
+            let caught = self.plan_mut(tid).is_some_and(|p| p.caught);
             self.cancel_step(tid)?;
-            causes.push(Cause::StepDone);
+            causes.push(match caught {
+                true => Cause::StepCaught,
+                false => Cause::StepDone,
+            });
             self.arrived_on_trap(tid, causes);
         }
         Ok(())
@@ -367,6 +377,10 @@ impl Process {
         for id in traps {
             self.remove(id)?;
         }
+        let then = match then {
+            Then::Look => Then::LookInHandler,
+            other => other,
+        };
         self.run_to(tid, &[self.return_trap(tid, handler)], then)
     }
 
@@ -403,7 +417,8 @@ impl Process {
     fn is_done(&mut self, tid: Tid, then: Then) -> Result<bool> {
         match then {
             Then::Stop => Ok(true),
-            Then::Look => self.look(tid),
+            Then::Look => self.look(tid, false),
+            Then::LookInHandler => self.look(tid, true),
             Then::Prepare => self.prepare_step(tid).map(|()| false),
         }
     }
@@ -439,8 +454,8 @@ impl Process {
     }
 
     /// Decides whether the step is complete where the thread is; otherwise
-    /// prepares what comes next.
-    fn look(&mut self, tid: Tid) -> Result<bool> {
+    /// prepares what comes next. `in_handler`: it is where an exception was caught.
+    fn look(&mut self, tid: Tid, in_handler: bool) -> Result<bool> {
         let Some(thread) = self.threads.get(&tid) else {
             return Ok(false);
         };
@@ -526,6 +541,10 @@ impl Process {
         }
         match plan.guide.line(pc) {
             Some(line) if line.part == LinePart::Start => Ok(true),
+            Some(line) if line.part == LinePart::Middle && in_handler => {
+                plan.caught = true;
+                Ok(true)
+            }
             Some(line) => {
                 match line.part {
                     LinePart::Stray(piece) => plan.stray = Some(piece),

@@ -123,6 +123,9 @@ pub enum Cause {
     },
     /// A step is complete.
     StepDone,
+    /// A step is complete where an exception was caught: in the middle of a line, whose beginning
+    /// it has not come by.
+    StepCaught,
     /// Somebody asked the process to stop.
     Interrupted,
     /// The threads that were to run have ended, all others are kept stopped.

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 fn read(call: &'static str, path: String) -> Result<Vec<u8>> {
     whole(path).map_err(|e| SysError::from_io(call, &e))
@@ -262,6 +263,19 @@ fn mapping(line: &str) -> Option<Mapping> {
 pub fn executable(pid: Tid) -> Result<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe"))
         .map_err(|e| SysError::from_io("read /proc/pid/exe", &e))
+}
+
+/// Whether the next child of a process is in another pid namespace than the process itself.
+pub fn has_namespace_for_children(pid: Tid) -> bool {
+    static OURS: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let link = |pid: Tid, name: &str| fs::read_link(format!("/proc/{pid}/ns/{name}")).ok();
+    let theirs = link(pid, "pid_for_children");
+    // It is ours as a rule, and one look tells.
+    if theirs.is_some() && theirs == *OURS.get_or_init(|| fs::read_link("/proc/self/ns/pid").ok()) {
+        return false;
+    }
+    // One without any process has no name yet.
+    link(pid, "pid").is_some_and(|own| theirs != Some(own))
 }
 
 /// The value of a `Name:` line of /proc/pid/task/tid/status.

@@ -100,6 +100,22 @@ pub fn suspend_seccomp(tid: Tid, fate: IfTracerDies, suspend: bool) -> Result<()
     .map(drop)
 }
 
+/// Whether system calls of the task go to a handler of its own (`PR_SET_SYSCALL_USER_DISPATCH`).
+/// Kernels before 6.4 do not tell.
+pub fn dispatches_calls(tid: Tid) -> bool {
+    const PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG: libc::c_uint = 0x4211;
+    // Mode, selector, offset and length.
+    let mut config = [0_u64; 4];
+    let asked = request(
+        "PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG",
+        PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG,
+        tid,
+        size_of_val(&config),
+        (&raw mut config).addr(),
+    );
+    asked.is_ok() && config[0] != 0
+}
+
 /// Asks a running task to stop; it answers by a wait status.
 pub fn interrupt(tid: Tid) -> Result<()> {
     request("PTRACE_INTERRUPT", libc::PTRACE_INTERRUPT, tid, 0, 0).map(drop)

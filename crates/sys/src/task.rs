@@ -32,6 +32,12 @@ pub fn rseq(tid: Tid) -> Result<Rseq> {
     Ok(area)
 }
 
+/// Whether we are the user who may do everything.
+pub fn is_root() -> bool {
+    // SAFETY: no memory is involved.
+    unsafe { libc::geteuid() == 0 }
+}
+
 /// Address of a thread's list of robust futexes (0: none) and the size of its
 /// head.
 pub fn robust_list(tid: Tid) -> Result<(u64, u64)> {

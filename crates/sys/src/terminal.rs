@@ -1,5 +1,6 @@
 //! Handing the terminal to the program while it runs and back while it is
-//! stopped: foreground process group and line settings of both sides.
+//! stopped: foreground process group and line settings of both sides, and
+//! whether the standard streams make their readers wait.
 
 use crate::Tid;
 use crate::error::{Result, SysError};
@@ -103,6 +104,103 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         // Nothing can be done about a terminal that is gone.
         let _ = self.take();
+    }
+}
+
+/// Which of the standard streams do not make their users wait (`O_NONBLOCK`): a flag of the open
+/// files, which the program shares with the debugger, terminals or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Impatience([bool; STREAMS.len()]);
+
+const STREAMS: [libc::c_int; 3] = [libc::STDIN_FILENO, libc::STDOUT_FILENO, libc::STDERR_FILENO];
+
+impl Impatience {
+    /// How the streams are now; one that is closed is like one that waits.
+    fn now() -> Impatience {
+        Impatience(STREAMS.map(|fd| open_flags(fd).is_some_and(|f| f & libc::O_NONBLOCK != 0)))
+    }
+
+    fn set(self) {
+        // Several numbers may be of one open file: it is looked at again for each.
+        for (fd, impatient) in STREAMS.into_iter().zip(self.0) {
+            let Some(before) = open_flags(fd) else {
+                continue;
+            };
+            let wanted = match impatient {
+                true => before | libc::O_NONBLOCK,
+                false => before & !libc::O_NONBLOCK,
+            };
+            if wanted != before {
+                // SAFETY: no memory is involved. Every open file takes the flag.
+                unsafe { libc::fcntl(fd, libc::F_SETFL, wanted) };
+            }
+        }
+    }
+}
+
+fn open_flags(fd: libc::c_int) -> Option<libc::c_int> {
+    // SAFETY: no memory is involved.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+    (flags >= 0).then_some(flags)
+}
+
+/// The standard streams, shared by the debugger and the program.
+#[derive(Default)]
+pub struct Streams {
+    ours: Option<Impatience>,
+    theirs: Option<Impatience>,
+    given: bool,
+}
+
+impl Streams {
+    /// The program runs: they are as it has left them.
+    pub fn give(&mut self) {
+        if self.given {
+            return;
+        }
+        self.given = true;
+        self.ours = Some(Impatience::now());
+        if let Some(theirs) = self.theirs {
+            theirs.set();
+        }
+    }
+
+    /// The program is stopped: they are as the debugger had them.
+    pub fn take(&mut self) {
+        if !self.given {
+            return;
+        }
+        self.given = false;
+        self.theirs = Some(Impatience::now());
+        if let Some(ours) = self.ours {
+            ours.set();
+        }
+    }
+
+    /// There is no program any more, and nothing to give to the next.
+    pub fn close(&mut self) {
+        self.take();
+        self.theirs = None;
+    }
+
+    /// How the program has them when it runs.
+    pub fn of_program(&self) -> Impatience {
+        match self.theirs {
+            Some(theirs) if !self.given => theirs,
+            _ => Impatience::now(),
+        }
+    }
+
+    /// Changes that. Others may have changed the open files meanwhile, with those of the program.
+    pub fn set_of_program(&mut self, theirs: Impatience) {
+        self.theirs = Some(theirs);
+        let now = match self.given {
+            true => self.theirs,
+            false => self.ours,
+        };
+        if let Some(now) = now {
+            now.set();
+        }
     }
 }
 

@@ -171,11 +171,37 @@ fn numbers_are_the_least_free_ones() -> Fallible {
 }
 
 #[test]
+fn numbers_are_expressions_and_ranges() -> Fallible {
+    let text = session(&[
+        "break inner",
+        "run",
+        "checkpoint",
+        "checkpoint",
+        "checkpoint",
+        "set $k = 1",
+        "restart $k",
+        "restart $k + 1",
+        "delete checkpoint $k 2-3",
+        "info checkpoints",
+    ])?;
+    for number in ["1", "2"] {
+        let said = format!("\nCheckpoint {number}: process ");
+        let times = text.lines().filter(|l| format!("\n{l}").starts_with(&said));
+        assert_eq!(times.count(), 2, "{text}");
+    }
+    assert!(
+        text.contains("restart undo") && !text.contains("\n3  "),
+        "{text}"
+    );
+    Ok(())
+}
+
+#[test]
 fn failures_are_one_line() -> Fallible {
     for (commands, message) in [
         (&["checkpoint"][..], "The program is not being run."),
         (&["restart 3"], "No checkpoint number 3."),
-        (&["restart x"], "Bad checkpoint number 'x'"),
+        (&["restart x"], "No symbol \"x\" in current context."),
         (&["restart"], "Which checkpoint?"),
         (&["restart undo"], "Nothing to undo."),
         (&["delete checkpoint 1"], "No checkpoint number 1."),

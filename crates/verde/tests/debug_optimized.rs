@@ -479,3 +479,48 @@ fn frames_around_inlined_calls_have_lines_of_their_own() -> Fallible {
     }
     Ok(())
 }
+
+const DROPS: &str = r#"#include <stdlib.h>
+#include <string.h>
+struct item { int key; char name[16]; struct item *next, *prev; };
+struct list { struct item *head, *tail; int size; };
+static struct list all[7];
+volatile int sink;
+static void drop(struct list *l, struct item *it) {
+  if (it->prev) it->prev->next = it->next; else l->head = it->next;
+  if (it->next) it->next->prev = it->prev;
+  l->size--;
+  memset(it, 0xee, sizeof *it); __asm__ volatile("" ::: "memory");
+  free(it);
+}
+int main(void) {
+  struct item *it = 0;
+  for (int k = 0; k < 3; k++) {
+    it = calloc(1, sizeof *it);
+    it->prev = all[3].tail;
+    if (it->prev) it->prev->next = it; else all[3].head = it;
+    all[3].tail = it;
+  }
+  drop(&all[3], it);
+  for (int b = 0; b < 7; b++) sink += all[b].size;
+  return 0;
+}
+"#;
+
+/// A watched variable of an inlined call goes with the call, as one of another call does.
+#[test]
+fn a_watch_ends_with_its_inlined_call() -> Fallible {
+    let lab = Lab::c(DROPS, &["-O2"])?;
+    let text = lab.script("break drop\nrun\nwatch l->tail\ncontinue\ncontinue\n", &[])?;
+    in_order(
+        &text,
+        &[
+            "Watchpoint 2: l->tail\n",
+            "Watchpoint 2 deleted because the program has left the block in\n",
+            "main () at prog.c:2",
+            "exited normally]",
+        ],
+    );
+    assert!(!text.contains("unreadable"), "{text}");
+    Ok(())
+}

@@ -138,3 +138,41 @@ fn what_is_so_anyway_can_be_said() -> Fallible {
     }
     Ok(())
 }
+
+/// Options end with `--`; without it there are none, whatever a variable is called.
+#[test]
+fn an_option_of_print_is_no_variable() -> Fallible {
+    let source = "int arr = 5, pre = 6, sym = 7, obj = 8, ele = 2, a = 14, pretty = 3, x = 20;\n\
+                  int v[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};\nstruct { int a, b; } s = {1, 2};\n\
+                  int main(void) { return arr + pre; }\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "print -arr",
+        "print -obj - 1",
+        "print -obj -1",
+        "print -arr+1",
+        "print -pre",
+        "print -pre -obj",
+        "print -sym",
+        "print -ele",
+        "print -pretty",
+        "print -pretty*2",
+        "print -array on -- x",
+        "print -elements 3 -- v",
+        "print -e 3 -- v",
+        "print -pretty -- s",
+        "print -pre -obj -- s",
+        "print -pretty off -- s",
+        "print -- -x",
+        "print 77",
+        "print -pre --",
+    ])?;
+    for (command, why) in [
+        ("print -a -- x", "Ambiguous option at: -a -- x"),
+        ("print -zz -- x", "Unrecognized option at: -zz -- x"),
+    ] {
+        let output = lab.verde(&[command], &[])?;
+        assert_eq!(String::from_utf8(output.stderr)?.trim_end(), why);
+    }
+    Ok(())
+}

@@ -415,3 +415,167 @@ exec setpriv --inh-caps=-all --ambient-caps=-all \"$@\"";
     );
     Ok(())
 }
+
+const BOUND: &str = r#"#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile char selector;
+static void dispatched(int s) { selector = 0; }
+void hold(void) {}
+int main(int argc, char **argv) {
+    switch (argv[1][0]) {
+    case 'n': if (unshare(CLONE_NEWPID)) return 9; break;
+    case 'd':
+        signal(SIGSYS, dispatched);
+        if (prctl(59, 1, 0, 0, &selector)) return 9;
+        selector = 1;
+        break;
+    case 'm': if (prctl(65, 1, 0, 0, 0)) return 9; break;
+    case 'f': {
+        struct sock_filter f[] = {
+            {BPF_LD | BPF_W | BPF_ABS, 0, 0, 0},
+            {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_uname},
+            {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+            {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};
+        struct sock_fprog p = {4, f};
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)) return 9;
+    }
+    }
+    hold();
+    if (argv[1][0] == 'n') {
+        int status, child = fork();
+        if (!child) _exit(getpid() != 1);
+        if (waitpid(child, &status, 0) != child || status) return 8;
+    }
+    return 3;
+}
+"#;
+
+/// Why there is no checkpoint is what is in its way, and the program goes on as it would.
+#[test]
+fn what_a_checkpoint_cannot_hold_is_named() -> Fallible {
+    let lab = Lab::c(BOUND, &["-O0"])?;
+    let as_root = std::fs::metadata(lab.path("."))?.uid() == 0;
+    let why = [
+        (
+            "n",
+            "no checkpoint of a program with a pid namespace for its children",
+        ),
+        (
+            "d",
+            "no checkpoint of a program with system calls that go to a handler of its own",
+        ),
+        (
+            "m",
+            "lets no memory become code that was none before (PR_SET_MDWE)",
+        ),
+        (
+            "f",
+            "a seccomp filter, which only root can let our calls pass",
+        ),
+    ];
+    for (kind, why) in why {
+        let commands = [
+            "break hold",
+            "run",
+            "checkpoint",
+            "handle SIGSYS nostop pass",
+            "continue",
+        ];
+        let text = match kind {
+            "n" if !as_root => continue,
+            "f" => said_by(
+                user_command(&lab, &[])?,
+                &lab,
+                &["debug", "--batch", "prog", kind],
+                &commands,
+            )?,
+            _ => said(&lab, &["debug", "--batch", "prog", kind], &commands)?,
+        };
+        if text.contains("exited with code 011]") {
+            // The kernel does not know it.
+            continue;
+        }
+        assert!(text.contains(why), "{kind}: {text}");
+        assert!(!text.contains("Checkpoint 1"), "{kind}: {text}");
+        assert!(text.contains("exited with code 03]"), "{kind}: {text}");
+    }
+    Ok(())
+}
+
+const NUMBERED: &str = r#"#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile int tid, over;
+static void *work(void *p) { tid = syscall(SYS_gettid); while (!over) usleep(500); return p; }
+void hold(void) {}
+int main(int argc, char **argv) {
+    pthread_t t;
+    pthread_create(&t, 0, work, 0);
+    while (!tid) usleep(500);
+    FILE *f = fopen("tid", "w");
+    fprintf(f, "%d", tid);
+    fclose(f);
+    if (argc > 1 && (setgid(65534) || setuid(65534))) return 9;
+    hold();
+    over = 1;
+    pthread_join(t, 0);
+    hold();
+    return 0;
+}
+"#;
+
+const TAKE: &str = r#"#define _GNU_SOURCE
+#include <linux/sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    int wanted = atoi(argv[1]);
+    struct clone_args a = {.set_tid = (unsigned long)&wanted, .set_tid_size = 1};
+    long child = syscall(SYS_clone3, &a, sizeof a);
+    if (child == 0) {
+        for (int i = 0; i < 3; i++) close(i);
+        sleep(2);
+    }
+    return child < 0;
+}
+"#;
+
+/// Ids that cannot be kept change for a reason, which is not always a user without rights.
+#[test]
+fn why_ids_have_changed_is_said() -> Fallible {
+    let lab = Lab::c(NUMBERED, &["-O0", "-pthread"])?;
+    if std::fs::metadata(lab.path("."))?.uid() != 0 {
+        return Ok(());
+    }
+    lab.build("gcc", "take.c", TAKE, "take", &[])?;
+    let begin = ["break hold", "run", "checkpoint", "continue"];
+    // A thread that was joined is on its way out yet.
+    let take = "shell for i in 1 2 3 4 5; do ./take $(cat tid) && break; sleep 0.1; done";
+    let taken = [&begin[..], &[take, "restart 1"]].concat();
+    let text = said(&lab, &["debug", "--batch", "prog"], &taken)?;
+    assert!(
+        text.contains("ids have changed (other processes have taken some of them since): "),
+        "{text}"
+    );
+    let dropped = [&begin[..], &["restart 1"]].concat();
+    let text = said(&lab, &["debug", "--batch", "prog", "drop"], &dropped)?;
+    assert!(
+        text.contains("ids have changed (the program has given up the rights that keeping them"),
+        "{text}"
+    );
+    Ok(())
+}

@@ -178,14 +178,29 @@ int main() {
 #[test]
 fn an_exception_ends_the_steps_it_leaves() -> Fallible {
     let lab = Lab::made("g++", "prog.cc", THROWS, &["-O0"])?;
-    let text = lab.script("break 13\nrun\nnext\nnext\nnext\nprint got\n", &[])?;
-    in_order(&text, &["14\t", "$1 = 102\n"]);
+    let text = lab.script("break 13\nrun\nnext\nnext\nnext\nnext\nprint got\n", &[])?;
+    in_order(&text, &["14\t", "16\t", "17\t", "$1 = 102\n"]);
     assert!(!text.contains("exited"), "{text}");
     let text = lab.script("break risky if n == 2\nrun\nfinish\nbt\n", &[])?;
     in_order(&text, &["Run till exit", "main () at prog.cc:1"]);
     assert!(
         !text.contains("exited") && !text.contains("Value returned"),
         "{text}"
+    );
+    Ok(())
+}
+
+/// The handler may have no line but that of the catch clause, which begins before it.
+#[test]
+fn a_step_over_a_throw_ends_in_a_catch_clause_of_one_line() -> Fallible {
+    let source = "int thrower(int x) { if (x) throw 7; return 1; }\nint one(int x) {\n  \
+                  int a = 0;\n  try { a += thrower(x); }\n  catch (int &e) { a += 100; }\n  \
+                  a += 1;\n  return a;\n}\nint main() { return one(1) == 0; }\n";
+    let lab = Lab::made("g++", "prog.cc", source, &["-O0"])?;
+    let text = lab.script("break one\nrun\nnext\nnext\nprint a\nnext\nprint a\n", &[])?;
+    in_order(
+        &text,
+        &["\n4\t", "\t5\t  catch", "$1 = 0\n", "6\t", "$2 = 100\n"],
     );
     Ok(())
 }

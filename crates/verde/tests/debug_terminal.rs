@@ -558,3 +558,77 @@ fn an_interrupt_gives_up_a_list() -> Fallible {
     assert!(!said.contains("print"), "{said}");
     Ok(())
 }
+
+/// A program may make its standard input one that does not wait: the prompt, which has the same
+/// open file, waits nevertheless, and the program finds it as it has made it.
+#[test]
+fn a_program_that_does_not_wait_for_input_leaves_the_prompt_alone() -> Fallible {
+    let source = "#include <fcntl.h>\n#include <stdio.h>\nint flag(void) { return \
+                  (fcntl(0, F_GETFL) & O_NONBLOCK) != 0; }\nvoid stop(void) {}\n\
+                  int main(void) {\n  stop();\n  \
+                  if (fcntl(0, F_SETFL, fcntl(0, F_GETFL) | O_NONBLOCK)) return 1;\n  stop();\n  \
+                  printf(\"flag is %d\\n\", flag());\n  fflush(stdout);\n  stop();\n  return 0;\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    for kind in ["xterm", "dumb", "pipe"] {
+        let mut shell = Shell::with_terminal(&lab, if kind == "xterm" { kind } else { "dumb" })?;
+        let before = if kind == "pipe" { "cat | " } else { "" };
+        shell.send(&format!("{before}NO_COLOR=1 $VERDE debug ./prog\n"))?;
+        shell.expect("(verde) ")?;
+        shell.command("break stop", "Breakpoint 1 at ")?;
+        shell.command("run", "Breakpoint 1, stop ()")?;
+        shell.command("checkpoint", "Checkpoint 1: ")?;
+        shell.command("continue", "Breakpoint 1, stop ()")?;
+        shell.command("checkpoint", "Checkpoint 2: ")?;
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        shell.command("print 40 + 2", "$1 = 42")?;
+        shell.send("continue\n")?;
+        shell.expect("flag is 1")?;
+        shell.expect("(verde) ")?;
+        // So it is again where it was, and is not where it was not yet.
+        shell.command("restart 1", "restored in")?;
+        shell.command("print flag()", "$2 = 0")?;
+        shell.command("restart 2", "restored in")?;
+        shell.send("continue\n")?;
+        shell.expect("flag is 1")?;
+        shell.expect("(verde) ")?;
+        shell.command("continue", "exited normally]")?;
+        shell.command("print 6 * 7", "$3 = 42")?;
+        shell.send("quit\n")?;
+        shell.send(if kind == "pipe" { "\u{4}" } else { "" })?;
+        shell.expect("shell> ")?;
+    }
+    Ok(())
+}
+
+/// A ^C may come while the program stops for another reason: with a restore that follows it would
+/// be gone with the program that was sent it.
+#[test]
+fn an_interrupt_ends_a_loop_of_restores() -> Fallible {
+    let source = "#include <pthread.h>\n#include <sched.h>\nvolatile int over;\n\
+                  static void *work(void *p) { while (!over) sched_yield(); return p; }\n\
+                  __attribute__((noinline)) void step(int i) { over = i < 0; }\nint main(void) {\n  pthread_t t[3];\n  \
+                  for (int k = 0; k < 3; k++) pthread_create(&t[k], 0, work, 0);\n  \
+                  for (int i = 0; i < 1000; i++) step(i);\n  return 0;\n}\n";
+    let lab = Lab::c(source, &["-O1", "-pthread"])?;
+    let mut shell = Shell::start(&lab)?;
+    shell.send("$VERDE debug ./prog\n")?;
+    shell.expect("(verde) ")?;
+    shell.command("break step", "Breakpoint 1 at ")?;
+    shell.command("run", "step (i=0)")?;
+    shell.command("checkpoint", "Checkpoint 1: ")?;
+    for round in 0..20 {
+        shell.send("while 1\nrestart 1\ncontinue\nend\n")?;
+        for _ in 0..5 {
+            shell.expect("Continuing.")?;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(round));
+        shell.send("\u{3}")?;
+        shell.expect("Quit")?;
+        shell.expect("(verde) ")?;
+        // One that was told of is over.
+        shell.send("if 1\nrestart 1\necho goes on\\n\nend\n")?;
+        shell.expect("\ngoes on")?;
+        shell.expect("(verde) ")?;
+    }
+    Ok(())
+}

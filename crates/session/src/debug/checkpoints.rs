@@ -5,11 +5,11 @@ use super::failure::{Failure, NOT_RUN, Result, failure};
 use super::irv::Then;
 use super::live::Live;
 use super::points::{Kind, Point};
+use super::terminal::Manners;
 use super::timeline::{Moment, Timeline};
 use std::time::Duration;
 use verde_checkpoint::{Error, Options, Restored, Snapshot, Warning};
 use verde_engine::{End, Tid};
-use verde_sys::terminal::TerminalSettings;
 
 /// The checkpoints of a session.
 #[derive(Default)]
@@ -34,8 +34,8 @@ pub(super) struct Checkpoint {
     /// The thread that was selected.
     tid: Tid,
     numbers: Vec<Tid>,
-    /// The line settings it had for the terminal that it shares with us.
-    settings: Option<TerminalSettings>,
+    /// What it had made of the terminal and the streams that it shares with us.
+    manners: Manners,
     /// The monitors, saved with the program.
     pub monitors: Option<Then>,
     pub moment: Moment,
@@ -245,7 +245,7 @@ impl Debugger {
             place,
             tid: live.tid,
             numbers: live.numbers.clone(),
-            settings: self.terminal.program_settings(),
+            manners: self.terminal.of_program(),
             monitors,
             moment: self.checkpoints.timeline.moment(),
         };
@@ -282,7 +282,7 @@ impl Debugger {
                 None => return failure("Nothing to undo."),
             },
             text => {
-                let Ok(number) = text.parse() else {
+                let Ok(number) = u32::try_from(self.number(text)?) else {
                     return failure(format!("Bad checkpoint number '{text}'"));
                 };
                 self.checkpoints.get(number)?;
@@ -338,6 +338,7 @@ impl Debugger {
 
     /// Restores a checkpoint; the present is kept for `restart undo`.
     pub(super) fn go_back(&mut self, checkpoint: &Checkpoint) -> Result<Restored> {
+        self.leave_present();
         let undo = match &self.live {
             Some(_) => self.save_present()?,
             None => {
@@ -373,7 +374,7 @@ impl Debugger {
                 return Err(error.into());
             }
         };
-        self.terminal.go_back(checkpoint.settings.as_ref());
+        self.terminal.go_back(&checkpoint.manners);
         self.checkpoints.timeline.restored(checkpoint.moment);
         self.automatic.went_back(checkpoint);
         let before = std::mem::replace(&mut self.checkpoints.undo, undo);
@@ -505,10 +506,7 @@ impl Debugger {
         if args.is_empty() {
             return failure("Which checkpoint?  delete checkpoint NUMBER");
         }
-        for word in args.split_whitespace() {
-            let Ok(number) = word.parse() else {
-                return failure(format!("Bad checkpoint number '{word}'"));
-            };
+        for number in self.numbers_of("checkpoint", args)? {
             self.checkpoints.get(number)?;
             let list = &mut self.checkpoints.list;
             let at = list.iter().position(|(n, _)| *n == number);

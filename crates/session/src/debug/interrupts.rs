@@ -68,8 +68,8 @@ pub(super) fn is_typed(info: &SigInfo) -> bool {
 }
 
 impl Debugger {
-    /// The program that runs is about to be replaced by what it was. With it would go a ^C that it
-    /// was sent and has not got; those that follow are ours, until it is there again.
+    /// The program is about to be replaced by what it was, or to be killed. With it would go a ^C
+    /// that it was sent and has not got; those that follow are ours, until it is there again.
     pub(super) fn leave_present(&mut self) {
         self.terminal.take();
         if !self.signals.get(SIGINT).stop {

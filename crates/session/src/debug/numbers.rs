@@ -38,6 +38,11 @@ impl Debugger {
 
     /// The numbers of a list: `1 3-5 $n`.
     pub(super) fn point_numbers(&mut self, args: &str) -> Result<Vec<u32>> {
+        self.numbers_of("breakpoint", args)
+    }
+
+    /// The same of other things that have numbers.
+    pub(super) fn numbers_of(&mut self, what: &str, args: &str) -> Result<Vec<u32>> {
         let mut out = Vec::new();
         for word in args.split_whitespace() {
             let numbers = match word.starts_with('$') {
@@ -45,7 +50,7 @@ impl Debugger {
                 false => range(word).unwrap_or_default(),
             };
             if numbers.is_empty() {
-                return failure(format!("Bad breakpoint number '{word}'"));
+                return failure(format!("Bad {what} number '{word}'"));
             }
             out.extend(numbers.into_iter().filter_map(|n| u32::try_from(n).ok()));
         }

@@ -1,7 +1,7 @@
 //! `set print`: how values and frames are shown.
 
 use super::Debugger;
-use super::failure::{Result, failure};
+use super::failure::{Failure, Result, failure};
 use super::settings::{is_as, is_prefix, limit, on_or_off};
 use verde_expr::{FrameArguments, PrintOptions};
 
@@ -79,28 +79,45 @@ fn change(print: &mut PrintOptions, name: &str, value: &str) -> Result<()> {
     Ok(())
 }
 
-/// Takes `-pretty`, `-elements 3`, ... and `--` off the beginning of what is to be printed.
+/// Takes `-pretty`, `-elements 3`, ... and `--` off the beginning of what is to be printed. Without
+/// `--` there are none: `-obj` is a variable's value as well.
 pub(super) fn take_print_options<'a>(print: &mut PrintOptions, text: &'a str) -> Result<&'a str> {
+    let is_delimited = text.starts_with('-') && text.split_whitespace().any(|w| w == "--");
+    if !is_delimited {
+        return Ok(text);
+    }
     let mut rest = text;
-    while let Some(option) = rest.strip_prefix('-') {
-        let (word, after) = option
-            .split_once(char::is_whitespace)
-            .unwrap_or((option, ""));
-        let after = after.trim_start();
-        if word == "-" {
+    loop {
+        let (word, after) = first_word(rest);
+        if word == "--" {
             return Ok(after);
         }
-        let Some(name) = named(word).filter(|n| *n != "frame-arguments") else {
-            break;
-        };
-        let (value, behind) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
-        let is_switch = switch(print, name).is_some();
+        let name = option_named(word).map_err(|why| Failure(format!("{why} option at: {rest}")))?;
+        let (value, behind) = first_word(after);
         // A switch alone is on.
-        let given = !is_switch || matches!(value, "on" | "off");
-        change(print, name, if given { value } else { "" })?;
-        rest = if given { behind.trim_start() } else { after };
+        let is_alone = switch(print, name).is_some() && value.starts_with('-');
+        change(print, name, if is_alone { "" } else { value })?;
+        rest = if is_alone { after } else { behind };
     }
-    Ok(rest)
+}
+
+fn first_word(text: &str) -> (&str, &str) {
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (word, rest.trim_start())
+}
+
+/// What an option of `print` changes; otherwise what is wrong with it.
+fn option_named(word: &str) -> std::result::Result<&'static str, &'static str> {
+    let options = NAMES.into_iter().filter(|n| *n != "frame-arguments");
+    let Some(word) = word.strip_prefix('-') else {
+        return Err("Unrecognized");
+    };
+    let mut fitting = options.filter(|n| n.starts_with(word));
+    match (fitting.next(), fitting.next()) {
+        (Some(name), another) if another.is_none() || name == word => Ok(name),
+        (Some(_), _) => Err("Ambiguous"),
+        (None, _) => Err("Unrecognized"),
+    }
 }
 
 impl Debugger {

@@ -179,6 +179,7 @@ impl Debugger {
 
     /// Kills the program if it runs.
     pub(super) fn end_process(&mut self) -> Result<()> {
+        self.leave_present();
         if let Some(live) = &mut self.live
             && live.process.ended().is_none()
         {

@@ -47,7 +47,7 @@ impl Debugger {
             let before = self.standing();
             let reason = self.whole_step(kind)?;
             // Only where it ends is of interest.
-            if left > 0 && matches!(reason, Reason::Step) {
+            if left > 0 && matches!(reason, Reason::Step | Reason::StepCaught) {
                 continue;
             }
             // Another call is another frame, also when it is inlined.

@@ -20,10 +20,18 @@ pub(super) enum Reason {
     /// Lines to say before the frame.
     Point(Vec<String>),
     Step,
+    /// A step that has ended in the middle of a line, which catches an exception.
+    StepCaught,
     Signal(i32),
     Interrupted,
     /// A monitor or the scenario asked for it; lines to say.
     Monitor(Vec<String>),
+}
+
+const LEFT_BLOCK: &str = "the program has left the block in\nwhich its expression is valid.";
+
+fn over_text(number: u32, why: &str) -> String {
+    format!("\nWatchpoint {number} deleted because {why}")
 }
 
 /// The values of a watchpoint's expression around a hit.
@@ -193,17 +201,16 @@ impl Debugger {
                     let is_value = self.points.get_mut(number).is_ok_and(|p| is_value(p));
                     self.points.list.retain(|p| p.number != number);
                     let why = match (frame, is_value) {
-                        (Some(_), _) => {
-                            "the program has left the block in\nwhich its expression is valid."
-                        }
+                        (Some(_), _) => LEFT_BLOCK,
                         (None, true) => "its thread has ended.",
                         (None, false) => "the program has unmapped its memory.",
                     };
-                    lines.push(format!("\nWatchpoint {number} deleted because {why}"));
+                    lines.push(over_text(number, why));
                 }
                 Ok((!lines.is_empty()).then_some(Reason::Point(lines)))
             }
             Cause::StepDone => Ok(Some(Reason::Step)),
+            Cause::StepCaught => Ok(Some(Reason::StepCaught)),
             Cause::Interrupted => Ok(Some(Reason::Interrupted)),
             Cause::Left => Ok(Some(Reason::Point(vec![
                 "The thread has ended, and the others are not to run (set scheduler-locking off)."
@@ -244,8 +251,12 @@ impl Debugger {
         let mut change = None;
         if matches!(self.points.list[index].kind, Kind::Watch(_)) {
             change = self.watched_change(index, tid)?;
-            if change.is_none() {
+            let Some(change) = &change else {
                 return Ok(None);
+            };
+            if matches!(change.new.data, Data::Missing(_)) && self.is_watch_over(index) {
+                self.remove_point(number)?;
+                return Ok(Some(over_text(number, LEFT_BLOCK)));
             }
         }
         let condition = self.points.list[index].condition.as_ref();
@@ -412,7 +423,7 @@ impl Debugger {
                     write!(self.out, "{place}")?;
                 }
             }
-            Reason::Step => {
+            Reason::Step | Reason::StepCaught => {
                 let same = self
                     .live
                     .as_ref()
@@ -534,7 +545,8 @@ fn merge(first: Option<Reason>, second: Reason) -> Reason {
             a.splice(0..0, b);
             Reason::Point(a)
         }
-        (Some(Reason::Step), other) | (Some(other), Reason::Step) => other,
+        (Some(Reason::Step | Reason::StepCaught), other)
+        | (Some(other), Reason::Step | Reason::StepCaught) => other,
         (Some(first), _) => first,
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Debugger;
 use std::io::IsTerminal;
-use verde_sys::terminal::{Terminal, TerminalSettings};
+use verde_sys::terminal::{Impatience, Streams, Terminal, TerminalSettings};
 
 /// The terminal that the debugger and a launched program share.
 #[derive(Default)]
@@ -11,8 +11,16 @@ pub(super) struct Shared {
     /// Somebody is to use the program through it.
     wanted: bool,
     terminal: Option<Terminal>,
+    /// A prompt must wait for its lines, also where the program does not want to wait for its.
+    streams: Streams,
     /// Somebody reads lines from it although the program is about to run.
     pub kept: bool,
+}
+
+/// What the program has made of the terminal and the streams that it shares with us.
+pub(super) struct Manners {
+    settings: Option<TerminalSettings>,
+    impatience: Impatience,
 }
 
 impl Shared {
@@ -28,6 +36,7 @@ impl Shared {
 
     /// The program is stopped or gone: the terminal is the debugger's.
     pub fn take(&mut self) {
+        self.streams.take();
         if let Some(terminal) = &mut self.terminal
             && let Err(error) = terminal.take()
         {
@@ -35,14 +44,18 @@ impl Shared {
         }
     }
 
-    /// The line settings that the program has when it runs.
-    pub fn program_settings(&self) -> Option<TerminalSettings> {
-        self.terminal.as_ref()?.program_settings()
+    /// What the program has when it runs.
+    pub fn of_program(&self) -> Manners {
+        Manners {
+            settings: self.terminal.as_ref().and_then(Terminal::program_settings),
+            impatience: self.streams.of_program(),
+        }
     }
 
-    /// The program is what it was: so are its line settings.
-    pub fn go_back(&mut self, settings: Option<&TerminalSettings>) {
-        if let (Some(terminal), Some(settings)) = (&mut self.terminal, settings)
+    /// The program is what it was: so is what it has made of these.
+    pub fn go_back(&mut self, then: &Manners) {
+        self.streams.set_of_program(then.impatience);
+        if let (Some(terminal), Some(settings)) = (&mut self.terminal, &then.settings)
             && let Err(error) = terminal.set_program_settings(settings)
         {
             tell(&error);
@@ -52,6 +65,7 @@ impl Shared {
     /// There is no program any more.
     pub fn close(&mut self) {
         self.take();
+        self.streams.close();
         self.terminal = None;
     }
 }
@@ -78,6 +92,7 @@ impl Debugger {
         if self.terminal.kept {
             return;
         }
+        self.terminal.streams.give();
         if let (Some(live), Some(terminal)) = (&self.live, &mut self.terminal.terminal)
             && let Err(error) = terminal.give(live.process.pid())
         {

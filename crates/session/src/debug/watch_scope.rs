@@ -54,13 +54,14 @@ impl Wanted {
     }
 }
 
-/// The scope of a frame that is somewhere on a thread's stack.
-pub(super) fn scope_of(
+/// The frames of a thread, as many as it takes for `find` to find something in them; it is told
+/// whether there are more.
+fn in_frames<T>(
     process: &Process,
     tid: Tid,
-    wanted: Wanted,
     images: &Images,
-) -> Option<FrameScope> {
+    find: impl Fn(&[Frame], bool) -> Option<T>,
+) -> Option<T> {
     let regs = process.regs(tid).ok()?;
     let registers = match process.xstate(tid) {
         Ok(state) => with_vectors(regs, &state),
@@ -70,20 +71,50 @@ pub(super) fn scope_of(
     for depth in DEPTHS {
         let (frames, end) = backtrace(images, &memory as &dyn Memory, registers.clone(), depth);
         let has_more = matches!(end, End::Limit);
-        if let Some((level, source)) = wanted.find(&frames)
-            // What its caller passed is part of a scope.
-            && (level + 1 < frames.len() || !has_more)
-        {
-            return FrameScope::new(&frames, level, source, &memory);
-        }
-        if !has_more {
-            return None;
+        let found = find(&frames, has_more);
+        if found.is_some() || !has_more {
+            return found;
         }
     }
     None
 }
 
+/// The scope of a frame that is somewhere on a thread's stack.
+pub(super) fn scope_of(
+    process: &Process,
+    tid: Tid,
+    wanted: Wanted,
+    images: &Images,
+) -> Option<FrameScope> {
+    // What its caller passed is part of a scope.
+    in_frames(process, tid, images, |frames, has_more| {
+        let (level, source) = wanted.find(frames)?;
+        let is_whole = level + 1 < frames.len() || !has_more;
+        is_whole.then(|| FrameScope::new(frames, level, source, &ProcessMemory(process)))
+    })?
+}
+
 impl Debugger {
+    /// Whether the inlined call that a watchpoint's names are from has ended: the frame that it was
+    /// part of goes on without it.
+    pub(super) fn is_watch_over(&self, index: usize) -> bool {
+        let (Some(live), Kind::Watch(watch)) = (&self.live, &self.points.list[index].kind) else {
+            return false;
+        };
+        let (Some((tid, frame)), function @ Some(_)) = (watch.frame, watch.function) else {
+            return false;
+        };
+        let wanted = Wanted {
+            frame: Some(frame),
+            function,
+        };
+        let over = in_frames(&live.process, tid, &self.images, |frames, _| {
+            let (_, source) = wanted.find(frames)?;
+            Some(!wanted.is_of(source.as_ref()))
+        });
+        over.unwrap_or(false)
+    }
+
     /// The function of the selected frame.
     pub(super) fn selected_function(&self) -> Option<DieId> {
         let live = self.live.as_ref()?;

@@ -81,9 +81,6 @@ impl Debugger {
         let refused = irv.refused;
         irv.errors += u64::from(latch.raised);
         self.irv = Some(irv);
-        if latch.zoom.is_some() || latch.restore.is_some() {
-            self.leave_present();
-        }
         if let Some(monitor) = latch.zoom {
             let event = self.irv.as_ref().map_or(0, |irv| irv.n);
             self.zoom_in(monitor, event);

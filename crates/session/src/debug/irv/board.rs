@@ -759,7 +759,7 @@ fn reason_lines(reason: &Reason) -> Vec<String> {
         )],
         Reason::Ended(End::Detached) => vec!["detached".into()],
         Reason::Point(lines) | Reason::Monitor(lines) => clean(lines),
-        Reason::Step => vec!["step".into()],
+        Reason::Step | Reason::StepCaught => vec!["step".into()],
         Reason::Signal(signal) => vec![format!(
             "received {}, {}",
             verde_sys::signals::name(*signal),
