@@ -179,6 +179,9 @@ impl Module {
                 _ => {}
             }
         }
+        let (integers, floats) = self.environment(function, &parameters, state.integers > 0);
+        state.integers += integers;
+        state.floats += floats;
         let assigned: Vec<Option<AbiPlace>> = parameters
             .iter()
             .map(|v| state.argument(&v.ty, self.convention(function)))
@@ -272,8 +275,18 @@ pub fn argument_places(
     language: Language,
     by_address: bool,
 ) -> Vec<Option<AbiPlace>> {
+    argument_places_behind(types, language, (usize::from(by_address), 0))
+}
+
+/// The same behind something else that has used so many integer and vector registers.
+pub(crate) fn argument_places_behind(
+    types: &[Type],
+    language: Language,
+    (integers, floats): (usize, u16),
+) -> Vec<Option<AbiPlace>> {
     let mut state = Assign {
-        integers: usize::from(by_address),
+        integers,
+        floats,
         ..Assign::default()
     };
     types.iter().map(|t| state.argument(t, language)).collect()
