@@ -19,6 +19,7 @@ mod calm;
 mod crowd;
 mod detach;
 mod detour;
+mod elements;
 mod error;
 mod exchange;
 mod forced;
