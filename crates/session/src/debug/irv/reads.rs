@@ -602,6 +602,8 @@ fn raw_argument(i: usize, declared: Option<&str>) -> String {
 
 pub(super) fn narrowed(place: &str, declared: Option<&str>) -> String {
     match declared.map(str::trim) {
+        // Integers are cast when they have been read, also to types of Rust.
+        Some(ty) if matches!(Form::of(Some(ty)), Form::Integer { .. }) => place.to_owned(),
         Some(ty) if is_c_type(ty) => format!("({ty})({place})"),
         _ => place.to_owned(),
     }
@@ -751,9 +753,6 @@ fn names_of(callee: &Callee) -> String {
 
 /// The common case: a number that the calling convention puts into a register.
 pub(super) fn in_register(argument: &EntryArgument, callee: &Callee, form: Form) -> Option<How> {
-    if !matches!(form, Form::Plain | Form::Truth) {
-        return None;
-    }
     let Place::Register(number @ 0..=15) = located(argument, callee)? else {
         return None;
     };
@@ -763,12 +762,21 @@ pub(super) fn in_register(argument: &EntryArgument, callee: &Callee, form: Form)
         Kind::Base(_) | Kind::Enum | Kind::Pointer(_) => true,
         _ => false,
     };
-    let bytes = u8::try_from(ty.size()?).ok().filter(|b| *b <= 8)?;
-    plain.then(|| How::Register {
+    let own = u8::try_from(ty.size()?).ok().filter(|b| *b <= 8)?;
+    let is_signed = !ty.is_unsigned();
+    let (bytes, signed) = match form.of_type(&ty) {
+        Form::Plain | Form::Truth => (own, is_signed),
+        Form::Integer { bytes, signed } if bytes <= own => (bytes, signed),
+        // A wider type has the same number, but for a negative one where it has no sign.
+        Form::Integer { signed, .. } if signed || !is_signed => (own, is_signed),
+        _ => return None,
+    };
+    let is_bool = form == Form::Plain && matches!(ty.kind(), Kind::Base(Encoding::Bool));
+    plain.then_some(How::Register {
         number,
         bytes,
-        signed: !ty.is_unsigned(),
-        boolean: form == Form::Truth || matches!(ty.kind(), Kind::Base(Encoding::Bool)),
+        signed,
+        boolean: form == Form::Truth || is_bool,
     })
 }
 
