@@ -39,6 +39,30 @@ fn in_two_transitions() {
     assert_eq!(done.status.code(), Some(100));
 }
 
+/// What a `void *` points to is what the property declares, whoever describes the function.
+#[test]
+fn behind_a_pointer_to_anything() {
+    let source = "void cb(void *ctx) { *(int *)ctx += 1; }
+        int main(void) { int n = 41; cb(&n); return 0; }";
+    for (options, event) in [
+        (&[][..], "*ctx as c : int"),
+        (&[], "*arg 0 as c : int"),
+        (&["-g0"], "*arg 0 as c : int"),
+    ] {
+        let bench = Bench::c(source, options);
+        let events = [
+            format!("event cb({event})"),
+            format!("after event cb({event})"),
+        ];
+        let seen = bench.events(&[&events[0], &events[1]]);
+        let values: Vec<_> = seen
+            .iter()
+            .map(|e| e["args"].as_object().unwrap().values().next())
+            .collect();
+        assert_eq!(values, [Some(&json!(41)), Some(&json!(42))], "{event}");
+    }
+}
+
 /// A declared integer type makes of a number what a cast of C does, whoever describes the function.
 #[test]
 fn integers_are_cast() {

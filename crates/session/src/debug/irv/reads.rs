@@ -148,6 +148,14 @@ impl<'a> Callee<'a> {
         target.is_some_and(|to| is_byte(&to))
     }
 
+    /// An argument is a `void *`.
+    fn points_to_anything(&self, operand: &Operand) -> bool {
+        let ty = self.type_of(operand).map(|ty| ty.strip());
+        let pointer = ty.filter(|ty| matches!(ty.kind(), Kind::Pointer(_)));
+        let is_void = |to: Type| matches!(to.strip().kind(), Kind::Void);
+        pointer.is_some_and(|ty| ty.target().is_none_or(is_void))
+    }
+
     /// Its parameters are known.
     fn is_described(&self) -> bool {
         // An assembler describes where a function is, and nothing of its parameters; nor does a
@@ -566,7 +574,16 @@ fn expression(
                 let place = raw_argument(*i as usize, None);
                 format!("*({} *)({place})", ty.unwrap_or("unsigned long"))
             }
-            _ => format!("*({})", expression(o, None, callee)?),
+            (pointer, _) => {
+                // Of a pointer to anything only the property says what it points to.
+                let ty = declared.map(str::trim).filter(|t| is_c_type(t));
+                let ty = ty.filter(|_| callee.points_to_anything(pointer));
+                let pointer = expression(pointer, None, callee)?;
+                match ty {
+                    Some(ty) => format!("*({ty} *)({pointer})"),
+                    None => format!("*({pointer})"),
+                }
+            }
         },
         Operand::AddressOf(o) => format!("&({})", expression(o, None, callee)?),
         Operand::Entry(o) => expression(o, declared, callee)?,
