@@ -244,6 +244,13 @@ impl Module {
         self.is_marked(function, &[".part.", ".cold"])
     }
 
+    /// Whether a function's code is what goes on with a coroutine, or ends it: its frame is the
+    /// only argument, and the call of the coroutine is another function. GCC has one function for
+    /// both, and one that destroys; LLVM has three.
+    pub fn is_resumption(&self, function: &Function) -> bool {
+        self.is_marked(function, &[".actor", ".resume", ".destroy", ".cleanup"])
+    }
+
     /// Whether a function is the form of a destructor that frees the object as well, by the C++
     /// ABI. It calls the other form, or has it in itself.
     pub fn is_deleting(&self, function: &Function) -> bool {
