@@ -838,3 +838,22 @@ fn elements_of_vectors_on_guarded_pages() {
         ]
     );
 }
+
+/// What the optimiser has removed from the program is not found as a local of the C library, whose
+/// debug information may be there: unless its function is named, that is never found.
+#[test]
+fn locals_of_the_system_are_named() {
+    let source = "#include <unistd.h>
+        static int ts; int other;
+        int main(int argc, char **argv) { ts = argc; other = ts; usleep(10); return 0; }";
+    let bench = Bench::c(source, &["-O2"]);
+    for name in ["ts", "st"] {
+        let property = format!(
+            "state init {{ transition {{ event write {name}(ret) success bad }} }} state bad non-accepting"
+        );
+        let ran = bench.check_property(&property, &[]);
+        assert_eq!(ran.code, 101, "{name}: {}", ran.err);
+        let never = format!("event write {name} was never found in the program or a library");
+        assert!(ran.err.contains(&never), "{}", ran.err);
+    }
+}
