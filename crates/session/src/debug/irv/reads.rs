@@ -148,6 +148,23 @@ impl<'a> Callee<'a> {
         target.is_some_and(|to| is_byte(&to))
     }
 
+    /// An operand is, or is a part of, what a reference of C++ refers to: that is memory.
+    fn is_through_reference(&self, operand: &Operand) -> bool {
+        let ty = match operand {
+            Operand::Path(path) => {
+                let is_word = |c: char| c.is_alphanumeric() || c == '_';
+                let end = path.find(|c| !is_word(c)).unwrap_or(path.len());
+                self.type_of(&Operand::Path(path[..end].to_owned()))
+            }
+            Operand::Arg(_) => self.type_of(operand),
+            _ => None,
+        };
+        ty.is_some_and(|ty| {
+            let ty = ty.strip();
+            matches!(ty.kind(), Kind::Reference(_) | Kind::RvalueReference(_))
+        })
+    }
+
     /// An argument is a `void *`.
     fn points_to_anything(&self, operand: &Operand) -> bool {
         let ty = self.type_of(operand).map(|ty| ty.strip());
@@ -197,7 +214,9 @@ pub fn of_call(
     let phase = match after {
         false => Phase::Now,
         true if matches!(param.operand, Operand::Entry(_)) => Phase::Entry,
-        true if leads_to_memory(operand) => Phase::FromEntry,
+        true if leads_to_memory(operand) || callee.is_through_reference(operand) => {
+            Phase::FromEntry
+        }
         true => Phase::Entry,
     };
     // The text that the memory holds is read by its address.
