@@ -26,14 +26,41 @@ impl Touch {
 pub fn touches(instruction: &Instruction, regs: &Regs) -> SmallVec<[Touch; 2]> {
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info(instruction);
-    info.used_memory()
-        .iter()
-        .filter_map(|memory| touch(memory, regs))
+    let all = info.used_memory().iter();
+    all.filter_map(|memory| touch(memory, regs))
+        .map(|touch| Touch {
+            at: Addr(touch.at.0.wrapping_add(word_of_bit(instruction, regs))),
+            ..touch
+        })
         .collect()
+}
+
+/// How far from its operand an instruction touches memory that counts bits in a register from
+/// there, modulo 2^64.
+fn word_of_bit(instruction: &Instruction, regs: &Regs) -> u64 {
+    let counts = matches!(
+        instruction.mnemonic(),
+        Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
+    );
+    if !counts || instruction.op1_kind() != OpKind::Register {
+        return 0;
+    }
+    let Some(bit) = register_value(regs, instruction.op1_register()) else {
+        return 0;
+    };
+    let size = instruction.memory_size().size() as i64;
+    let unused = 64 - 8 * size;
+    let bit = bit.cast_signed() << unused >> unused;
+    (bit.div_euclid(8 * size) * size).cast_unsigned()
 }
 
 fn touch(memory: &UsedMemory, regs: &Regs) -> Option<Touch> {
     let at = memory.virtual_address(0, |register, _, _| register_value(regs, register))?;
+    touch_at(memory, at)
+}
+
+/// An access of an operand, at this address.
+pub(crate) fn touch_at(memory: &UsedMemory, at: u64) -> Option<Touch> {
     let (read, write) = match memory.access() {
         OpAccess::Read | OpAccess::CondRead => (true, false),
         OpAccess::Write | OpAccess::CondWrite => (false, true),

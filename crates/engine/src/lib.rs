@@ -20,6 +20,7 @@ mod chain;
 mod crowd;
 mod detach;
 mod detour;
+mod elements;
 mod error;
 mod exchange;
 mod forced;

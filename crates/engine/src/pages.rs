@@ -7,6 +7,7 @@
 
 use crate::access::{self, Touch};
 use crate::calls::Causes;
+use crate::elements::exact_touches;
 use crate::forced::Action;
 use crate::thread::{Happening, State, Thread};
 use crate::watch::{Wanted, wanted};
@@ -157,14 +158,16 @@ fn opened_for(page: u64, touched: &[Touch]) -> SmallVec<[u64; 4]> {
     open
 }
 
-/// What an instruction that faulted touches.
+/// What an instruction touches with which a thread faulted.
 fn touched_by(
+    tid: Tid,
     instruction: Option<&Instruction>,
     regs: &Regs,
     info: &SigInfo,
     protection: i32,
 ) -> SmallVec<[Touch; 2]> {
-    let mut touched = instruction.map_or_else(SmallVec::new, |i| access::touches(i, regs));
+    let vectors = || ptrace::xstate(tid).ok();
+    let mut touched = instruction.map_or_else(SmallVec::new, |i| exact_touches(i, regs, vectors));
     let page = info.address().page().0;
     if !touched
         .iter()
@@ -394,7 +397,7 @@ impl Process {
         }
         let page = info.address().page().0;
         let regs = *self.regs(tid)?;
-        let Some((instruction, touched)) = self.guarded_access(&regs, info) else {
+        let Some((instruction, touched)) = self.guarded_access(tid, &regs, info) else {
             return Ok(Fault::ItsOwn);
         };
         let begun = self.before_exchange(&touched);
@@ -425,20 +428,21 @@ impl Process {
     /// what it touches.
     fn guarded_access(
         &self,
+        tid: Tid,
         regs: &Regs,
         info: &SigInfo,
     ) -> Option<(Option<Instruction>, SmallVec<[Touch; 2]>)> {
         let page = info.address().page().0;
         let entry = self.watches.pages.map.get(&page)?;
         let instruction = self.instruction_at(regs.pc());
-        let touched = touched_by(instruction.as_ref(), regs, info, entry.protection);
+        let touched = touched_by(tid, instruction.as_ref(), regs, info, entry.protection);
         allowed(&touched, page, entry.protection).then_some((instruction, touched))
     }
 
     /// The program would not have faulted so without us.
     pub(crate) fn is_of_guard(&self, tid: Tid, info: &SigInfo) -> Result<bool> {
         match self.watches.pages.guards(info) {
-            true => Ok(self.guarded_access(self.regs(tid)?, info).is_some()),
+            true => Ok(self.guarded_access(tid, self.regs(tid)?, info).is_some()),
             false => self.is_stale_fault(tid, info),
         }
     }
@@ -469,7 +473,7 @@ impl Process {
         }
         let page = info.address().page().0;
         let regs = ptrace::regs(child)?;
-        let Some((instruction, touched)) = self.guarded_access(&regs, &info) else {
+        let Some((instruction, touched)) = self.guarded_access(child, &regs, &info) else {
             return Ok(BorrowerFault::ItsOwn);
         };
         if let Some(after) = instruction.and_then(|i| self.emulate(&i, &regs, page)) {
@@ -503,7 +507,7 @@ impl Process {
         }
         let regs = *self.regs(tid)?;
         let touched = match self.instruction_at(regs.pc()) {
-            Some(instruction) => access::touches(&instruction, &regs),
+            Some(instruction) => exact_touches(&instruction, &regs, || ptrace::xstate(tid).ok()),
             None => return Ok(false),
         };
         let maps = self.memory.maps()?;

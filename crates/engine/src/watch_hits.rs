@@ -6,6 +6,7 @@
 
 use crate::access::Touch;
 use crate::calls::Causes;
+use crate::elements::exact_touches;
 use crate::hardware::{Hardware, Place};
 use crate::last_access::Last;
 use crate::thread::Happening;
@@ -232,7 +233,8 @@ impl Process {
         let Some(instruction) = crate::relocate::decode(&bytes[..got], regs.pc()) else {
             return;
         };
-        let bits = self.slots_touched(tid, &crate::access::touches(&instruction, &regs));
+        let touched = exact_touches(&instruction, &regs, || ptrace::xstate(tid).ok());
+        let bits = self.slots_touched(tid, &touched);
         if let Some(thread) = self.threads.get_mut(&tid) {
             thread.touches = bits;
         }

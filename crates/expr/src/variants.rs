@@ -30,8 +30,7 @@ pub(crate) fn field(object: &Node, class: &Type, name: &str, scope: &dyn Scope) 
         true => b,
         false => a,
     };
-    let ty = held.or_else(|| types.into_iter().reduce(wider));
-    let ty = ty.unwrap_or_else(Type::void);
+    let ty = held.or_else(|| types.into_iter().reduce(wider))?;
     let op = Op::Active(object.clone().boxed(), name.to_owned());
     Some(Node::new(ty, op))
 }

@@ -1,13 +1,15 @@
 //! One line of a trace: a JSON object that describes an event.
 
 use crate::fast_line;
+use crate::ordered::Ordered;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use verde_monitor::Arg;
-use verde_property::{Kind, ParamSpec, When};
+use verde_property::ir::Types;
+use verde_property::{Kind, ParamSpec, When, declared_types};
 
 /// The name of the line, of kind `process`, that tells of an exec.
 pub const EXEC: &str = "exec";
@@ -42,9 +44,30 @@ impl<'a> Args<'a> {
         self.0.iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
     }
 
-    /// The value of a parameter: its own for that type, if there is one.
+    /// The value of a parameter: its own for that type, if there is one. Numbers that JSON has no
+    /// word for are written as text, and are text only where the parameter is one.
     #[inline]
     pub fn declared(&self, text: &str, ty: Option<&str>) -> Option<Arg<'a>> {
+        let value = self.written(text, ty)?;
+        let Arg::Str(word) = value else {
+            return Some(value);
+        };
+        let number = match word {
+            "inf" => f64::INFINITY,
+            "-inf" => f64::NEG_INFINITY,
+            "nan" => f64::NAN,
+            _ => return Some(value),
+        };
+        let may_be_float = ty.is_none_or(|ty| declared_types(ty).has(Types::FLOAT));
+        Some(if may_be_float {
+            Arg::Float(number)
+        } else {
+            value
+        })
+    }
+
+    #[inline]
+    fn written(&self, text: &str, ty: Option<&str>) -> Option<Arg<'a>> {
         let own = ty.and_then(|ty| {
             let length = text.len() + TYPED.len() + ty.len();
             let mut long = self.0.iter().filter(|(k, _)| k.len() == length);
@@ -238,9 +261,12 @@ fn value<'a>(text: &'a str, strings: &'a Strings) -> Result<Arg<'a>, String> {
         b'n' => Arg::None,
         b't' => Arg::Bool(true),
         b'f' => Arg::Bool(false),
-        // In one form, so that equal structures are equal keys.
-        b'{' | b'[' => match serde_json::from_str::<serde_json::Value>(text) {
-            Ok(v) => Arg::Json(strings.alloc(v.to_string())),
+        // In one form, so that equal structures are equal keys; members stay in their order, which
+        // is the program's.
+        b'{' | b'[' => match serde_json::from_str::<Ordered>(text)
+            .and_then(|value| serde_json::to_string(&value))
+        {
+            Ok(text) => Arg::Json(strings.alloc(text)),
             Err(e) => return Err(e.to_string()),
         },
         b'"' => match serde_json::from_str(text).map_err(|e| e.to_string())? {
@@ -370,7 +396,7 @@ mod tests {
             e2.args.get("x"),
             Some(Arg::Json("123456789012345678901234567890"))
         );
-        assert_eq!(e2.args.get("o"), Some(Arg::Json(r#"{"a":2,"b":1}"#)));
+        assert_eq!(e2.args.get("o"), Some(Arg::Json(r#"{"b":1,"a":2}"#)));
         assert_eq!(e.args.get("z"), Some(Arg::None));
         assert_eq!(e.args.get("r"), Some(Arg::Float(1.5)));
         assert_eq!(e.args.get("y"), None);

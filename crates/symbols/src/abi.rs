@@ -181,6 +181,9 @@ impl Module {
                 _ => {}
             }
         }
+        let (integers, floats) = self.environment(function, &parameters, state.integers > 0);
+        state.integers += integers;
+        state.floats += floats;
         let assigned: Vec<Option<AbiPlace>> = parameters
             .iter()
             .map(|v| state.argument(&v.ty, convention))
@@ -244,6 +247,13 @@ impl Module {
         self.is_marked(function, &[".part.", ".cold"])
     }
 
+    /// Whether a function's code is what goes on with a coroutine, or ends it: its frame is the
+    /// only argument, and the call of the coroutine is another function. GCC has one function for
+    /// both, and one that destroys; LLVM has three.
+    pub fn is_resumption(&self, function: &Function) -> bool {
+        self.is_marked(function, &[".actor", ".resume", ".destroy", ".cleanup"])
+    }
+
     /// Whether a function is the form of a destructor that frees the object as well, by the C++
     /// ABI. It calls the other form, or has it in itself.
     pub fn is_deleting(&self, function: &Function) -> bool {
@@ -275,8 +285,18 @@ pub fn argument_places(
     language: Language,
     by_address: bool,
 ) -> Vec<Option<AbiPlace>> {
+    argument_places_behind(types, language, (usize::from(by_address), 0))
+}
+
+/// The same behind something else that has used so many integer and vector registers.
+pub(crate) fn argument_places_behind(
+    types: &[Type],
+    language: Language,
+    (integers, floats): (usize, u16),
+) -> Vec<Option<AbiPlace>> {
     let mut state = Assign {
-        integers: usize::from(by_address),
+        integers,
+        floats,
         ..Assign::default()
     };
     types.iter().map(|t| state.argument(t, language)).collect()

@@ -15,6 +15,11 @@ const ST: usize = 32;
 /// ptrace uses, on every CPU so far.
 const YMM_HIGH: usize = 576;
 
+/// XSAVE's components of AVX-512: mask registers, upper halves of zmm0 to 15, all of zmm16 to 31.
+const MASKS: u32 = 5;
+const ZMM_HIGH: u32 = 6;
+const ZMM_MORE: u32 = 7;
+
 /// State bits of the components.
 const SSE: u8 = 2;
 const AVX: u8 = 4;
@@ -39,6 +44,33 @@ impl XState {
     /// The upper 16 bytes of ymm register `i` (0..16).
     pub fn ymm_high(&self, i: usize) -> Option<[u8; 16]> {
         self.at(YMM_HIGH, 16, i)
+    }
+
+    /// Mask register `i` (0..8).
+    pub fn mask(&self, i: usize) -> Option<u64> {
+        let start = component(MASKS)?.checked_add(8 * i)?;
+        let bytes = self.bytes.get(start..start + 8).filter(|_| i < 8)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    }
+
+    /// All of vector register `i` (0..32), with zeros for what the CPU does not have.
+    pub fn zmm(&self, i: usize) -> Option<[u8; 64]> {
+        let mut all = [0; 64];
+        if i >= 16 {
+            let start = component(ZMM_MORE)?.checked_add(64 * (i - 16))?;
+            let bytes = self.bytes.get(start..start + 64).filter(|_| i < 32)?;
+            all.copy_from_slice(bytes);
+            return Some(all);
+        }
+        all[..16].copy_from_slice(&self.xmm(i)?);
+        if let Some(high) = self.ymm_high(i) {
+            all[16..32].copy_from_slice(&high);
+        }
+        let high = component(ZMM_HIGH).and_then(|c| self.bytes.get(c + 32 * i..c + 32 * (i + 1)));
+        if let Some(high) = high {
+            all[32..].copy_from_slice(high);
+        }
+        Some(all)
     }
 
     /// x87 register `i` (0..8), 10 meaningful bytes.
@@ -129,4 +161,15 @@ impl XState {
         let start = base + step * i;
         self.bytes.get(start..start + 16)?.try_into().ok()
     }
+}
+
+/// Where the CPU's XSAVE keeps a component in the standard format; `None` if it has none.
+fn component(number: u32) -> Option<usize> {
+    use std::arch::x86_64::{__cpuid_count, __get_cpuid_max};
+    const XSAVE_LEAF: u32 = 0xd;
+    if __get_cpuid_max(0).0 < XSAVE_LEAF {
+        return None;
+    }
+    let found = __cpuid_count(XSAVE_LEAF, number);
+    (found.eax > 0).then_some(found.ebx as usize)
 }

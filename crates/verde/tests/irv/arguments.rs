@@ -788,3 +788,32 @@ fn constructors_with_virtual_bases() {
         assert_eq!(seen, wanted, "{level}");
     }
 }
+
+/// A member that no variant of an enum of Rust has is an error; one of another variant is `None`.
+#[test]
+fn members_of_enums() {
+    let bench = Bench::new();
+    bench.rust(
+        "pub enum Node { Leaf { n: i64 }, Pair { one: i64, two: i64 } }
+        #[inline(never)] fn f(n: &Node, k: Option<i32>) { std::hint::black_box((n, k)); }
+        fn main() { f(&Node::Pair { one: 1, two: 2 }, Some(3)); f(&Node::Leaf { n: 4 }, None); }",
+    );
+    let seen = bench.events(&["event crate::f(n.n as x, n.two as y)"]);
+    let seen: Vec<_> = seen.iter().map(|e| e["args"].clone()).collect();
+    let wanted = [
+        json!({"n.n": null, "n.two": 2}),
+        json!({"n.n": 4, "n.two": null}),
+    ];
+    assert_eq!(seen, wanted);
+    for event in [
+        "event crate::f(n.nosuch as x)",
+        "event crate::f(k.nosuch as x)",
+    ] {
+        let property = format!(
+            "state init {{ transition {{ {event} success bad }} }} state bad non-accepting"
+        );
+        let ran = bench.check_property(&property, &[]);
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        assert!(ran.err.contains("no member named nosuch"), "{}", ran.err);
+    }
+}

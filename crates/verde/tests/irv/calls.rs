@@ -772,3 +772,22 @@ fn inlined_calls_of_a_function_of_one_file() {
     let (_, said) = bench.events_and_remarks(&["event same(a)"]);
     assert!(said.contains("event same: 3 calls inlined"), "{said}");
 }
+
+/// What goes on with a coroutine is no call of it.
+#[test]
+fn coroutines_are_called_once() {
+    let bench = Bench::new();
+    let source = "#include <coroutine>
+        struct Task { struct promise_type {
+            Task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+            std::suspend_always initial_suspend() { return {}; }
+            std::suspend_always final_suspend() noexcept { return {}; }
+            void return_void() {} void unhandled_exception() {} };
+            std::coroutine_handle<promise_type> h; };
+        Task session(int n) { for (int i = 0; i < n; i++) co_await std::suspend_always{}; }
+        int main() { auto t = session(3); while (!t.h.done()) t.h.resume(); t.h.destroy(); }";
+    bench.compile("g++", "prog.cpp", source, "prog", &["-std=c++20", "-O0"]);
+    let seen = bench.seen(&["event session(n)", "after event session(n)"]);
+    let call = |when: &str| format!(r#"call {when} session {{"n":3}}"#);
+    assert_eq!(seen, [call("before"), call("after")]);
+}

@@ -635,3 +635,46 @@ fn is_sarif(log: &Value, word: &str) {
         }
     }
 }
+
+/// A trace has what the run had: numbers that JSON has no word for, and members in their order.
+#[test]
+fn a_recorded_trace_has_the_same_values() {
+    let bench = Bench::c(
+        "struct Z { int z, a; };
+        void limit(double d, const char *s) { (void)d, (void)s; }
+        void order(struct Z s) { (void)s; }
+        int main(void) { limit(5, \"nan\"); limit(__builtin_inf(), \"inf\"); limit(-__builtin_inf(), \"\");
+            limit(__builtin_nan(\"\"), \"-inf\"); struct Z s = {1, 2}; order(s); return 0; }",
+        &[],
+    );
+    let property = "state init {
+        transition { event limit(d, s : str) { print(type(d).__name__, d, repr(s)) } success init }
+        transition { event order(s) { print(list(s)) } success init } }";
+    let ran = bench.check_property(property, &[]);
+    let wanted = [
+        "float 5.0 'nan'",
+        "float inf 'inf'",
+        "float -inf ''",
+        "float nan '-inf'",
+        "['z', 'a']",
+    ];
+    assert_eq!(ran.printed(), wanted, "{}", ran.err);
+    bench.write("same.prop", property);
+    for args in [
+        &["record", "-p", "same.prop", "-o", "t.jsonl", "--", "./prog"][..],
+        &["replay", "-p", "same.prop", "--format", "jsonl", "t.jsonl"],
+    ] {
+        let done = bench.command(args[0]).args(&args[1..]).output();
+        let done = done.expect("verde runs");
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        if args[0] == "replay" {
+            let rows = String::from_utf8_lossy(&done.stdout).into_owned();
+            let rows = rows
+                .lines()
+                .map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+            let printed = rows.filter(|r| r["type"] == "print" && r["property"] != "verde");
+            let printed: Vec<Value> = printed.map(|r| r["text"].clone()).collect();
+            assert_eq!(printed, wanted);
+        }
+    }
+}

@@ -191,3 +191,53 @@ fn mangled_functions_of_rust_with_the_convention_of_c() {
         }
     }
 }
+
+/// The environment of a closure comes before its parameters, whether it is listed or not: by its
+/// address, or as what it is when it is called once.
+#[test]
+fn environments_of_closures_come_first() {
+    let bench = Bench::new();
+    bench.rust(
+        "use std::hint::black_box as bb;
+        fn one(f: impl Fn(i32) -> i32, n: i32) { bb(f(n)); }
+        fn two(f: impl Fn(i32, &str) -> String, n: i32) { bb(f(n, \"two\")); }
+        fn changing(mut f: impl FnMut(i32), n: i32) { f(n) }
+        fn once<R>(f: impl FnOnce(i32, f64) -> R, n: i32) { bb(f(n, 2.5)); }
+        fn dynamic(f: &dyn Fn(i32) -> i32, n: i32) { bb(f(n)); }
+        fn main() { let k = bb(5); let (l, d) = (bb(6u64), bb(1.5)); let mut t = 0; let s = String::from(\"s\");
+          one(|x| bb(x * k), 4);
+          two(|x, t| format!(\"{x}{t}{k}\"), 5);
+          changing(|x| { t += x; bb(&t); }, 6);
+          once(move |x, y| { let q = s; bb(q.len() as f64 + x as f64 + y) }, 7);
+          dynamic(&|x| bb(x + k), 8);
+          one(|x| bb(x + 1), 9);
+          once(move |x, y| { bb((k, l)); bb(y + x as f64) }, 10);
+          once(move |x, y| { bb(d); bb((x, y)); }, 11);
+          once(|x, y| { bb((x, y)); }, 12); }",
+    );
+    let events = [
+        "after event 'crate::main::{closure#0}'(x, ret)",
+        "event 'crate::main::{closure#1}'(x, t : str)",
+        "event 'crate::main::{closure#2}'(x)",
+        "event 'crate::main::{closure#3}'(x, y)",
+        "event 'crate::main::{closure#4}'(x)",
+        "event 'crate::main::{closure#5}'(x)",
+        "event 'crate::main::{closure#6}'(x, y)",
+        "event 'crate::main::{closure#7}'(x, y)",
+        "event 'crate::main::{closure#8}'(x, y)",
+    ];
+    assert_eq!(
+        seen(&bench, &events),
+        [
+            json!({"x": 4, "ret": 20}),
+            json!({"x": 5, "t": "two"}),
+            json!({"x": 6}),
+            json!({"x": 7, "y": 2.5}),
+            json!({"x": 8}),
+            json!({"x": 9}),
+            json!({"x": 10, "y": 2.5}),
+            json!({"x": 11, "y": 2.5}),
+            json!({"x": 12, "y": 2.5}),
+        ]
+    );
+}

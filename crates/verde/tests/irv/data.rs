@@ -774,3 +774,86 @@ int main(void) { down(2); down(1); return 0; }
     let seen = ran.printed();
     assert_eq!(seen, ["0 100", "0 0", "0 100", "1 1", "1 101"]);
 }
+
+/// On guarded pages an instruction has touched those elements only that its mask or its addresses
+/// say, and one that counts bits the word that has the bit.
+#[test]
+fn elements_of_vectors_on_guarded_pages() {
+    if !is_x86_feature_detected!("avx512vl") {
+        return;
+    }
+    let source = r#"
+        #include <immintrin.h>
+        struct { long a, b, c, d, e, f; } s __attribute__((aligned(64)));
+        #define VECTOR __attribute__((noinline, target("avx2,avx512f,avx512vl"))) void
+        #define V2(high, low) _mm_set_epi64x(high, low)
+        VECTOR gather(void) { __m128i v = _mm_i64gather_epi64((const long long *)&s, V2(4, 2), 8); __asm__ volatile("" : : "x"(v)); }
+        VECTOR scatter(void) { _mm_i64scatter_epi64((void *)&s, V2(4, 2), V2(50, 30), 8); }
+        VECTOR masked(__mmask8 k) { _mm512_mask_storeu_epi64(&s, k, _mm512_set1_epi64(7)); }
+        VECTOR packed(__mmask8 k) { _mm512_mask_compressstoreu_epi64(&s.d, k, _mm512_set1_epi64(8)); }
+        VECTOR loaded(__mmask8 k) { __m512i v = _mm512_maskz_loadu_epi64(k, &s); __asm__ volatile("" : : "v"(v)); }
+        VECTOR signs(void) { _mm_maskstore_epi64((long long *)&s.e, V2(-1, 1), V2(9, 9)); }
+        VECTOR bytes(void) { _mm_maskmoveu_si128(V2(10, 10), V2(0x80, 0), (char *)&s.a); }
+        __attribute__((noinline)) void bit(long *from, long n) { __asm__ volatile("btsq %1,%0" : "+m"(*from) : "r"(n) : "memory", "cc"); }
+        __attribute__((noinline)) void next(const char *what) { __asm__ volatile("" : : "r"(what)); }
+        int main(void) {
+            next("gather"); gather(); next("scatter"); scatter(); next("masked"); masked(2);
+            next("packed"); packed(0x50); next("loaded"); loaded(0x21); next("signs"); signs();
+            next("bytes"); bytes(); next("bit"); bit(&s.a, 128); next("before"); bit(&s.f, -1);
+        }"#;
+    let bench = Bench::c(source, &["-O1"]);
+    let mut events = vec!["event next(what : str)".to_string()];
+    for member in ["a", "b", "c", "d", "e", "f"] {
+        events.push(format!("event write s.{member} (ret)"));
+        events.push(format!("event read s.{member} ()"));
+    }
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    assert_eq!(
+        bench.seen(&events),
+        [
+            r#"call before next {"what":"gather"}"#,
+            "read after s.c {}",
+            "read after s.e {}",
+            r#"call before next {"what":"scatter"}"#,
+            r#"write after s.c {"ret":30}"#,
+            r#"write after s.e {"ret":50}"#,
+            r#"call before next {"what":"masked"}"#,
+            r#"write after s.b {"ret":7}"#,
+            r#"call before next {"what":"packed"}"#,
+            r#"write after s.d {"ret":8}"#,
+            r#"write after s.e {"ret":8}"#,
+            r#"call before next {"what":"loaded"}"#,
+            "read after s.a {}",
+            "read after s.f {}",
+            r#"call before next {"what":"signs"}"#,
+            r#"write after s.f {"ret":9}"#,
+            r#"call before next {"what":"bytes"}"#,
+            r#"write after s.b {"ret":10}"#,
+            r#"call before next {"what":"bit"}"#,
+            r#"write after s.c {"ret":31}"#,
+            "read after s.c {}",
+            r#"call before next {"what":"before"}"#,
+            r#"write after s.e {"ret":-9223372036854775800}"#,
+            "read after s.e {}",
+        ]
+    );
+}
+
+/// What the optimiser has removed from the program is not found as a local of the C library, whose
+/// debug information may be there: unless its function is named, that is never found.
+#[test]
+fn locals_of_the_system_are_named() {
+    let source = "#include <unistd.h>
+        static int ts; int other;
+        int main(int argc, char **argv) { ts = argc; other = ts; usleep(10); return 0; }";
+    let bench = Bench::c(source, &["-O2"]);
+    for name in ["ts", "st"] {
+        let property = format!(
+            "state init {{ transition {{ event write {name}(ret) success bad }} }} state bad non-accepting"
+        );
+        let ran = bench.check_property(&property, &[]);
+        assert_eq!(ran.code, 101, "{name}: {}", ran.err);
+        let never = format!("event write {name} was never found in the program or a library");
+        assert!(ran.err.contains(&never), "{}", ran.err);
+    }
+}

@@ -64,3 +64,23 @@ fn references_of_rust() {
         ]
     );
 }
+
+/// A reference of C++ is the object, so after the call it is what the call has made of it.
+#[test]
+fn what_references_refer_to_after_the_call() {
+    let bench = Bench::new();
+    let source = "#include <string>
+        struct S { int v; };
+        void f(int &r, S &s, S *p, std::string &t, int n) { r = 2; s.v = 2; p->v = 2; t = \"new\"; n = 9; }
+        int main() { int r = 1; S s{1}, p{1}; std::string t = \"old\"; f(r, s, &p, t, 5); return r + s.v; }";
+    bench.compile("g++", "prog.cpp", source, "prog", &["-O0"]);
+    let seen = bench.events(&[
+        "before event f(r, s.v, t : str)",
+        "after event f(r, arg 0, entry(r) as r1, s.v, entry(s.v) as v1, p->v as pv, t : str, n)",
+    ]);
+    assert_eq!(seen[0]["args"], json!({"r": 1, "s.v": 1, "t": "old"}));
+    let after = json!({
+        "r": 2, "arg 0": 2, "entry(r)": 1, "s.v": 2, "entry(s.v)": 1, "p->v": 2, "t": "new", "n": 5,
+    });
+    assert_eq!(seen[1]["args"], after);
+}

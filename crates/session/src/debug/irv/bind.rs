@@ -159,7 +159,7 @@ impl Debugger {
                 gone.parts += 1;
                 continue;
             }
-            if calls_itself_deleted(source, module, function) {
+            if calls_itself_deleted(source, module, function) || module.is_resumption(function) {
                 continue;
             }
             let callee = Callee::new(module, bias, function);

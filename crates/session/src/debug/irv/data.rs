@@ -260,6 +260,10 @@ impl Debugger {
                 break;
             }
             let module = &loaded.module;
+            // Nobody means what the system's functions have for themselves without naming them.
+            if locals.function.is_none() && self.is_systems(module) {
+                continue;
+            }
             for f in module.functions_declaring(first, FUNCTIONS) {
                 let Some(die) = f.die.filter(|_| locals.may_be_in(&f.name)) else {
                     continue;

@@ -7,7 +7,7 @@ use super::super::registers::{place, to_dwarf, with_vectors};
 use super::data::Meaning;
 use super::host::{Host, Watcher};
 use super::reads::{How, Phase, Read, may_be_in_vectors};
-use super::values::{Form, Owned};
+use super::values::{Form, Owned, cast};
 use super::{Fallen, Irv, Latch, Moved, nanoseconds_since};
 use crate::recorder::Found;
 use crate::report::Row;
@@ -1133,13 +1133,9 @@ fn at_entry(register: &How, scope: Option<&FrameScope>) -> Option<Owned> {
 }
 
 fn register_value(word: u64, bytes: u8, signed: bool, boolean: bool) -> Owned {
-    let unused = 64 - 8 * u32::from(bytes.clamp(1, 8));
-    if boolean {
-        return Owned::Bool(word << unused != 0);
-    }
-    match signed {
-        true => Owned::Int(((word << unused) as i64) >> unused),
-        false => Owned::uint((word << unused) >> unused),
+    match (boolean, cast(word, bytes, signed)) {
+        (true, number) => Owned::Bool(number != Owned::Int(0)),
+        (false, number) => number,
     }
 }
 

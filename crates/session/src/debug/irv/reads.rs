@@ -148,6 +148,31 @@ impl<'a> Callee<'a> {
         target.is_some_and(|to| is_byte(&to))
     }
 
+    /// An operand is, or is a part of, what a reference of C++ refers to: that is memory.
+    fn is_through_reference(&self, operand: &Operand) -> bool {
+        let ty = match operand {
+            Operand::Path(path) => {
+                let is_word = |c: char| c.is_alphanumeric() || c == '_';
+                let end = path.find(|c| !is_word(c)).unwrap_or(path.len());
+                self.type_of(&Operand::Path(path[..end].to_owned()))
+            }
+            Operand::Arg(_) => self.type_of(operand),
+            _ => None,
+        };
+        ty.is_some_and(|ty| {
+            let ty = ty.strip();
+            matches!(ty.kind(), Kind::Reference(_) | Kind::RvalueReference(_))
+        })
+    }
+
+    /// An argument is a `void *`.
+    fn points_to_anything(&self, operand: &Operand) -> bool {
+        let ty = self.type_of(operand).map(|ty| ty.strip());
+        let pointer = ty.filter(|ty| matches!(ty.kind(), Kind::Pointer(_)));
+        let is_void = |to: Type| matches!(to.strip().kind(), Kind::Void);
+        pointer.is_some_and(|ty| ty.target().is_none_or(is_void))
+    }
+
     /// Its parameters are known.
     fn is_described(&self) -> bool {
         // An assembler describes where a function is, and nothing of its parameters; nor does a
@@ -189,7 +214,9 @@ pub fn of_call(
     let phase = match after {
         false => Phase::Now,
         true if matches!(param.operand, Operand::Entry(_)) => Phase::Entry,
-        true if leads_to_memory(operand) => Phase::FromEntry,
+        true if leads_to_memory(operand) || callee.is_through_reference(operand) => {
+            Phase::FromEntry
+        }
         true => Phase::Entry,
     };
     // The text that the memory holds is read by its address.
@@ -566,7 +593,16 @@ fn expression(
                 let place = raw_argument(*i as usize, None);
                 format!("*({} *)({place})", ty.unwrap_or("unsigned long"))
             }
-            _ => format!("*({})", expression(o, None, callee)?),
+            (pointer, _) => {
+                // Of a pointer to anything only the property says what it points to.
+                let ty = declared.map(str::trim).filter(|t| is_c_type(t));
+                let ty = ty.filter(|_| callee.points_to_anything(pointer));
+                let pointer = expression(pointer, None, callee)?;
+                match ty {
+                    Some(ty) => format!("*({ty} *)({pointer})"),
+                    None => format!("*({pointer})"),
+                }
+            }
         },
         Operand::AddressOf(o) => format!("&({})", expression(o, None, callee)?),
         Operand::Entry(o) => expression(o, declared, callee)?,
@@ -602,6 +638,8 @@ fn raw_argument(i: usize, declared: Option<&str>) -> String {
 
 pub(super) fn narrowed(place: &str, declared: Option<&str>) -> String {
     match declared.map(str::trim) {
+        // Integers are cast when they have been read, also to types of Rust.
+        Some(ty) if matches!(Form::of(Some(ty)), Form::Integer { .. }) => place.to_owned(),
         Some(ty) if is_c_type(ty) => format!("({ty})({place})"),
         _ => place.to_owned(),
     }
@@ -751,9 +789,6 @@ fn names_of(callee: &Callee) -> String {
 
 /// The common case: a number that the calling convention puts into a register.
 pub(super) fn in_register(argument: &EntryArgument, callee: &Callee, form: Form) -> Option<How> {
-    if !matches!(form, Form::Plain | Form::Truth) {
-        return None;
-    }
     let Place::Register(number @ 0..=15) = located(argument, callee)? else {
         return None;
     };
@@ -763,12 +798,21 @@ pub(super) fn in_register(argument: &EntryArgument, callee: &Callee, form: Form)
         Kind::Base(_) | Kind::Enum | Kind::Pointer(_) => true,
         _ => false,
     };
-    let bytes = u8::try_from(ty.size()?).ok().filter(|b| *b <= 8)?;
-    plain.then(|| How::Register {
+    let own = u8::try_from(ty.size()?).ok().filter(|b| *b <= 8)?;
+    let is_signed = !ty.is_unsigned();
+    let (bytes, signed) = match form.of_type(&ty) {
+        Form::Plain | Form::Truth => (own, is_signed),
+        Form::Integer { bytes, signed } if bytes <= own => (bytes, signed),
+        // A wider type has the same number, but for a negative one where it has no sign.
+        Form::Integer { signed, .. } if signed || !is_signed => (own, is_signed),
+        _ => return None,
+    };
+    let is_bool = form == Form::Plain && matches!(ty.kind(), Kind::Base(Encoding::Bool));
+    plain.then_some(How::Register {
         number,
         bytes,
-        signed: !ty.is_unsigned(),
-        boolean: form == Form::Truth || matches!(ty.kind(), Kind::Base(Encoding::Bool)),
+        signed,
+        boolean: form == Form::Truth || is_bool,
     })
 }
 

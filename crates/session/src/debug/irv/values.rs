@@ -1,8 +1,11 @@
 //! Values of the program as arguments of events.
 
+use super::reads::width;
 use crate::json::Json;
 use verde_expr::{EvalError, PrintOptions, Scope, Value, name_of, print_value, text_of};
 use verde_monitor::Arg;
+use verde_property::declared_types;
+use verde_property::ir::Types;
 use verde_symbols::{Encoding, Kind, Memory, Type};
 
 /// How long a string may be before it is cut.
@@ -36,6 +39,11 @@ pub enum Form {
     Truth,
     /// `: double` of another number.
     Real,
+    /// An integer of so many bytes, as a cast of C makes it of another number.
+    Integer {
+        bytes: u8,
+        signed: bool,
+    },
 }
 
 impl Form {
@@ -44,7 +52,20 @@ impl Form {
             Some("str" | "string" | "String" | "&str" | "std::string") => Form::Text,
             Some("bool" | "_Bool") => Form::Truth,
             Some("float" | "double" | "f32" | "f64") => Form::Real,
+            // Of a pointer's type a number is an address, and that is all of it.
+            Some(ty) if declared_types(ty) == Types::INT && !ty.contains(['*', '&']) => {
+                let (bytes, signed) = width(Some(ty));
+                Form::Integer { bytes, signed }
+            }
             _ => Form::Plain,
+        }
+    }
+
+    /// What it makes of values of a type of the program: a character of Unicode is never cut.
+    pub fn of_type(self, ty: &Type) -> Form {
+        match (self, ty.strip().kind()) {
+            (Form::Integer { .. }, Kind::Base(Encoding::Utf)) => Form::Plain,
+            (form, _) => form,
         }
     }
 }
@@ -87,6 +108,7 @@ impl Owned {
                 None => Owned::None,
             };
         }
+        let form = form.of_type(&value.ty);
         plain(value, scope, 0).unwrap_or_default().formed(form)
     }
 
@@ -97,8 +119,22 @@ impl Owned {
             (Form::Truth, Owned::UInt(u)) => Owned::Bool(u != 0),
             (Form::Real, Owned::Int(i)) => Owned::Float(i as f64),
             (Form::Real, Owned::UInt(u)) => Owned::Float(u as f64),
+            (Form::Integer { .. }, Owned::Bool(b)) => Owned::Int(b.into()),
+            (Form::Integer { bytes, signed }, Owned::Int(i)) => {
+                cast(i.cast_unsigned(), bytes, signed)
+            }
+            (Form::Integer { bytes, signed }, Owned::UInt(u)) => cast(u, bytes, signed),
             (_, other) => other,
         }
+    }
+}
+
+/// The lowest bytes of a number, as a number with or without a sign.
+pub(super) fn cast(number: u64, bytes: u8, signed: bool) -> Owned {
+    let unused = 64 - 8 * u32::from(bytes.clamp(1, 8));
+    match signed {
+        true => Owned::Int((number << unused).cast_signed() >> unused),
+        false => Owned::uint(number << unused >> unused),
     }
 }
 
