@@ -533,6 +533,8 @@ int main(int argc, char **argv) {
     over = 1;
     pthread_join(t, 0);
     hold();
+    usleep(1000);
+    hold();
     return 0;
 }
 "#;
@@ -548,7 +550,7 @@ int main(int argc, char **argv) {
     long child = syscall(SYS_clone3, &a, sizeof a);
     if (child == 0) {
         for (int i = 0; i < 3; i++) close(i);
-        sleep(2);
+        sleep(60);
     }
     return child < 0;
 }
@@ -563,9 +565,10 @@ fn why_ids_have_changed_is_said() -> Fallible {
     }
     lab.build("gcc", "take.c", TAKE, "take", &[])?;
     let begin = ["break hold", "run", "checkpoint", "continue"];
-    // A thread that was joined is on its way out yet.
-    let take = "shell for i in 1 2 3 4 5; do ./take $(cat tid) && break; sleep 0.1; done";
-    let taken = [&begin[..], &[take, "restart 1"]].concat();
+    // A thread that was joined is on its way out yet, and over while the program sleeps.
+    let take = ["continue", "shell ./take $(cat tid)"];
+    let restart = ["restart 1", "shell kill $(cat tid)"];
+    let taken = [&begin[..], &take, &restart].concat();
     let text = said(&lab, &["debug", "--batch", "prog"], &taken)?;
     assert!(
         text.contains("ids have changed (other processes have taken some of them since): "),
