@@ -11,7 +11,7 @@ use crate::type_text::name_of;
 use crate::value::Value;
 use verde_symbols::{Memory, Type, Variant};
 
-/// The field of an enum, if any of its variants has it. Which one is read is decided when it is
+/// The field of an enum, if any of its variants has it, or if it is known which one is held. Which one is read is decided when it is
 /// read; the type is what the variants agree on, the widest of their numbers, or else that of the
 /// variant which is held now.
 pub(crate) fn field(object: &Node, class: &Type, name: &str, scope: &dyn Scope) -> Option<Node> {
@@ -30,18 +30,27 @@ pub(crate) fn field(object: &Node, class: &Type, name: &str, scope: &dyn Scope) 
         true => b,
         false => a,
     };
-    let ty = held.or_else(|| types.into_iter().reduce(wider))?;
+    let ty = match held.or_else(|| types.into_iter().reduce(wider)) {
+        Some(ty) => ty,
+        // The variant that is held says what there is instead.
+        None => held_variant(object, class, scope).map(|_| Type::void())?,
+    };
     let op = Op::Active(object.clone().boxed(), name.to_owned());
     Some(Node::new(ty, op))
 }
 
 /// The type of a field in the variant that an enum holds now.
 fn held_field(object: &Node, class: &Type, name: &str, scope: &dyn Scope) -> Option<Type> {
-    let mut still = Still::of(scope);
-    let value = eval(object, &mut still).ok()?;
-    let variant = active_variant(&value, class, &still)?;
+    let variant = held_variant(object, class, scope)?;
     let member = variant.member.ty.strip().find_member(name)?;
     Some(member.ty)
+}
+
+/// The variant that an enum holds now, where it can be read.
+fn held_variant(object: &Node, class: &Type, scope: &dyn Scope) -> Option<Variant> {
+    let mut still = Still::of(scope);
+    let value = eval(object, &mut still).ok()?;
+    active_variant(&value, class, &still)
 }
 
 /// The field of the variant that an enum holds, `wanted` being what the expression was bound for.

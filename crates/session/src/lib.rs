@@ -8,7 +8,6 @@ pub mod debug;
 mod fast_line;
 mod json;
 mod lines;
-mod ordered;
 mod properties;
 mod recorder;
 pub mod replay;

@@ -1,7 +1,6 @@
 //! One line of a trace: a JSON object that describes an event.
 
 use crate::fast_line;
-use crate::ordered::Ordered;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -261,12 +260,9 @@ fn value<'a>(text: &'a str, strings: &'a Strings) -> Result<Arg<'a>, String> {
         b'n' => Arg::None,
         b't' => Arg::Bool(true),
         b'f' => Arg::Bool(false),
-        // In one form, so that equal structures are equal keys; members stay in their order, which
-        // is the program's.
-        b'{' | b'[' => match serde_json::from_str::<Ordered>(text)
-            .and_then(|value| serde_json::to_string(&value))
-        {
-            Ok(text) => Arg::Json(strings.alloc(text)),
+        // In one form, so that equal structures are equal keys.
+        b'{' | b'[' => match serde_json::from_str::<serde_json::Value>(text) {
+            Ok(v) => Arg::Json(strings.alloc(v.to_string())),
             Err(e) => return Err(e.to_string()),
         },
         b'"' => match serde_json::from_str(text).map_err(|e| e.to_string())? {
@@ -396,7 +392,7 @@ mod tests {
             e2.args.get("x"),
             Some(Arg::Json("123456789012345678901234567890"))
         );
-        assert_eq!(e2.args.get("o"), Some(Arg::Json(r#"{"b":1,"a":2}"#)));
+        assert_eq!(e2.args.get("o"), Some(Arg::Json(r#"{"a":2,"b":1}"#)));
         assert_eq!(e.args.get("z"), Some(Arg::None));
         assert_eq!(e.args.get("r"), Some(Arg::Float(1.5)));
         assert_eq!(e.args.get("y"), None);

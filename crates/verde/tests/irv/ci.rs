@@ -636,27 +636,23 @@ fn is_sarif(log: &Value, word: &str) {
     }
 }
 
-/// A trace has what the run had: numbers that JSON has no word for, and members in their order.
+/// A trace has what the run had, also numbers that JSON has no word for.
 #[test]
 fn a_recorded_trace_has_the_same_values() {
     let bench = Bench::c(
-        "struct Z { int z, a; };
-        void limit(double d, const char *s) { (void)d, (void)s; }
-        void order(struct Z s) { (void)s; }
+        "void limit(double d, const char *s) { (void)d, (void)s; }
         int main(void) { limit(5, \"nan\"); limit(__builtin_inf(), \"inf\"); limit(-__builtin_inf(), \"\");
-            limit(__builtin_nan(\"\"), \"-inf\"); struct Z s = {1, 2}; order(s); return 0; }",
+            limit(__builtin_nan(\"\"), \"-inf\"); return 0; }",
         &[],
     );
     let property = "state init {
-        transition { event limit(d, s : str) { print(type(d).__name__, d, repr(s)) } success init }
-        transition { event order(s) { print(list(s)) } success init } }";
+        transition { event limit(d, s : str) { print(type(d).__name__, d, repr(s)) } success init } }";
     let ran = bench.check_property(property, &[]);
     let wanted = [
         "float 5.0 'nan'",
         "float inf 'inf'",
         "float -inf ''",
         "float nan '-inf'",
-        "['z', 'a']",
     ];
     assert_eq!(ran.printed(), wanted, "{}", ran.err);
     bench.write("same.prop", property);
