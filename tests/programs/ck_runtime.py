@@ -7,7 +7,8 @@ import queue
 import threading
 import time
 
-EACH = 1500
+# So many that it is still at work when somebody who is late looks at it.
+EACH = 6000
 jobs = queue.Queue(50)
 results = []
 lock = threading.Lock()
