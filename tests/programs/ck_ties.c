@@ -8,7 +8,8 @@
    read), ended (pipes that nobody writes to any more), input (a set of
    descriptors that waits for it), user (another one), full (no
    descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), closed (memory, read-only for now), shut (memory, for nobody for now), mapped (a file), cut (a mapped file that becomes shorter), leases, seals (of files),
-   urgent (data), overruns (of a timer).
+   urgent (data), overruns (of a timer), chosen (signals to be read), mode (of a file without a name), leads (a session
+   with a terminal), secret (memory), keys and thread_keys (in keyrings).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
@@ -161,6 +162,96 @@ static void signals(void) {
     CHECK(epoll_wait(epoll, &event, 1, 1000) == 1 && event.data.u64 == 42);
     struct signalfd_siginfo info;
     CHECK(read(fd, &info, sizeof info) == sizeof info);
+}
+
+static void choose(int fd, int signal) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    sigprocmask(SIG_BLOCK, &set, 0);
+    CHECK(signalfd(fd, &set, 0) == fd);
+}
+
+static void chosen(void) {
+    sigset_t none;
+    sigemptyset(&none);
+    int fd = signalfd(-1, &none, SFD_NONBLOCK);
+    choose(fd, SIGUSR1);
+    hold();
+    struct signalfd_siginfo info;
+    kill(getpid(), SIGUSR1);
+    CHECK(read(fd, &info, sizeof info) == sizeof info && info.ssi_signo == SIGUSR1);
+    choose(fd, SIGUSR2);
+}
+
+static void mode(void) {
+    int fd = memfd_create("mode", 0);
+    struct stat about;
+    CHECK(!fchmod(fd, 0640));
+    hold();
+    CHECK(!fstat(fd, &about) && (about.st_mode & 07777) == 0640);
+    CHECK(!fchmod(fd, 0400));
+}
+
+static void leads(void) {
+    CHECK(setsid() == getpid());
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    CHECK(!grantpt(master) && !unlockpt(master));
+    CHECK(open(ptsname(master), O_RDWR) >= 0);
+    hold();
+    if (open("/dev/tty", O_RDWR) == -1)
+        printf("no terminal\n");
+}
+
+static void secret(void) {
+    int fd = syscall(SYS_memfd_secret, 0);
+    CHECK(fd >= 0 && !ftruncate(fd, 4096));
+    char *at = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(at != MAP_FAILED);
+    hold();
+    if (*at)
+        printf("%s\n", at);
+    strcpy(at, "changed");
+}
+
+/* A key in the keyring of the process (-2) or of the thread (-1). */
+static void keep(long keyring) { CHECK(syscall(SYS_add_key, "user", "verde", "key", 3, keyring) > 0); }
+
+static int has_key(long keyring) {
+    return syscall(SYS_keyctl, /* KEYCTL_SEARCH */ 10, keyring, "user", "verde", 0) > 0;
+}
+
+static void keys(void) {
+    keep(-2);
+    hold();
+    if (!has_key(-2))
+        printf("no key\n");
+}
+
+static int keys_ready[2];
+
+static void *keeps(void *unused) {
+    char byte;
+    keep(-1);
+    CHECK(write(keys_ready[1], "", 1) == 1);
+    CHECK(read(keys_ready[0], &byte, 1) == 1);
+    if (!has_key(-1))
+        printf("no key\n");
+    return 0;
+}
+
+static void thread_keys(void) {
+    pthread_t other;
+    char byte;
+    int there[2], back[2];
+    CHECK(!pipe(there) && !pipe(back));
+    keys_ready[0] = there[0];
+    keys_ready[1] = back[1];
+    CHECK(!pthread_create(&other, 0, keeps, 0));
+    CHECK(read(back[0], &byte, 1) == 1);
+    hold();
+    CHECK(write(there[1], "", 1) == 1);
+    CHECK(!pthread_join(other, 0));
 }
 
 static void session(void) {
@@ -668,7 +759,8 @@ int main(int argc, char **argv) {
                {"attributes", attributes}, {"policies", policies}, {"apart", apart}, {"renumbered", renumbered}, {"pidfds", pidfds}, {"files", files}, {"ready", ready},
                {"owners", owners}, {"priorities", priorities}, {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},
                {"narrowest", narrowest}, {"segment", segment}, {"closed", closed}, {"shut", shut}, {"mapped", mapped}, {"cut", cut},
-               {"leases", leases}, {"seals", seals}, {"urgent", urgent}, {"overruns", overruns}};
+               {"leases", leases}, {"seals", seals}, {"urgent", urgent}, {"overruns", overruns}, {"chosen", chosen}, {"mode", mode}, {"leads", leads},
+               {"secret", secret}, {"keys", keys}, {"thread_keys", thread_keys}};
     /* Nothing from who has started the tests. */
     CHECK(!syscall(SYS_close_range, 3, ~0U, 0));
     CHECK(!chdir(argv[2]));

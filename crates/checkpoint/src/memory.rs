@@ -196,6 +196,9 @@ impl Shared {
         let mut list = Vec::new();
         let mut left = MOST_SHARED;
         let mut omitted = 0;
+        if maps.list.iter().any(is_secret) {
+            warnings.push(Warning::SecretMemory);
+        }
         for map in &maps.list {
             if let Some(what) = bound(map) {
                 return Err(Error::Unsupported(what));
@@ -203,7 +206,7 @@ impl Shared {
             let device = map.name.starts_with("/dev/")
                 && !map.name.starts_with("/dev/shm/")
                 && !map.name.starts_with("/dev/zero");
-            if !map.shared || device {
+            if !map.shared || device || is_secret(map) {
                 continue;
             }
             let len = map.end - map.start;
@@ -282,6 +285,11 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// Nobody but the program reads it (`memfd_secret`).
+fn is_secret(map: &Mapping) -> bool {
+    map.name.starts_with("/secretmem")
 }
 
 const WRITABLE: u64 = n::PROT_WRITE as u64;

@@ -14,6 +14,7 @@ use std::time::Instant;
 use verde_engine::{Process, StopGuard, Tid};
 use verde_sys::number as n;
 use verde_sys::payload::{SaveEntry, ThreadEntry};
+use verde_sys::procfs::Stat;
 use verde_sys::remote::RemoteError;
 use verde_sys::{limits, procfs, sysv, task};
 
@@ -74,10 +75,14 @@ fn take_stopped(
         threads,
         intervals,
         adopts_orphans,
+        keyrings,
         children,
         remote,
         mut together,
     } = threads::save(world, scratch, instruction)?;
+    if !keyrings.is_empty() {
+        warnings.push(Warning::Keyrings(keyrings));
+    }
     let mut leader = Leader {
         remote,
         memory: world.contents()?,
@@ -116,6 +121,9 @@ fn take_stopped(
     let borrow = || Leader::borrow(frozen.pid, instruction, scratch, &program);
     let mut copy = None;
     if program.own_session {
+        if Stat::open(pid, pid)?.has_terminal() {
+            warnings.push(Warning::OwnTerminal);
+        }
         // As a member of the session it would keep the number in use that its successor needs.
         let copy = Leader::get_or_borrow(&mut copy, borrow)?;
         copy.call("setsid", n::SYS_setsid, &[])?;

@@ -45,6 +45,7 @@ pub enum Item {
     Pipes,
     Pairs,
     Counters,
+    SignalSets,
     Timers,
     Modes,
     Epoll,

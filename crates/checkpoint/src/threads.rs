@@ -41,6 +41,8 @@ pub(crate) struct Saved {
     pub intervals: Intervals,
     /// Orphans among its descendants become its children (`PR_SET_CHILD_SUBREAPER`).
     pub adopts_orphans: bool,
+    /// Threads with a keyring of their own; the first one also if the process has one.
+    pub keyrings: Vec<Tid>,
     /// The processes that its threads have started.
     pub children: Vec<Tid>,
     /// The first thread, borrowed.
@@ -101,12 +103,16 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
     let mut bytes = vec![0; table.len() * SaveEntry::SIZE as usize];
     process.read(scratch.data, &mut bytes)?;
     let entries = bytes.chunks_exact(SaveEntry::SIZE as usize);
+    let mut keyrings = Vec::new();
     for (thread, entry) in table.iter_mut().zip(entries) {
         if let Some(entry) = SaveEntry::decode(entry) {
             thread.stack = entry.stack;
             thread.clear_tid = entry.clear_tid;
             thread.attributes = entry.attributes;
             thread.name = entry.name;
+            if entry.has_keyring {
+                keyrings.push(thread.tid);
+            }
         }
     }
     let mut intervals = Intervals::default();
@@ -122,10 +128,15 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
         true => Vec::new(),
         false => procfs::children(pid, &tids),
     };
+    let of_process = words.next().map(u64::from_ne_bytes);
+    if of_process.is_some_and(payload::is_keyring) && !keyrings.contains(&pid) {
+        keyrings.push(pid);
+    }
     Ok(Saved {
         threads: table,
         intervals,
         adopts_orphans,
+        keyrings,
         children,
         remote: remotes.swap_remove(0),
         together,

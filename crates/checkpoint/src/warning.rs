@@ -41,6 +41,12 @@ pub enum Warning {
     Inotify,
     /// Terminals of the program with unread data.
     Terminals(Vec<RawFd>),
+    /// The terminal of a session that the program leads.
+    OwnTerminal,
+    /// Memory that nobody but the program can read.
+    SecretMemory,
+    /// Threads with keyrings; the first one for that of the process, too.
+    Keyrings(Vec<Tid>),
     /// Processes that the program has started.
     Children(Vec<Tid>),
     /// Processes that the present program, which is gone, has left.
@@ -179,6 +185,19 @@ impl fmt::Display for Warning {
                 f,
                 "data in the program's own pseudo terminals are not part of the checkpoint \
                  (descriptors {})",
+                join(list)
+            ),
+            Warning::OwnTerminal => f.write_str(
+                "the program leads a session with a terminal of its own, which hangs up at a \
+                 restart: it has no controlling terminal then",
+            ),
+            Warning::SecretMemory => f.write_str(
+                "secret memory (memfd_secret) is not part of the checkpoint: it stays as it is",
+            ),
+            Warning::Keyrings(list) => write!(
+                f,
+                "keyrings of the process and of threads are not part of the checkpoint: they are \
+                 empty after a restart (threads {})",
                 join(list)
             ),
             Warning::Children(list) => write!(

@@ -49,6 +49,13 @@ fn runs_with(
     (end, output.text(), warnings)
 }
 
+/// Whether it can be set up at all here, without us.
+fn can(kind: &str) -> bool {
+    let program = compile("ck_ties.c", &["-O1"]);
+    let alone = Command::new(&program.path).args([kind, "/"]).status();
+    alone.expect("started").success()
+}
+
 fn comes_back(kind: &str) {
     let done = runs(kind, &[&[], &[]]);
     assert_eq!(done, (End::Exited(0), String::new(), Vec::new()));
@@ -127,6 +134,69 @@ fn memory_that_forks_clear_comes_back_wherever_it_is_used() {
 #[test]
 fn waiting_for_signals_goes_on() {
     comes_back("signals");
+}
+
+#[test]
+fn the_signals_that_are_read_come_back() {
+    comes_back("chosen");
+}
+
+#[test]
+fn the_signals_that_are_read_are_missed() {
+    is_missed("chosen", Item::SignalSets);
+}
+
+#[test]
+fn the_mode_of_a_file_without_a_name_comes_back() {
+    comes_back("mode");
+}
+
+#[test]
+fn the_mode_of_a_file_without_a_name_is_missed() {
+    is_missed("mode", Item::Nameless);
+}
+
+#[test]
+fn the_terminal_of_its_own_session_is_a_warning() {
+    let (end, text, _) = runs_with("leads", &[Warning::OwnTerminal], &[&[]]);
+    assert_eq!((end, text.as_str()), (End::Exited(0), "no terminal\n"));
+}
+
+#[test]
+fn secret_memory_is_a_warning() {
+    if !can("secret") {
+        eprintln!("skipped: the kernel has no secret memory");
+        return;
+    }
+    let (end, text, _) = runs_with("secret", &[Warning::SecretMemory], &[&[]]);
+    assert_eq!((end, text.as_str()), (End::Exited(0), "changed\n"));
+}
+
+#[test]
+fn keyrings_are_a_warning() {
+    if !can("keys") {
+        eprintln!("skipped: the kernel has no keyrings");
+        return;
+    }
+    let program = compile("ck_ties.c", &["-O1"]);
+    for (kind, of_thread) in [("keys", false), ("thread_keys", true)] {
+        let (mut process, output) = program.launch_with(&[kind, "/"], transparent());
+        let hold = program.address(&process, "hold");
+        exec(&mut process, hold);
+        process.resume_all().expect("resumed");
+        assert!(next(&mut process).ended().is_none(), "{}", output.text());
+        let threads = process.threads();
+        let owner = threads.iter().find(|t| (**t != process.pid()) == of_thread);
+        let (snapshot, warnings) =
+            Snapshot::take(&mut process, &Options::default()).expect("saved");
+        assert_eq!(
+            warnings,
+            [Warning::Keyrings(owner.copied().into_iter().collect())]
+        );
+        snapshot.restore(&mut process, None).expect("restored");
+        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
+        assert_eq!(output.text(), "no key\n");
+    }
 }
 
 #[test]

@@ -516,6 +516,16 @@ pub fn has_unread(fd: BorrowedFd<'_>) -> bool {
     done == 0 && count > 0
 }
 
+/// Chooses the signals that are read from a descriptor (signalfd), one bit each.
+pub fn set_signals(fd: BorrowedFd<'_>, signals: u64) -> Result<()> {
+    // SAFETY: the kernel reads the eight bytes of its own kind of set.
+    let done = unsafe {
+        let size = std::mem::size_of_val(&signals);
+        libc::syscall(libc::SYS_signalfd4, fd.as_raw_fd(), &signals, size, 0)
+    };
+    check("signalfd4", done).map(drop)
+}
+
 /// A moment or a period: seconds and nanoseconds.
 pub type Time = (i64, i64);
 

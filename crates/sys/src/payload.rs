@@ -14,7 +14,7 @@ global_asm!(
     "verde_payload_start:",
     // rbx: a save entry. sigaltstack(0, entry), prctl(PR_GET_TID_ADDRESS) and others.
     // r12: where things of the process go, 0 for nowhere: the three interval timers
-    // (getitimer), whether it adopts orphans, whether it has children.
+    // (getitimer), whether it adopts orphans, whether it has children, its keyring.
     "verde_payload_save:",
     "test r12, r12",
     "jz 6f",
@@ -44,6 +44,13 @@ global_asm!(
     "xor r8d, r8d",
     "syscall",
     "mov [r12 + 104], rax",
+    // keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_PROCESS_KEYRING, 0), which makes none
+    "mov eax, 250",
+    "xor edi, edi",
+    "mov rsi, -2",
+    "xor edx, edx",
+    "syscall",
+    "mov [r12 + 112], rax",
     "6: mov eax, 131",
     "xor edi, edi",
     "mov rsi, rbx",
@@ -89,6 +96,13 @@ global_asm!(
     "mov edi, 16",
     "lea rsi, [rbx + 208]",
     "syscall",
+    // keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_THREAD_KEYRING, 0)
+    "mov eax, 250",
+    "xor edi, edi",
+    "mov rsi, -1",
+    "xor edx, edx",
+    "syscall",
+    "mov [rbx + 224], rax",
     "int3",
     ".balign 16",
     // rbx: thread entries, r12: their number. clone3 for each.
@@ -222,8 +236,8 @@ pub const INTERVALS: usize = 3;
 /// Bytes of one.
 pub const INTERVAL_SIZE: u64 = 32;
 /// Bytes of what is the process's: [`INTERVALS`], a word that says whether it
-/// adopts orphans, and what the kernel said when it asked for its children.
-pub const OF_PROCESS: u64 = INTERVALS as u64 * INTERVAL_SIZE + 16;
+/// adopts orphans, and what the kernel said when it asked for its children and its keyring.
+pub const OF_PROCESS: u64 = INTERVALS as u64 * INTERVAL_SIZE + 24;
 
 /// Where in the code threads are created; rbx: the first [`ThreadEntry`], r12:
 /// how many. Stops early at an entry whose result is an error.
@@ -267,6 +281,13 @@ pub struct SaveEntry {
     pub attributes: Attributes,
     /// Its name, NUL at the end.
     pub name: [u8; 16],
+    /// It has a keyring of its own.
+    pub has_keyring: bool,
+}
+
+/// What the kernel said when it was asked for a keyring: its id, or why there is none.
+pub fn is_keyring(answer: u64) -> bool {
+    answer as i64 > 0
 }
 
 /// Words of a set of memory nodes.
@@ -311,7 +332,7 @@ impl Attributes {
 
 impl SaveEntry {
     /// Bytes of one entry.
-    pub const SIZE: u64 = 224;
+    pub const SIZE: u64 = 232;
 
     /// Reads an entry that the code has filled in.
     pub fn decode(bytes: &[u8]) -> Option<SaveEntry> {
@@ -342,6 +363,7 @@ impl SaveEntry {
                 memory_policy: Some(policy).filter(|_| word(8) == Some(0)),
             },
             name: bytes.get(208..224)?.try_into().ok()?,
+            has_keyring: is_keyring(word(28)?),
         })
     }
 }

@@ -411,6 +411,11 @@ impl Stat {
         self.field(39)
     }
 
+    /// Its session has a controlling terminal.
+    pub fn has_terminal(&self) -> bool {
+        self.field::<i64>(7).is_some_and(|device| device != 0)
+    }
+
     /// The state letter: R, S, D, Z, T, t, X.
     pub fn state(&self) -> Option<char> {
         self.field(3)

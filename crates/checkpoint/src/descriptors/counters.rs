@@ -1,5 +1,5 @@
-//! Descriptors with a small state of their own: event counters, timers,
-//! terminals.
+//! Descriptors with a small state of their own: event counters, sets of
+//! signals, timers, terminals.
 
 use crate::Result;
 use crate::snapshot::{Item, Items};
@@ -36,6 +36,30 @@ impl Counters {
                 }
             }
             super::set_flags_of(&handle.descriptor(*number)?, *flags)?;
+        }
+        Ok(())
+    }
+}
+
+/// Sets of signals that are read (signalfd).
+pub(super) struct SignalSets(Vec<(RawFd, i32, u64)>);
+
+impl SignalSets {
+    pub fn save(list: &[Descriptor]) -> SignalSets {
+        let sets = list.iter().filter(|d| d.target == "anon_inode:[signalfd]");
+        let signals = |d: &Descriptor| u64::from_str_radix(d.field("sigmask")?, 16).ok();
+        let sets = sets.filter_map(|d| Some((d.number, d.flags(), signals(d)?)));
+        SignalSets(sets.collect())
+    }
+
+    pub fn restore(&self, handle: &PidFd, without: &Items) -> Result<()> {
+        if without.contains(Item::SignalSets) {
+            return Ok(());
+        }
+        for (number, flags, signals) in &self.0 {
+            let fd = handle.descriptor(*number)?;
+            descriptors::set_signals(fd.as_fd(), *signals)?;
+            super::set_flags_of(&fd, *flags)?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::{Result, Warning};
 use std::fs;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, RawFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::SystemTime;
 use verde_engine::Tid;
 use verde_sys::descriptors::{Descriptor, identity, is_queue, place, seek};
@@ -35,6 +35,8 @@ struct File {
     written: Option<SystemTime>,
     /// What is in it, if it has no name.
     contents: Option<Vec<u8>>,
+    /// Who might do what to it, then.
+    mode: u32,
     /// What could not be done to it any more, then.
     seals: i32,
     /// How long it was, if all of it comes back as memory.
@@ -61,6 +63,10 @@ impl File {
     fn put_back(&self, pid: Tid) -> Option<()> {
         let contents = self.contents.as_ref()?;
         let path = place(pid, self.number);
+        if fs::metadata(&path).ok()?.mode() != self.mode {
+            let mode = fs::Permissions::from_mode(self.mode);
+            fs::set_permissions(&path, mode).ok()?;
+        }
         // A sealed one cannot have changed.
         if fs::read(&path).is_ok_and(|now| now == *contents) {
             return Some(());
@@ -120,6 +126,7 @@ impl Files {
                 flags: d.flags(),
                 written: meta.modified().ok().filter(|_| keeps_what_is_written(d)),
                 contents,
+                mode: meta.mode(),
                 seals,
                 mapped: shared.keeps(&d.target, meta.len()).then_some(meta.len()),
             })

@@ -18,7 +18,7 @@ use crate::leader::Leader;
 use crate::memory::Shared;
 use crate::snapshot::{Item, Items};
 use crate::{Error, Options, Result, Warning};
-use counters::{Counters, Terminals, Timers};
+use counters::{Counters, SignalSets, Terminals, Timers};
 use epoll::Epolls;
 use files::{Files, Found};
 use leases::Leases;
@@ -56,6 +56,7 @@ pub(crate) struct Descriptors {
     pipes: Pipes,
     pairs: Pairs,
     counters: Counters,
+    signal_sets: SignalSets,
     timers: Timers,
     terminals: Terminals,
     epolls: Epolls,
@@ -148,6 +149,7 @@ impl Descriptors {
             pipes,
             pairs,
             counters: Counters::save(&list),
+            signal_sets: SignalSets::save(&list),
             timers: Timers::save(pid, &list, &handle)?,
             terminals,
             epolls,
@@ -227,6 +229,7 @@ impl Descriptors {
         self.pipes.restore(&handle, without)?;
         self.pairs.restore(&handle, without)?;
         self.counters.restore(pid, &handle, without)?;
+        self.signal_sets.restore(&handle, without)?;
         self.timers.restore(&handle, without)?;
         self.terminals.restore(&handle, without)?;
         self.leases.restore(&handle, without, warnings)?;
