@@ -262,8 +262,9 @@ impl<'a> Lookup<'a> {
         for loaded in modules {
             let near = self.near(&loaded.module);
             let mut found = loaded.module.globals(name, near, from);
-            if let Some(file) = file {
-                found.retain(|(_, v)| v.is_in_file(file));
+            match file {
+                Some(file) => found.retain(|(_, v)| v.is_in_file(file)),
+                None => found.retain(|(_, v)| self.reaches(loaded, v.linkage_name())),
             }
             if let Some((rank, variable)) = found.into_iter().next() {
                 return Some((rank, self.variable_node(loaded, variable)));
@@ -373,7 +374,14 @@ impl<'a> Lookup<'a> {
 
     /// A symbol of the linker that is not code.
     pub fn data_symbol(&self, name: &str) -> Option<At> {
-        datum(self.modules(), |s| s.name == name)
+        let modules = self.modules().into_iter();
+        let reached = modules.filter(|l| self.reaches(l, name));
+        datum(reached, |s| s.name == name)
+    }
+
+    /// Whether a name can mean what a module calls so. The code around has names of its own.
+    fn reaches(&self, loaded: &Loaded, linkage: &str) -> bool {
+        self.is_around(loaded) || self.scope.reaches(&loaded.module, linkage)
     }
 
     /// A variable that is declared here and defined where nothing describes it. It is where the

@@ -62,6 +62,22 @@ impl Node {
         }
     }
 
+    /// Whether it names something that can change: not only functions and constants.
+    pub fn names_data(&self) -> bool {
+        match &self.op {
+            Op::Constant(_) | Op::Symbol(_, Some(_)) => false,
+            Op::Variable(..)
+            | Op::Elsewhere(..)
+            | Op::Argument(..)
+            | Op::Symbol(_, None)
+            | Op::Register(..)
+            | Op::Convenience(_)
+            | Op::History(_)
+            | Op::Deref(_) => true,
+            _ => self.children().iter().any(|n| n.names_data()),
+        }
+    }
+
     /// Whether it stands for an object of the program, not for a value made here.
     pub(crate) fn is_object(&self) -> bool {
         let is_named = match &self.op {

@@ -92,6 +92,11 @@ pub trait Scope: Memory {
     /// Loaded modules, the program first.
     fn modules(&self) -> &[Loaded];
 
+    /// Whether a name without a file can mean a datum of a module that the linker calls so.
+    fn reaches(&self, _module: &Module, _linkage: &str) -> bool {
+        true
+    }
+
     /// The selected frame.
     fn frame(&self) -> Option<&FrameScope>;
 

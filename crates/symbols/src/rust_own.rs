@@ -74,7 +74,7 @@ impl Module {
         let is_kept = |v: &Variable| {
             let linked = v.linkage_name();
             let mut all = self.symbols().iter().filter(|s| s.is_tls);
-            linked.is_some_and(|name| all.any(|s| s.name == name))
+            all.any(|s| s.name == linked)
         };
         if found.iter().any(|(_, v)| is_kept(v)) {
             found.retain(|(_, v)| is_kept(v));

@@ -291,9 +291,10 @@ impl Variable {
     }
 
     /// The name that the linker knows it by.
-    pub(crate) fn linkage_name(&self) -> Option<&str> {
-        let entry = self.unit.entry(self.die.offset)?;
-        self.unit.string(entry.attr_value(dw::DW_AT_linkage_name))
+    pub fn linkage_name(&self) -> &str {
+        let entry = self.unit.entry(self.die.offset);
+        let written = entry.and_then(|e| e.attr_value(dw::DW_AT_linkage_name));
+        self.unit.string(written).unwrap_or(&self.name)
     }
 
     /// Whether each thread has one of its own, in no frame.

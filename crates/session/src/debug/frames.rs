@@ -2,7 +2,7 @@
 
 use super::Debugger;
 use super::failure::{NO_STACK, Result, failure};
-use super::here::Here;
+use super::here::{Here, Names};
 use super::live::Seen;
 use std::sync::Arc;
 use verde_engine::Tid;
@@ -93,6 +93,7 @@ impl Debugger {
             frame: scope,
             innermost: it.code == 0,
             memo: &mut self.memo,
+            names: Names::All,
         };
         let options = self.settings.print.in_frame_lines();
         let arguments = frame_arguments(&here, &options);

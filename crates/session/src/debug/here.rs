@@ -73,6 +73,43 @@ pub(super) struct Here<'a> {
     /// The frame is the innermost: its registers are the thread's.
     pub innermost: bool,
     pub memo: &'a mut Memo,
+    pub names: Names,
+}
+
+/// What names without a file can mean.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// Whatever is called so, as in gdb.
+    All,
+    /// What the system's libraries have for themselves is not meant: a property waits for what the
+    /// program does not have.
+    Offered,
+}
+
+impl<'a> Here<'a> {
+    /// A scope in which nothing can be read: for expressions that are evaluated later.
+    pub fn ahead(images: &'a Images, frame: Option<FrameScope>, memo: &'a mut Memo) -> Here<'a> {
+        Here {
+            process: None,
+            images,
+            frame,
+            innermost: false,
+            memo,
+            names: Names::All,
+        }
+    }
+
+    /// The same for the expressions of properties.
+    pub fn of_property(
+        images: &'a Images,
+        frame: Option<FrameScope>,
+        memo: &'a mut Memo,
+    ) -> Here<'a> {
+        Here {
+            names: Names::Offered,
+            ..Here::ahead(images, frame, memo)
+        }
+    }
 }
 
 /// No program has anything at the very first addresses.
@@ -108,6 +145,10 @@ impl Memory for Here<'_> {
 impl Scope for Here<'_> {
     fn modules(&self) -> &[Loaded] {
         self.images.loaded()
+    }
+
+    fn reaches(&self, module: &Module, linkage: &str) -> bool {
+        self.names == Names::All || !self.images.is_systems(module) || module.links_by(linkage)
     }
 
     fn frame(&self) -> Option<&FrameScope> {

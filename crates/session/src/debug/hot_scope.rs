@@ -3,7 +3,7 @@
 
 use super::Debugger;
 use super::failure::{NOT_RUN, Result, failure};
-use super::here::Here;
+use super::here::{Here, Names};
 use super::images::Images;
 use super::live::{Live, ProcessMemory};
 use super::registers::to_dwarf;
@@ -149,6 +149,7 @@ impl Debugger {
             frame,
             innermost: true,
             memo: &mut self.memo,
+            names: Names::All,
         };
         let value = match current {
             None => eval(node, &mut here)?,

@@ -266,7 +266,7 @@ impl Debugger {
             // indirect function is another than those of its name. The C library's names are
             // everywhere, and so are those in the scopes of C++'s.
             let is_bare = |f: &Function| f.linkage_name.as_ref() == Some(&f.name);
-            let may_have_own = known.is_empty() && !self.is_systems(module);
+            let may_have_own = known.is_empty() && !self.images.is_c_library(module);
             for function in linked {
                 let is_own = function.is_ifunc || may_have_own && is_bare(&function);
                 others.push((is_own, (module.clone(), function)));

@@ -75,6 +75,7 @@ mod source_paths;
 mod stepping;
 mod stops;
 mod style;
+mod systems;
 mod terminal;
 mod threads;
 mod ticking;
@@ -97,7 +98,7 @@ pub use irv::{
 pub use lists::LIST_PROMPT;
 pub use remote::{Remote, RemoteInterrupt, attach};
 
-use here::{Here, Memo};
+use here::{Here, Memo, Names};
 use images::Images;
 use live::Live;
 use points::Points;
@@ -255,6 +256,7 @@ impl Debugger {
             frame,
             innermost,
             memo: &mut self.memo,
+            names: Names::All,
         }
     }
 
@@ -264,14 +266,7 @@ impl Debugger {
         text: &str,
         frame: Option<FrameScope>,
     ) -> std::result::Result<Node, EvalError> {
-        let here = Here {
-            process: None,
-            images: &self.images,
-            frame,
-            innermost: false,
-            memo: &mut self.memo,
-        };
-        verde_expr::compile(text, &here)
+        verde_expr::compile(text, &Here::ahead(&self.images, frame, &mut self.memo))
     }
 
     fn evaluate(&mut self, text: &str) -> Result<Value> {

@@ -3,7 +3,7 @@
 
 use super::Debugger;
 use super::failure::{Result, failure};
-use super::here::Here;
+use super::here::{Here, Names};
 use super::images::Images;
 use super::live::ProcessMemory;
 use super::points::{Condition, Kind};
@@ -136,6 +136,7 @@ impl Debugger {
             frame: Some(scope),
             innermost: false,
             memo: &mut self.memo,
+            names: Names::All,
         };
         let value = eval(node, &mut here).ok()?;
         value.bytes().is_ok().then_some(value)
@@ -159,6 +160,7 @@ impl Debugger {
                     frame: scope,
                     innermost: false,
                     memo: &mut self.memo,
+                    names: Names::All,
                 };
                 (function, compile(written, &here)?)
             }

@@ -6,7 +6,7 @@
 
 use super::Debugger;
 use super::failure::{Result, failure};
-use super::here::Here;
+use super::here::{Here, Names};
 use super::live::ProcessMemory;
 use super::location::take_condition;
 use super::points::{Access, Condition, Kind, Watch};
@@ -174,6 +174,7 @@ impl Debugger {
             frame: scope,
             innermost: false,
             memo: &mut self.memo,
+            names: Names::All,
         };
         let value = match eval(&node, &mut here) {
             Ok(value) => value,

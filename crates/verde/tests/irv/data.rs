@@ -857,3 +857,88 @@ fn locals_of_the_system_are_named() {
         assert!(ran.err.contains(&never), "{}", ran.err);
     }
 }
+
+/// A name that only files of the C library have for themselves, whose debug information may be
+/// there, is never found; what the library offers to programs is, and the rest with its file.
+#[test]
+fn data_of_the_system_are_named() {
+    let source = "#include <stdlib.h>
+        extern char **environ; char *none;
+        static void over(void) {}
+        int main(void) { atexit(over); environ = &none; return 0; }";
+    let bench = Bench::c(source, &["-O0"]);
+    for name in ["result", "buffer", "lock", "initial"] {
+        for event in [format!("write {name}"), format!("update {{{name}}}")] {
+            let property = format!(
+                "state init {{ transition {{ event {event} success bad }} }} state bad non-accepting"
+            );
+            let ran = bench.check_property(&property, &[]);
+            assert_eq!(ran.code, 101, "{event}: {}", ran.err);
+            assert!(ran.err.contains("was never found"), "{}", ran.err);
+        }
+        let parameter = format!(
+            "state init {{ transition {{ event over({name}) success bad }} }} state bad non-accepting"
+        );
+        let ran = bench.check_property(&parameter, &[]);
+        assert_eq!(ran.code, 1, "{name}: {}", ran.err);
+        let none = format!("No symbol \"{name}\" in current context.");
+        assert!(ran.err.contains(&none), "{}", ran.err);
+    }
+    assert_eq!(
+        bench.seen(&["event write environ"]),
+        ["write after environ {}"]
+    );
+}
+
+/// What a library of the program's own has for itself is found by its name alone.
+#[test]
+fn data_of_an_own_library() {
+    let bench = Bench::new();
+    let library = "static int result; void hit(void) { result++; }";
+    bench.compile(
+        "gcc",
+        "lib.c",
+        library,
+        "libown.so",
+        &["-O0", "-shared", "-fPIC"],
+    );
+    let main = "void hit(void); int main(void) { hit(); hit(); return 0; }";
+    bench.compile(
+        "gcc",
+        "prog.c",
+        main,
+        "prog",
+        &["-L.", "-lown", "-Wl,-rpath,$ORIGIN"],
+    );
+    let property = "state init { transition { event write result (ret) { return ret == 2 } success bad failure init } }
+        state bad non-accepting";
+    let ran = bench.check_property(property, &[]);
+    assert_eq!(ran.code, 100, "{}", ran.err);
+}
+
+/// Functions of the C library have many names; a local of such a name is meant nevertheless, alone
+/// and in an expression with others.
+#[test]
+fn locals_named_like_functions() {
+    let source = "#include <time.h>
+        int base = 1;
+        int twice(int n) { int time = n; time += n; return time; }
+        int main(void) { int index = twice(4); index++; base = 3; return index + base - 12; }";
+    let bench = Bench::c(source, &["-O0"]);
+    assert_eq!(
+        bench.seen(&["event write time (ret)", "event write index (ret)"]),
+        [
+            r#"write after time {"ret":4}"#,
+            r#"write after time {"ret":8}"#,
+            r#"write after index {"ret":8}"#,
+            r#"write after index {"ret":9}"#,
+        ]
+    );
+    let seen = bench.seen(&["event update {base + index} (ret)"]);
+    let last = [r#"{"ret":9}"#, r#"{"ret":10}"#, r#"{"ret":12}"#]
+        .map(|v| format!("update after base + index {v}"));
+    assert_eq!(seen[seen.len() - 3..], last, "{seen:?}");
+    let property =
+        "state init { transition { event write twice success bad } } state bad non-accepting";
+    assert_eq!(bench.check_property(property, &[]).code, 101);
+}

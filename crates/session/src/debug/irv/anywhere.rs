@@ -2,6 +2,7 @@
 //! process. Their parameters are what they bring, registers, and variables of the program.
 
 use super::super::Debugger;
+use super::super::here::Here;
 use super::Irv;
 use super::alphabet::{Site, Source};
 use super::bind::{Note, note_misfit};
@@ -9,7 +10,7 @@ use super::reads::{How, Read, narrowed, of_place, operand_of, width};
 use super::values::Form;
 use std::sync::Arc;
 use verde_engine::{On, Tid};
-use verde_expr::FrameScope;
+use verde_expr::{FrameScope, compile};
 use verde_property::ast::Operand;
 use verde_property::{Kind, ParamSpec, When};
 use verde_symbols::{Frame, Registers};
@@ -137,8 +138,8 @@ impl Debugger {
         text: &str,
         frame: Option<FrameScope>,
     ) -> Result<verde_expr::Node, String> {
-        let node = self.compile_ahead(text, frame);
-        let node = node.map_err(|e| e.to_string())?;
+        let here = Here::of_property(&self.images, frame, &mut self.memo);
+        let node = compile(text, &here).map_err(|e| e.to_string())?;
         match node.has_effects() {
             true => Err(format!("`{text}` would change the program")),
             false => Ok(node),
@@ -149,7 +150,7 @@ impl Debugger {
     fn is_some_local(&mut self, text: &str) -> bool {
         let locals = self.unknown_names(text);
         let modules = || self.images.loaded().iter().map(|l| &l.module);
-        let mut own = modules().filter(|m| !self.is_systems(m));
+        let mut own = modules().filter(|m| !self.images.is_systems(m));
         let names = locals.names();
         !names.is_empty()
             && own.any(|m| {

@@ -74,7 +74,7 @@ impl Debugger {
     fn callable(&mut self, irv: &mut Irv, index: usize) -> Vec<(Arc<Module>, Function)> {
         let name = irv.alphabet.sources[index].name.clone();
         let named = name.contains('!');
-        let wanted = |m: &Module| named || !self.is_loader(m);
+        let wanted = |m: &Module| named || !self.images.is_loader(m);
         // What the kernel brings stands behind a library's function of the same name, which may
         // not be loaded yet.
         let own = |m: &Module| wanted(m) && (named || !is_kernels(m));
@@ -121,19 +121,6 @@ impl Debugger {
             true
         });
         functions
-    }
-
-    /// The loader's private copies of functions are none of the program's, unless it is named.
-    pub(super) fn is_loader(&self, module: &Module) -> bool {
-        let loader = self.images.program().interpreter();
-        let loader = loader.as_deref().and_then(|p| p.file_name());
-        loader.is_some() && module.path().file_name() == loader
-    }
-
-    /// The C library and the loader, which have functions of many names for themselves.
-    pub(in super::super) fn is_systems(&self, module: &Module) -> bool {
-        let name = module.path().file_name().unwrap_or_default();
-        self.is_loader(module) || name.to_string_lossy().starts_with("libc.so")
     }
 
     fn call_sites(
@@ -253,13 +240,8 @@ impl Debugger {
                 let mut reads = Vec::new();
                 for param in &source.params {
                     let bound = of_place(param, Some(&scope), |text| {
-                        let here = Here {
-                            process: None,
-                            images: &self.images,
-                            frame: Some(scope.clone()),
-                            innermost: false,
-                            memo: &mut self.memo,
-                        };
+                        let here =
+                            Here::of_property(&self.images, Some(scope.clone()), &mut self.memo);
                         compile(text, &here).map_err(|e| e.to_string())
                     });
                     reads.push(match bound {

@@ -7,7 +7,7 @@
 //! them it moves.
 
 use super::super::Debugger;
-use super::super::here::Here;
+use super::super::here::{Here, Names};
 use super::super::live::ProcessMemory;
 use super::super::registers::with_vectors;
 use super::Irv;
@@ -205,14 +205,7 @@ impl Debugger {
     /// function on.
     pub(super) fn declare_datum(&mut self, irv: &mut Irv, index: usize, notes: &mut Vec<Note>) {
         let text = irv.alphabet.sources[index].name.clone();
-        let here = Here {
-            process: None,
-            images: &self.images,
-            frame: None,
-            innermost: false,
-            memo: &mut self.memo,
-        };
-        let global = compile(&text, &here);
+        let global = self.global_datum(&text);
         if let Ok(node) = &global
             && node.has_effects()
         {
@@ -261,7 +254,7 @@ impl Debugger {
             }
             let module = &loaded.module;
             // Nobody means what the system's functions have for themselves without naming them.
-            if locals.function.is_none() && self.is_systems(module) {
+            if locals.function.is_none() && self.images.is_systems(module) {
                 continue;
             }
             for f in module.functions_declaring(first, FUNCTIONS) {
@@ -367,15 +360,31 @@ impl Debugger {
                 .all(|f| f.die.is_some() && !is_constructor(f))
     }
 
+    /// Data outside of functions. The name of a function or a constant is none: a local may be
+    /// called so.
+    pub(super) fn global_datum(&mut self, text: &str) -> Result<Node, EvalError> {
+        let here = Here::of_property(&self.images, None, &mut self.memo);
+        let node = compile(text, &here)?;
+        let program = self.images.program();
+        // `base + index` would be some way into a function.
+        let is_hidden = |word: &&str| {
+            compile(word, &here).is_ok_and(|n| !n.names_data())
+                && !program.functions_declaring(word, 1).is_empty()
+        };
+        let hidden = match node.names_data() {
+            true => words(text).into_iter().find(is_hidden),
+            false => Some(text),
+        };
+        match hidden {
+            None => Ok(node),
+            Some(name) => Err(EvalError::UnknownName(name.to_owned())),
+        }
+    }
+
     /// The names of an expression that mean nothing outside of functions.
     pub(super) fn unknown_names(&mut self, text: &str) -> Locals {
-        let here = Here {
-            process: None,
-            images: &self.images,
-            frame: None,
-            innermost: false,
-            memo: &mut self.memo,
-        };
+        let is_global = self.global_datum(text).is_ok();
+        let here = Here::of_property(&self.images, None, &mut self.memo);
         let means = |text: String| compile(&text, &here).is_ok();
         let mut locals = Locals::of_text(text);
         let is_type =
@@ -383,9 +392,13 @@ impl Debugger {
         let all = || words(text).into_iter().filter(|w| !KEYWORDS.contains(w));
         let is_unknown = |word: &&str| !means((*word).to_owned()) && !is_type(word);
         let mut unknown: Vec<&str> = all().filter(is_unknown).collect();
-        if unknown.is_empty() && !means(text.to_owned()) {
+        if unknown.is_empty() && !is_global {
             // A local may have the name of a type (`struct queue *queue`) or of a function.
-            unknown.extend(all().next());
+            let is_datum = |w: &&str| compile(w, &here).is_ok_and(|n| n.names_data());
+            unknown.extend(all().filter(|w| !is_datum(w)));
+            if unknown.is_empty() {
+                unknown.extend(all().next());
+            }
         }
         for word in unknown {
             let (function, name) = match word.rsplit_once("::") {
@@ -433,13 +446,11 @@ impl Debugger {
         let blocks = names.filter_map(|n| loaded.module.block_declaring(die, n));
         let blocks: Vec<FileAddr> = blocks.collect();
         blocks.into_iter().find_map(|at| {
-            let here = Here {
-                process: None,
-                images: &self.images,
-                frame: Some(inner_scope(&loaded.module, loaded.bias, at)),
-                innermost: false,
-                memo: &mut self.memo,
-            };
+            let here = Here::of_property(
+                &self.images,
+                Some(inner_scope(&loaded.module, loaded.bias, at)),
+                &mut self.memo,
+            );
             let node = compile(&locals.text, &here).ok()?;
             let is_fixed = !node.needs_frame() && !node.names_other_frames();
             (is_fixed && !node.has_effects()).then_some(node)
@@ -454,15 +465,8 @@ impl Debugger {
             return;
         }
         let has_another = irv.bound_datum(index).is_some();
-        let here = Here {
-            process: None,
-            images: &self.images,
-            frame: None,
-            innermost: false,
-            memo: &mut self.memo,
-        };
         let fixed = irv.alphabet.sources[index].fixed.clone();
-        let global = compile(&text, &here).ok().or(fixed);
+        let global = self.global_datum(&text).ok().or(fixed);
         // A global is hidden by a local of the function that runs, not by one of its callers.
         let frames = if global.is_some() { 1 } else { FRAMES };
         let locals = irv.alphabet.sources[index].locals.clone();
@@ -524,6 +528,7 @@ impl Debugger {
                     frame: Some(scope.clone()),
                     innermost: level == 0,
                     memo: &mut self.memo,
+                    names: Names::Offered,
                 };
                 if let Ok(node) = compile(&locals.text, &here)
                     && node.needs_frame()
@@ -620,6 +625,7 @@ impl Debugger {
             frame: bound.home.scope().cloned(),
             innermost: false,
             memo: &mut self.memo,
+            names: Names::Offered,
         })
     }
 

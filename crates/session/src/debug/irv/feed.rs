@@ -1,7 +1,7 @@
 //! From what happened to a thread to the events that the monitors see.
 
 use super::super::Debugger;
-use super::super::here::Here;
+use super::super::here::{Here, Names};
 use super::super::live::is_main;
 use super::super::registers::{place, to_dwarf, with_vectors};
 use super::data::Meaning;
@@ -543,13 +543,7 @@ impl Debugger {
             let mut whole = true;
             let params = &irv.alphabet.sources[source].params;
             let mut bind = |text: &str| {
-                let here = Here {
-                    process: None,
-                    images: &self.images,
-                    frame: Some(scope.clone()),
-                    innermost: false,
-                    memo: &mut self.memo,
-                };
+                let here = Here::of_property(&self.images, Some(scope.clone()), &mut self.memo);
                 compile(text, &here).map_err(|e| e.to_string())
             };
             let reads: Vec<Read> = params
@@ -712,6 +706,7 @@ impl Debugger {
             frame: None,
             innermost: false,
             memo: &mut self.memo,
+            names: Names::Offered,
         };
         Owned::of(value, form, &here)
     }
@@ -781,6 +776,7 @@ impl Debugger {
             frame,
             innermost: true,
             memo: &mut self.memo,
+            names: Names::Offered,
         };
         match eval(node, &mut here) {
             Ok(value) => Owned::of(&value, form, &here),

@@ -45,7 +45,7 @@ impl Debugger {
         let is_alone =
             !functions.iter().any(|(m, _)| Arc::ptr_eq(m, program)) && !self.has_inlined(&query);
         // How a library calls what it offers to others is its own matter, and the C library's all.
-        let may_count = |m: &Module| !self.is_systems(m) && !m.links_by(query.base());
+        let may_count = |m: &Module| !self.images.is_c_library(m) && !m.links_by(query.base());
         for loaded in self.images.loaded() {
             let module = &loaded.module;
             let is_program = Arc::ptr_eq(module, program);

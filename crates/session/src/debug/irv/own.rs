@@ -10,7 +10,7 @@ use super::Irv;
 use super::data::Home;
 use super::feed::Target;
 use verde_engine::{Addr, On, Owner, Tid, Trap};
-use verde_expr::{Node, Scope, compile};
+use verde_expr::{Node, Scope};
 use verde_symbols::{FunctionQuery, Memory, dynamic_tls_slot};
 
 impl Debugger {
@@ -72,14 +72,7 @@ impl Debugger {
     /// A thread has begun, or has what is its own from now on.
     pub(super) fn thread_begins(&mut self, irv: &mut Irv, index: usize, tid: Tid) {
         let text = irv.alphabet.sources[index].name.clone();
-        let here = Here {
-            process: None,
-            images: &self.images,
-            frame: None,
-            innermost: false,
-            memo: &mut self.memo,
-        };
-        if let Ok(node) = compile(&text, &here) {
+        if let Ok(node) = self.global_datum(&text) {
             self.bind_datum_of(irv, index, &node, tid);
         }
     }

@@ -756,13 +756,7 @@ fn scope_of(callee: &Callee) -> FrameScope {
 
 /// What is known at a function's entry.
 fn here<'a>(callee: &Callee, images: &'a Images, memo: &'a mut Memo) -> Here<'a> {
-    Here {
-        process: None,
-        images,
-        frame: Some(scope_of(callee)),
-        innermost: false,
-        memo,
-    }
+    Here::of_property(images, Some(scope_of(callee)), memo)
 }
 
 fn bind(text: &str, callee: &Callee, images: &Images, memo: &mut Memo) -> Result<Node, String> {

@@ -2,6 +2,7 @@
 //! whether the CPU will do it.
 
 use super::super::Debugger;
+use super::super::here::Here;
 use super::Irv;
 use super::alphabet::Source;
 use super::bind::{Note, inner_scope};
@@ -42,13 +43,7 @@ impl Debugger {
         let outer = inner_scope(&loaded.module, loaded.bias, begun);
         let inner = inner_blocks(&outer, locals);
         [outer].into_iter().chain(inner).find_map(|scope| {
-            let here = super::super::here::Here {
-                process: None,
-                images: &self.images,
-                frame: Some(scope.clone()),
-                innermost: false,
-                memo: &mut self.memo,
-            };
+            let here = Here::of_property(&self.images, Some(scope.clone()), &mut self.memo);
             let node = compile(locals.text(), &here).ok()?;
             let scope = Some(scope);
             node.needs_frame().then_some(Seen { node, scope })
