@@ -57,6 +57,12 @@ impl Process {
 
     #[cold]
     fn thread_ended(&mut self, tid: Tid, end: End) {
+        let pid = self.pid;
+        if !self.born.is_empty()
+            && let Err(error) = self.release_born(|maker| maker == tid || tid == pid)
+        {
+            tracing::debug!(%tid, %error, "a child is not released");
+        }
         self.threads.remove(&tid);
         self.thread_is_gone |= matches!(end, End::Exited(_));
         self.watches.hardware.forget(tid);
@@ -376,7 +382,7 @@ impl Process {
                 let regs = thread.regs;
                 match self.is_lent_by(&regs, event) {
                     true => {
-                        self.lend(task, self.options.follow == crate::Follow::Child)?;
+                        self.lend_by(tid, task)?;
                         Some(Happening::Fork(task, ForkKind::Vfork))
                     }
                     false => Some(Happening::Fork(task, ForkKind::Fork)),
@@ -398,7 +404,8 @@ impl Process {
                 Some(Happening::Exec)
             }
             Event::Exit => {
-                self.release_untold_child(tid)?;
+                // Killed before it was decided what becomes of its child, which lives on.
+                self.release_born(|maker| maker == tid)?;
                 if tid == self.pid {
                     self.group = task::group(tid).ok();
                 }
@@ -410,15 +417,6 @@ impl Process {
             }
             Event::Seccomp | Event::Other(_) => None,
         })
-    }
-
-    /// A thread is killed before it was decided what becomes of its child,
-    /// which lives on.
-    pub(crate) fn release_untold_child(&mut self, tid: Tid) -> Result<()> {
-        match self.threads.get(&tid).and_then(|t| t.happening) {
-            Some(Happening::Fork(child, ForkKind::Fork)) => self.release_new(child),
-            _ => Ok(()),
-        }
     }
 
     fn is_new_thread(&self, task: Tid) -> bool {
@@ -433,6 +431,7 @@ impl Process {
         if former != pid {
             tracing::debug!(%former, "exec from a secondary thread");
         }
+        self.release_born(|_| true)?;
         self.threads.retain(|tid, _| *tid == pid);
         self.queue.retain(|tid| *tid == pid);
         self.release_strangers();

@@ -2,7 +2,7 @@
 //! nobody about to be born, to end or to become another program.
 
 use crate::thread::{Happening, State};
-use crate::{Error, Process, Result, StopGuard, Tid};
+use crate::{Error, Process, Result, StopGuard, Tid, loans};
 use verde_sys::wait;
 
 impl StopGuard<'_> {
@@ -41,9 +41,7 @@ impl Process {
             return Err(Error::Gone);
         }
         if !self.borrowers.is_empty() || self.threads.values().any(|t| t.vforking) {
-            return Err(Error::NotNow(
-                "a child shares the program's memory until its exec; let it run on a little",
-            ));
+            return Err(Error::NotNow(loans::UNTIL_EXEC));
         }
         let leader = self.threads.get(&self.pid);
         if self.threads.values().any(|t| t.killed) {

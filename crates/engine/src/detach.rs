@@ -26,6 +26,7 @@ impl Process {
     /// the number of threads.
     pub(crate) fn release_process(&mut self) -> Result<usize> {
         self.stop_threads(None)?;
+        self.release_born(|_| true)?;
         self.finish_loans()?;
         self.stop_threads(None)?;
         self.leave_entries()?;
@@ -152,15 +153,14 @@ impl Process {
             return Ok(());
         }
         self.group = task::group(self.pid).ok();
+        self.kill_born()?;
         match signals::send(self.pid, number::SIGKILL) {
             Err(e) if e.is_gone() => {}
             other => other?,
         }
-        // Its children live on.
-        for tid in self.threads() {
-            if let Err(error) = self.release_untold_child(tid) {
-                tracing::debug!(%tid, %error, "a child is not released");
-            }
+        // Children that nobody has heard of live on.
+        if let Err(error) = self.release_born(|_| true) {
+            tracing::debug!(%error, "a child is not released");
         }
         // One that was already dying when it stopped is not woken by another SIGKILL.
         for tid in self.threads.keys() {

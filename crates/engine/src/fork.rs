@@ -5,7 +5,7 @@
 
 use crate::arrive::unless_gone;
 use crate::page_windows::BorrowerCall;
-use crate::pages::BorrowerFault;
+use crate::pages::{BorrowerFault, Pages};
 use crate::plant::take_out;
 use crate::relocate::Passage;
 use crate::thread::{Happening, State, Thread};
@@ -54,7 +54,7 @@ impl Borrower {
 
 impl Process {
     /// The first stop of a new task, which may have been seen already.
-    fn first_stop(&mut self, child: Tid) -> Result<Option<WaitStatus>> {
+    pub(crate) fn first_stop(&mut self, child: Tid) -> Result<Option<WaitStatus>> {
         if let Some(i) = self.strangers.iter().position(|(tid, _)| *tid == child) {
             return Ok(Some(self.strangers.swap_remove(i).1));
         }
@@ -65,24 +65,10 @@ impl Process {
         }
     }
 
-    /// Parts from a forked child or from the parent. `true`: this process is
-    /// the child now.
-    pub(crate) fn split(&mut self, parent: Tid, child: Tid) -> Result<bool> {
-        if self.options.follow == Follow::Parent {
-            self.release_new(child)?;
-            return Ok(false);
-        }
-        if self.first_stop(child)?.is_none_or(|s| s.is_end()) {
-            return Ok(false);
-        }
-        self.become_child(parent, child)?;
-        Ok(true)
-    }
-
     /// Lets a child go that was just made with a copy of the memory.
     pub(crate) fn release_new(&mut self, child: Tid) -> Result<()> {
         match self.first_stop(child)? {
-            Some(status) if !status.is_end() => self.release(child),
+            Some(status) if !status.is_end() => self.release_now(child),
             _ => Ok(()),
         }
     }
@@ -91,7 +77,7 @@ impl Process {
     pub(crate) fn release_strangers(&mut self) {
         for (child, status) in std::mem::take(&mut self.strangers) {
             if !status.is_end()
-                && let Err(error) = self.release(child)
+                && let Err(error) = self.release_now(child)
             {
                 tracing::debug!(%child, %error, "a child is not released");
             }
@@ -107,29 +93,43 @@ impl Process {
         loans::shares_memory(regs, word).unwrap_or(event != Event::Fork)
     }
 
-    /// Takes the debugger's traces out of a copied address space and lets its
-    /// only thread go.
-    fn release(&self, child: Tid) -> Result<()> {
-        match self.clean(child) {
+    fn release_now(&self, child: Tid) -> Result<()> {
+        self.release(child, self.sites.planted(), &self.watches.pages)
+    }
+
+    /// Takes the debugger's traces, those that were there when the copy was
+    /// made, out of a copied address space and lets its only thread go.
+    pub(crate) fn release(
+        &self,
+        child: Tid,
+        planted: impl Iterator<Item = (Addr, u8)>,
+        pages: &Pages,
+    ) -> Result<()> {
+        match self.clean(child, planted, pages) {
             // It was killed meanwhile.
             Err(crate::Error::Sys(e)) if e.is_gone() || e.errno == number::EIO => Ok(()),
             other => other,
         }
     }
 
-    fn clean(&self, child: Tid) -> Result<()> {
+    fn clean(
+        &self,
+        child: Tid,
+        planted: impl Iterator<Item = (Addr, u8)>,
+        pages: &Pages,
+    ) -> Result<()> {
         let memory = self.memory_of_copy(child)?;
-        for (at, byte) in self.sites.planted() {
+        for (at, byte) in planted {
             take_out(&memory, at, byte)?;
         }
-        self.unprotect_in(child)?;
+        self.unprotect_in(child, pages)?;
         // A fork made by an instruction in a slot.
         self.lead_out_of_slot(child)?;
         unless_gone(ptrace::detach(child, 0))
     }
 
     /// Opens the memory of a child that may have been told to forbid that.
-    fn memory_of_copy(&self, child: Tid) -> Result<Memory> {
+    pub(crate) fn memory_of_copy(&self, child: Tid) -> Result<Memory> {
         const PR_SET_DUMPABLE: u64 = 4;
         match (Memory::open(child), self.syscall_instruction) {
             (Err(e), Some(instruction)) if e.errno == number::EACCES => {
@@ -147,49 +147,21 @@ impl Process {
         }
     }
 
-    /// Goes on with a forked child: it has the same sites and slots in its
-    /// copy of the memory. The parent is let go.
-    fn become_child(&mut self, parent: Tid, child: Tid) -> Result<()> {
-        let shadow = self
-            .threads
-            .get_mut(&parent)
-            .map(|t| std::mem::take(&mut t.shadow));
-        let calls = self.release_process()?;
-        tracing::debug!(released = calls, "parent released after fork");
-        let bound = self
-            .traps
-            .iter()
-            .filter(|(_, e)| e.trap.thread == Some(parent));
-        for id in bound.map(|(id, _)| id).collect::<Vec<_>>() {
-            self.traps.rebind(id, child);
+    /// A child got the program's memory on loan. Whether it lives.
+    pub(crate) fn lend(&mut self, child: Tid, follow: bool) -> Result<bool> {
+        let lives = self.first_stop(child)?.is_some_and(|s| !s.is_end());
+        if lives {
+            self.borrowers.insert(child, Borrower::new(follow));
         }
-        self.pass_on_watches(|tid| (tid == parent).then_some(child));
-        self.pid = child;
-        self.followed = true;
-        self.memory = self.memory_of_copy(child)?;
-        self.end = None;
-        let mut thread = Thread::new(child, State::Stopped);
-        thread.in_kernel = true;
-        thread.regs = ptrace::regs(child)?;
-        thread.shadow = shadow.unwrap_or_default();
-        self.threads.insert(child, thread);
-        self.settle(child)?;
-        // The copy may have been made while some page was open for another thread.
-        self.watches.pages.left_open = self.watches.pages.guarded();
-        // The other threads are not in the copy, nor are their calls.
-        self.trim_resting()?;
-        self.arm_again()
+        Ok(lives)
     }
 
-    /// A child got the program's memory on loan.
-    pub(crate) fn lend(&mut self, child: Tid, follow: bool) -> Result<()> {
-        if let Some(status) = self.first_stop(child)?
-            && !status.is_end()
-        {
-            self.borrowers.insert(child, Borrower::new(follow));
-            self.borrower_goes(child, 0)?;
+    /// The same, and it goes on at once.
+    pub(crate) fn lend_and_go(&mut self, child: Tid, follow: bool) -> Result<()> {
+        match self.lend(child, follow)? {
+            true => self.borrower_goes(child, 0),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Something happened to a child that has the memory on loan. Its hits
@@ -231,7 +203,7 @@ impl Process {
                 let grandchild = Tid(ptrace::event_message(child)? as i32);
                 let regs = ptrace::regs(child)?;
                 match self.is_lent_by(&regs, event) {
-                    true => self.lend(grandchild, false)?,
+                    true => self.lend_and_go(grandchild, false)?,
                     false => self.release_new(grandchild)?,
                 }
             }
@@ -251,7 +223,7 @@ impl Process {
     }
 
     /// Where pages are guarded its system calls need them open.
-    fn borrower_goes(&self, child: Tid, signal: i32) -> Result<()> {
+    pub(crate) fn borrower_goes(&self, child: Tid, signal: i32) -> Result<()> {
         if self.borrowers.get(&child).is_some_and(|b| b.leaving) {
             unless_gone(ptrace::interrupt(child))?;
         }

@@ -55,6 +55,19 @@ impl Process {
                 "the thread is ending: it can call nothing any more",
             ));
         }
+        let born = self.set_born_aside(tid)?;
+        let result = self.call_from_here(tid, function, (args, stack), vectors);
+        self.put_born_back(tid, born)?;
+        result
+    }
+
+    fn call_from_here(
+        &mut self,
+        tid: Tid,
+        function: Addr,
+        (args, stack): (&[u64], &[u8]),
+        vectors: impl FnOnce(&mut XState),
+    ) -> Result<Returned> {
         // From a call's entry it could go nowhere else.
         self.leave_kernel(tid)?;
         // The function may make calls of its own.

@@ -13,6 +13,7 @@
 mod access;
 mod arithmetic;
 mod arrive;
+mod born;
 mod call_places;
 mod calls;
 mod calm;

@@ -8,6 +8,10 @@ use crate::slots::Position;
 use crate::{Addr, Process, Regs, Result, Tid};
 use verde_sys::{WaitStatus, number, ptrace, wait};
 
+/// Why something cannot be done now.
+pub(crate) const UNTIL_EXEC: &str =
+    "a child shares the program's memory until its exec; let it run on a little";
+
 /// Whether the child that a thread has just made, by a call with these
 /// registers, has its memory or a copy. `None`: by no call that is known.
 pub(crate) fn shares_memory(regs: &Regs, word: impl Fn(Addr) -> Option<u64>) -> Option<bool> {

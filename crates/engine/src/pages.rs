@@ -283,17 +283,16 @@ impl Process {
     }
 
     /// The same in a forked child's copy.
-    pub(crate) fn unprotect_in(&self, child: Tid) -> Result<()> {
-        if self.watches.pages.is_empty() {
+    pub(crate) fn unprotect_in(&self, child: Tid, pages: &Pages) -> Result<()> {
+        if pages.is_empty() {
             return Ok(());
         }
-        let pages = self.watches.pages.guarded();
-        self.open_in(child, &pages)
+        self.protect_in(child, pages, &pages.guarded(), |entry| entry.protection)
     }
 
     /// Opens pages by way of another process that has the same memory.
     pub(crate) fn open_in(&self, child: Tid, pages: &[u64]) -> Result<()> {
-        self.protect_in(child, pages, |entry| entry.protection)
+        self.protect_in(child, &self.watches.pages, pages, |entry| entry.protection)
     }
 
     /// Guards them again, but for those that a system call still needs open.
@@ -301,7 +300,7 @@ impl Process {
         let in_use = self.pages_in_use();
         let close = pages.iter().copied().filter(|p| !in_use.contains(p));
         let close: Vec<u64> = close.collect();
-        self.protect_in(child, &close, Page::guarded)
+        self.protect_in(child, &self.watches.pages, &close, Page::guarded)
     }
 
     /// Guards what was left open, by a child that gave the memory back or when
@@ -319,6 +318,7 @@ impl Process {
     fn protect_in(
         &self,
         child: Tid,
+        known: &Pages,
         pages: &[u64],
         protection: impl Fn(&Page) -> i32,
     ) -> Result<()> {
@@ -327,7 +327,7 @@ impl Process {
         };
         let mut remote = Remote::begin(child, instruction)?;
         for page in pages {
-            if let Some(entry) = self.watches.pages.map.get(page) {
+            if let Some(entry) = known.map.get(page) {
                 let args = [*page, PAGE, protection(entry) as u64, 0, 0, 0];
                 match remote.call("mprotect", number::SYS_mprotect, args) {
                     // It is not in the child's memory, or no longer.

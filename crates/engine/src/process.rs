@@ -1,5 +1,6 @@
 //! A process under the debugger.
 
+use crate::born::Born;
 use crate::calls::Causes;
 use crate::fork::{Borrower, Follow};
 use crate::lent::Lent;
@@ -49,8 +50,8 @@ pub struct Options {
     /// Report stops by job control whatever is done with their signals: the
     /// program has the terminal, and nobody else would notice.
     pub report_group_stops: bool,
-    /// Report `Fork` and `Exec` even when nothing else happened. `Exec` is
-    /// always reported: traps must be set again.
+    /// Report `Fork`, and hold the child until the thread that made it goes
+    /// on: which side to stay with can be chosen at that stop.
     pub report_forks: bool,
     /// Do not report `Loaded` and `Unloaded`.
     pub quiet_libraries: bool,
@@ -108,6 +109,8 @@ pub struct Process {
     pub(crate) group: Option<Tid>,
     /// Children that share the memory until they exec.
     pub(crate) borrowers: FxHashMap<Tid, Borrower>,
+    /// Children that are held until their makers go on, by these.
+    pub(crate) born: FxHashMap<Tid, Born>,
     /// Threads that stopped by themselves while the world was being stopped.
     pub(crate) parked: Vec<Tid>,
     /// The world is being stopped: nothing is resumed on arrival.
@@ -252,6 +255,7 @@ impl Process {
             strangers: Vec::new(),
             group: None,
             borrowers: FxHashMap::default(),
+            born: FxHashMap::default(),
             parked: Vec::new(),
             stopping: false,
             interrupt_later: false,

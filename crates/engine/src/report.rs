@@ -3,7 +3,9 @@
 use crate::calls::Causes;
 use crate::pages::Fault;
 use crate::thread::{Cut, Happening};
-use crate::{Cause, ForkKind, On, Process, Result, SignalPolicy, Stop, Tid, restart, transfer};
+use crate::{
+    Cause, Follow, ForkKind, On, Process, Result, SignalPolicy, Stop, Tid, restart, transfer,
+};
 use verde_sys::wait::SyscallStop;
 use verde_sys::{SigInfo, number, ptrace};
 
@@ -149,6 +151,10 @@ impl Process {
                 self.forked(tid, child, kind, causes)?;
                 // Here, too.
                 self.close_for_syscall(tid, causes)
+            }
+            Happening::Followed(maker) => {
+                causes.push(Cause::Followed { maker });
+                Ok(())
             }
             Happening::Exec => {
                 self.settle(tid)?;
@@ -337,17 +343,22 @@ impl Process {
     }
 
     fn forked(&mut self, tid: Tid, child: Tid, kind: ForkKind, causes: &mut Causes) -> Result<()> {
-        let followed = match kind {
-            ForkKind::Fork => self.split(tid, child)?,
-            // It is lent the memory; decided when it execs.
-            ForkKind::Vfork => false,
-        };
-        if self.options.report_forks || followed {
-            causes.push(Cause::Fork {
-                child,
-                kind,
-                followed,
-            });
+        let told = self.options.report_forks;
+        match kind {
+            // It is lent the memory, and followed when it execs.
+            ForkKind::Vfork => {}
+            ForkKind::Fork if !told && self.options.follow == Follow::Parent => {
+                self.release_new(child)?;
+            }
+            ForkKind::Fork => {
+                self.hold_copy(tid, child)?;
+                if !told {
+                    self.part(tid)?;
+                }
+            }
+        }
+        if told {
+            causes.push(Cause::Fork { child, kind });
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::last_access::is_repeated;
 use crate::relocate::Passage;
 use crate::report::passes_own_int3;
 use crate::restart;
-use crate::thread::{Happening, State};
+use crate::thread::{Happening, State, Thread};
 use crate::transfer;
 use crate::{Addr, Process, Result, Tid};
 use verde_sys::ptrace::{self, Go};
@@ -44,6 +44,12 @@ impl Process {
 
     /// Resumes a thread, for one instruction if `step`.
     pub(crate) fn go_with(&mut self, tid: Tid, step: bool) -> Result<()> {
+        if !self.born.is_empty()
+            && self.threads.get(&tid).is_some_and(Thread::idle)
+            && self.part(tid)?
+        {
+            return Ok(());
+        }
         self.close_left_open(tid)?;
         if !self.watches.pages.is_empty() {
             self.learn_mask(tid);

@@ -150,14 +150,18 @@ pub enum Cause {
     },
     /// Job control stopped the thread.
     GroupStop(i32),
-    /// A new process.
+    /// A new process, which is held until the thread that made it goes on.
     Fork {
         /// Its id.
         child: Tid,
         /// How it was made.
         kind: ForkKind,
-        /// The engine went on with the child and let the parent go.
-        followed: bool,
+    },
+    /// The engine has gone on with a forked child and let the parent go: this
+    /// is the only thread. Traps of other threads are gone.
+    Followed {
+        /// The thread that made the child.
+        maker: Tid,
     },
     /// The process replaced its program. Every trap on an address is gone.
     Exec,

@@ -55,6 +55,15 @@ impl Knowledge {
     pub fn syscall_instruction(&self) -> Option<Addr> {
         self.syscall_instruction
     }
+
+    /// Where int3 were, and what is there without them.
+    pub(crate) fn planted(&self) -> impl Iterator<Item = (Addr, u8)> {
+        self.sites.planted()
+    }
+
+    pub(crate) fn pages(&self) -> &Pages {
+        &self.pages
+    }
 }
 
 /// One thread of then.
@@ -137,13 +146,7 @@ impl Process {
             shadow: thread.shadow.clone(),
         };
         Knowledge {
-            program: self.program,
             threads: self.threads.values().map(known).collect(),
-            sites: self.sites.clone(),
-            slots: self.slots.clone(),
-            return_sites: self.return_sites.clone(),
-            modules: self.modules.clone(),
-            pages: self.watches.pages.clone(),
             queue: self.queue.iter().copied().collect(),
             ready: self
                 .ready
@@ -151,6 +154,22 @@ impl Process {
                 .filter(|s| repeatable(s))
                 .cloned()
                 .collect(),
+            ..self.knowledge_of_memory()
+        }
+    }
+
+    /// What is known now that does not depend on threads.
+    pub(crate) fn knowledge_of_memory(&self) -> Knowledge {
+        Knowledge {
+            program: self.program,
+            threads: Vec::new(),
+            sites: self.sites.clone(),
+            slots: self.slots.clone(),
+            return_sites: self.return_sites.clone(),
+            modules: self.modules.clone(),
+            pages: self.watches.pages.clone(),
+            queue: Vec::new(),
+            ready: Vec::new(),
             exits_seen: self.exits_seen,
             shadow_stack: self.shadow_stack,
             syscall_instruction: self.syscall_instruction,
@@ -190,6 +209,7 @@ impl Process {
             }
             return Err(error);
         }
+        self.kill_born()?;
         self.former = self.threads.values().map(|t| (t.tid, t.origin)).collect();
         for h in self.watches.hardware.iter_mut() {
             h.events.clear();
@@ -274,6 +294,11 @@ impl Process {
                 stop
             })
             .collect();
+        self.take_over(then)
+    }
+
+    /// The memory is a copy of that of then; the traps of now are set in it.
+    pub(crate) fn take_over(&mut self, then: &Knowledge) -> Result<Succession> {
         self.syscall_instruction = then.syscall_instruction;
         self.shadow_stack = then.shadow_stack;
         self.scratch = then.scratch;
@@ -488,7 +513,7 @@ fn repeatable(stop: &Stop) -> bool {
 }
 
 /// Waits for the end of a task that was killed.
-fn reap(tid: Tid) {
+pub(crate) fn reap(tid: Tid) {
     // An error: somebody else has reaped it.
     while wait::task(tid).is_ok_and(|status| !status.is_end()) {
         // A stop from before the signal.

@@ -54,6 +54,9 @@ pub enum Happening {
     Clone(Tid),
     /// It created a process.
     Fork(Tid, crate::ForkKind),
+    /// It is the child that this thread of another process has made, and is
+    /// followed.
+    Followed(Tid),
     /// Its program was replaced.
     Exec,
     /// It is about to end.

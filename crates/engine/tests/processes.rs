@@ -51,24 +51,26 @@ fn follow_the_child() {
     let f = program.address(&process, "f");
     let f = exec(&mut process, f);
     let mut hits = 0;
-    let mut followed = None;
+    let (mut born, mut followed) = (None, None);
     let end = run_out(&mut process, |process, stop| {
         hits += stop.traps().filter(|id| *id == f).count();
         for cause in &stop.causes {
-            if let Cause::Fork {
-                child,
-                followed: true,
-                ..
-            } = cause
-            {
-                followed = Some(*child);
-                assert_eq!(process.pid(), *child);
+            match cause {
+                Cause::Fork { child, .. } => {
+                    born = Some(*child);
+                    assert_eq!(process.pid(), parent, "nobody has gone on yet");
+                }
+                Cause::Followed { maker } => {
+                    followed = Some(stop.tid);
+                    assert_eq!((process.pid(), *maker), (stop.tid, parent));
+                }
+                _ => {}
             }
         }
     });
     assert_eq!(end, End::Exited(5));
     assert_eq!(hits, 1 + 100, "one in the parent, then the child's");
-    assert_ne!(followed, Some(parent));
+    assert!(born.is_some() && followed == born, "{born:?} {followed:?}");
 }
 
 /// A vfork child is followed into its new program.

@@ -301,17 +301,9 @@ impl Debugger {
 
     /// A new process: what its catchpoints say.
     pub(super) fn forked(&mut self, tid: Tid, cause: &Cause) -> Result<Vec<String>> {
-        let Cause::Fork {
-            child,
-            kind,
-            followed,
-        } = *cause
-        else {
+        let Cause::Fork { kind, .. } = *cause else {
             return Ok(Vec::new());
         };
-        if followed {
-            self.moved_to(child)?;
-        }
         let wanted = |on: &Event| match kind {
             ForkKind::Fork => matches!(on, Event::Fork),
             ForkKind::Vfork => matches!(on, Event::Vfork),
@@ -328,13 +320,17 @@ impl Debugger {
     }
 
     /// The debugger stays with the child of a fork.
-    fn moved_to(&mut self, child: Tid) -> Result<()> {
+    pub(super) fn moved_to(&mut self, child: Tid, maker: Tid) -> Result<()> {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
         let parent = live.numbers.first().copied().unwrap_or(child);
         live.numbers = vec![child];
         live.tid = child;
+        for point in &mut self.points.list {
+            point.forget_lost(|id| live.process.traps().get(id).is_none());
+            point.rename_threads(|tid| (tid == maker).then_some(child));
+        }
         self.say(&format!(
             "[Attaching after process {parent} fork to child process {child}]\n\
              [Detaching after fork from parent process {parent}]"
@@ -348,6 +344,16 @@ impl Debugger {
         };
         live.exits_of = 0;
         let pid = live.process.pid();
+        let parent = live.numbers.first().copied().unwrap_or(pid);
+        if !live.numbers.contains(&pid) {
+            // The child of a vfork, which has its own memory now.
+            live.numbers = vec![pid];
+            live.tid = pid;
+            self.say(&format!(
+                "[Attaching after process {parent} vfork to child process {pid}]\n\
+                 [Detaching vfork parent process {parent} after child exec]"
+            ))?;
+        }
         if self.is_attended() {
             let path = self.executable();
             self.say(&format!("process {pid} is executing new program: {path}"))?;

@@ -4,7 +4,7 @@ use super::Debugger;
 use super::failure::{Failure, NOT_RUN, Result, failure};
 use super::irv::Then;
 use super::live::Live;
-use super::points::{Kind, Point};
+use super::points::Kind;
 use super::terminal::Manners;
 use super::timeline::{Moment, Timeline};
 use std::time::Duration;
@@ -405,22 +405,13 @@ impl Debugger {
             if restored.change.other_program {
                 point.forget_traps();
             } else {
-                forget_lost(point, lost);
+                point.forget_lost(lost);
             }
-            let owner = match &mut point.kind {
-                Kind::Watch(watch) => watch.owner.as_mut(),
-                Kind::Code { .. } | Kind::Catch(_) => None,
+            let renamed = |tid| {
+                let mut all = restored.change.renamed.iter();
+                all.find(|(old, _)| *old == tid).map(|(_, new)| *new)
             };
-            for tid in point
-                .thread
-                .as_mut()
-                .map(|(_, tid)| tid)
-                .into_iter()
-                .chain(owner)
-            {
-                let renamed = restored.change.renamed.iter().find(|(old, _)| old == tid);
-                *tid = renamed.map_or(*tid, |(_, new)| *new);
-            }
+            point.rename_threads(renamed);
             let unbound = |w: &super::points::Watch| w.frame.is_some() && w.traps.is_empty();
             if matches!(&point.kind, Kind::Watch(w) if unbound(w)) {
                 gone.push(point.number);
@@ -540,18 +531,5 @@ impl Debugger {
         if let Some(then) = checkpoint.and_then(|c| c.monitors) {
             self.forget_then(then);
         }
-    }
-}
-
-/// Forgets the traps of a point that are no longer set.
-fn forget_lost(point: &mut Point, lost: impl Fn(verde_engine::TrapId) -> bool) {
-    match &mut point.kind {
-        Kind::Code { sites, .. } => {
-            for site in sites {
-                site.trap = site.trap.filter(|id| !lost(*id));
-            }
-        }
-        Kind::Watch(watch) => watch.traps.retain(|id| !lost(*id)),
-        Kind::Catch(catch) => catch.traps.retain(|id| !lost(*id)),
     }
 }

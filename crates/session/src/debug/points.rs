@@ -158,6 +158,30 @@ impl Point {
             Kind::Catch(catch) => catch.traps.clear(),
         }
     }
+
+    /// Forgets the traps that are no longer set.
+    pub fn forget_lost(&mut self, lost: impl Fn(TrapId) -> bool) {
+        match &mut self.kind {
+            Kind::Code { sites, .. } => {
+                for site in sites {
+                    site.trap = site.trap.filter(|id| !lost(*id));
+                }
+            }
+            Kind::Watch(watch) => watch.traps.retain(|id| !lost(*id)),
+            Kind::Catch(catch) => catch.traps.retain(|id| !lost(*id)),
+        }
+    }
+
+    /// Threads have other ids now.
+    pub fn rename_threads(&mut self, id_now: impl Fn(Tid) -> Option<Tid>) {
+        let owner = match &mut self.kind {
+            Kind::Watch(watch) => watch.owner.as_mut(),
+            Kind::Code { .. } | Kind::Catch(_) => None,
+        };
+        for tid in self.thread.iter_mut().map(|(_, tid)| tid).chain(owner) {
+            *tid = id_now(*tid).unwrap_or(*tid);
+        }
+    }
 }
 
 #[derive(Default)]

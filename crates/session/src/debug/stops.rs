@@ -224,6 +224,10 @@ impl Debugger {
             // The program would stay there, and the terminal with it.
             Cause::GroupStop(signal) if self.is_attended() => Ok(Some(Reason::Signal(signal))),
             Cause::Fork { .. } => Ok(points(self.forked(tid, cause)?)),
+            Cause::Followed { maker } => {
+                self.moved_to(tid, maker)?;
+                Ok(None)
+            }
             Cause::Loaded | Cause::Unloaded => Ok(points(self.libraries_changed(tid, cause)?)),
             Cause::Exec => {
                 self.monitors_see_exec()?;

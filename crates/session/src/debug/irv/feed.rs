@@ -256,10 +256,9 @@ impl Debugger {
                 self.note_end(irv, tid);
                 irv.unwatch_thread(tid, &mut self.live);
             }
-            Cause::Fork { followed: true, .. } => self.threads_replaced(irv),
+            Cause::Followed { .. } => self.threads_replaced(irv),
             Cause::Fork {
                 kind: ForkKind::Fork,
-                followed: false,
                 ..
             } => {
                 let text = "forked children run unchecked";
