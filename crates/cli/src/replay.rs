@@ -114,6 +114,11 @@ fn report(c: &ReplayCommand, outcome: &Outcome) -> Exit {
         let trace = c.trace.display();
         eprintln!("verde: {trace}: {what}: the trace is not complete");
     }
+    for name in &outcome.halted {
+        eprintln!(
+            "verde: {name}: it was stopped when the trace ended: the verdict is inconclusive"
+        );
+    }
     if let Some(e) = &outcome.error {
         explain(c, e);
     }
@@ -123,7 +128,7 @@ fn report(c: &ReplayCommand, outcome: &Outcome) -> Exit {
         Exit::INTERRUPTED
     } else if outcome.error.is_some() {
         Exit::ERROR
-    } else if outcome.cut.is_some() {
+    } else if outcome.cut.is_some() || !outcome.halted.is_empty() {
         Exit::INCONCLUSIVE
     } else {
         Exit::OK
@@ -159,6 +164,10 @@ fn explain(c: &ReplayCommand, e: &ReplayError) {
         }
         | ReplayError::Initialization { property, failure } => {
             snippet(property, failure);
+            eprintln!("verde: {}: {e}", c.trace.display());
+        }
+        ReplayError::Callback { raised, .. } => {
+            eprint!("{}", raised.traceback);
             eprintln!("verde: {}: {e}", c.trace.display());
         }
         ReplayError::Line { .. } => eprintln!(

@@ -386,8 +386,8 @@ impl Slices {
     fn key_cell(&self, a: Arg) -> Cell {
         // A number that no text has: a slice with an unknown string does not exist.
         const UNKNOWN: u64 = u64::MAX;
-        let text = |t: &str, tag| Cell {
-            bits: self.interner.find(t).map_or(UNKNOWN, u64::from),
+        let known = |id: Option<u32>, tag| Cell {
+            bits: id.map_or(UNKNOWN, u64::from),
             tag,
         };
         match a {
@@ -398,8 +398,8 @@ impl Slices {
             // Keys compare as mathematical numbers: 1.0 is 1.
             Arg::Float(f) if f.fract() == 0.0 && f.abs() < 9.0e15 => Cell::int(f as i64),
             Arg::Float(f) => Cell::float(f),
-            Arg::Str(t) => text(t, Tag::Text),
-            Arg::Json(t) => text(t, Tag::Json),
+            Arg::Str(t) => known(self.interner.find(t), Tag::Text),
+            Arg::Json(t) => known(self.interner.find_structure(t), Tag::Json),
         }
     }
 
@@ -515,16 +515,18 @@ impl Slices {
     /// Strings of a key that is about to be stored get their numbers.
     pub fn hold_texts(&mut self, key: &mut Key, mask: Mask, b: &Binding, args: &[Option<Arg>]) {
         for (param, arg) in b.mask.iter().zip(&b.args) {
-            if let Some(Arg::Str(t) | Arg::Json(t)) = args.get(*arg as usize).copied().flatten() {
-                key.cells[param].bits = self.interner.hold(t) as u64;
-            }
+            let id = match args.get(*arg as usize).copied().flatten() {
+                Some(Arg::Str(t)) => self.interner.hold(t),
+                Some(Arg::Json(t)) => self.interner.hold_structure(t),
+                _ => continue,
+            };
+            key.cells[param].bits = u64::from(id);
         }
         // What the parent already bound is held once more.
         for param in mask.iter().filter(|p| !b.mask.contains(*p)) {
             let c = key.cells[param];
             if matches!(c.tag, Tag::Text | Tag::Json) {
-                let text = self.interner.get(c.bits as u32).to_string();
-                self.interner.hold(&text);
+                self.interner.hold_again(c.bits as u32);
             }
         }
     }

@@ -27,7 +27,25 @@ pub trait Services {
 }
 
 /// Nobody: a trace has no program.
-struct NoProgram;
+pub struct NoProgram;
+
+impl NoProgram {
+    /// Whether only a program has the answer.
+    pub fn is_asked(what: &str) -> bool {
+        const WHAT: [&str; 9] = [
+            "execute",
+            "eval",
+            "frame",
+            "thread",
+            "checkpoint",
+            "restore_checkpoint",
+            "set_watchpoint",
+            "set_breakpoint",
+            "unset_point",
+        ];
+        WHAT.contains(&what)
+    }
+}
 
 impl Services for NoProgram {
     fn request(

@@ -4,14 +4,17 @@
 //! front end can show or write as JSON.
 
 pub mod board;
+mod code_host;
 pub mod debug;
 mod fast_line;
+mod inquiry;
 mod json;
 mod lines;
 mod properties;
 mod recorder;
 pub mod replay;
 mod replay_board;
+mod replay_code;
 pub mod report;
 mod router;
 mod rows;

@@ -1,9 +1,11 @@
 //! Properties over a saved trace, without a process.
 
+use crate::inquiry::Switches;
 use crate::lines::{Line, at_hand, next_line};
 use crate::properties::LoadedSet;
 use crate::recorder::Recorder;
 use crate::replay_board::Watch;
+use crate::replay_code::Code;
 use crate::report::*;
 use crate::router::{ArgList, Route, Router, arguments};
 use crate::rows::{event_row, final_property, final_word, violation_row};
@@ -12,7 +14,7 @@ use smallvec::SmallVec;
 use std::io::{BufRead, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use verde_monitor::{Event, Failure, FinalVerdict, Monitor, Options};
+use verde_monitor::{Event, Failure, FinalVerdict, Monitor, Raised};
 use verde_property::Property;
 use verde_pyhost::PythonHost;
 
@@ -38,6 +40,8 @@ pub struct Outcome {
     /// Lines whose event no property names.
     pub skipped: u64,
     pub error: Option<ReplayError>,
+    /// Properties whose own code stopped them before the end, with no verdict.
+    pub halted: Vec<String>,
 }
 
 /// What is not complete.
@@ -65,6 +69,12 @@ pub enum ReplayError {
         property: Arc<Property>,
         failure: Box<Failure>,
     },
+    #[error("line {line}: property {}: a callback failed: {}", .property.name, .raised.error)]
+    Callback {
+        line: u64,
+        property: Arc<Property>,
+        raised: Box<Raised>,
+    },
     #[error("cannot read the trace: {0}")]
     Read(std::io::Error),
 }
@@ -84,9 +94,22 @@ pub fn describe(f: &Failure) -> String {
 pub(crate) struct One {
     pub monitor: Monitor,
     pub recorder: Recorder,
+    switches: Switches,
     pub violations: u64,
     /// The last word, when the trace is read.
     pub outcome: Option<&'static str>,
+}
+
+impl One {
+    /// Its monitor, and what code uses beside it.
+    fn parts<'a>(&'a mut self, python: &'a mut PythonHost) -> (&'a mut Monitor, Code<'a>) {
+        let code = Code {
+            python,
+            recorder: &mut self.recorder,
+            switches: &mut self.switches,
+        };
+        (&mut self.monitor, code)
+    }
 }
 
 /// Most lines that are read before the first of them is applied.
@@ -148,24 +171,32 @@ impl<'s> Replay<'s> {
                 rows: show != Show::Final,
                 ..Recorder::default()
             };
-            let started = Monitor::new(
-                p.clone(),
-                Options::default(),
-                &mut replay.host,
-                &mut recorder,
-            );
-            replay.prints(&p, &recorder);
-            let monitor = started.map_err(|failure| ReplayError::Initialization {
-                property: p.clone(),
-                failure,
-            })?;
+            let mut switches = Switches::default();
+            let code = Code {
+                python: &mut replay.host,
+                recorder: &mut recorder,
+                switches: &mut switches,
+            };
+            let started = code.start(p.clone());
+            let monitor = match started {
+                Ok(monitor) => monitor,
+                Err(failure) => {
+                    say(replay.sink, &p, &mut recorder);
+                    return Err(ReplayError::Initialization {
+                        property: p,
+                        failure,
+                    });
+                }
+            };
             replay.router.add(replay.ones.len(), &p);
             replay.ones.push(One {
                 monitor,
                 recorder,
+                switches,
                 violations: 0,
                 outcome: None,
             });
+            replay.say_printed(replay.ones.len() - 1);
             replay.violations(replay.ones.len() - 1, None);
         }
         Ok(replay)
@@ -322,19 +353,16 @@ impl<'s> Replay<'s> {
             let property = one.monitor.property().clone();
             one.recorder.clear();
             self.host.forget(property.uid);
-            let options = Options::default();
-            match Monitor::new(property.clone(), options, &mut self.host, &mut one.recorder) {
+            one.switches = Switches::default();
+            let (_, code) = one.parts(&mut self.host);
+            match code.start(property.clone()) {
                 Ok(new) => std::mem::replace(&mut one.monitor, new).discard(&mut self.host),
                 Err(failure) => {
                     self.outcome.error = Some(ReplayError::Initialization { property, failure });
                     return;
                 }
             }
-            let printed = std::mem::take(&mut one.recorder.printed);
-            for text in printed {
-                let property = property.name.clone();
-                (self.sink)(Row::Print(PrintRow { property, text }));
-            }
+            self.say_printed(index);
             self.violations(index, None);
         }
     }
@@ -357,6 +385,7 @@ impl<'s> Replay<'s> {
         }
         let n = e.n.unwrap_or(self.outcome.lines);
         let mut relevant = false;
+        let mut wrong = None;
         for Call { route, args } in calls {
             let one = &mut self.ones[route.monitor];
             let event = Event {
@@ -368,18 +397,34 @@ impl<'s> Replay<'s> {
                 loc: e.loc,
             };
             one.recorder.clear();
-            relevant |= one.monitor.apply(&event, &mut self.host, &mut one.recorder);
+            let (monitor, code) = one.parts(&mut self.host);
+            let (is_relevant, raised) = code.apply(monitor, &event);
+            relevant |= is_relevant;
+            wrong = wrong.or(raised.map(|r| (route.monitor, r)));
         }
         self.events += u64::from(relevant);
         // Every property has seen the event; now the rows.
-        if self.show == Show::All {
-            for monitor in 0..self.ones.len() {
-                self.rows(monitor, n, e);
+        let called = |index: &usize| calls.iter().any(|c| c.route.monitor == *index);
+        let all = 0..self.ones.len();
+        let shown: SmallVec<[usize; 4]> = match self.show {
+            Show::All => all.collect(),
+            _ => calls.iter().map(|c| c.route.monitor).collect(),
+        };
+        for monitor in shown {
+            self.rows(monitor, n, e);
+            if called(&monitor) {
+                let (seen, code) = self.ones[monitor].parts(&mut self.host);
+                wrong = wrong.or(code.applied(seen).map(|r| (monitor, r)));
+                self.say_printed(monitor);
             }
-        } else {
-            for call in calls {
-                self.rows(call.route.monitor, n, e);
-            }
+            self.violations(monitor, Some(e));
+        }
+        if let Some((monitor, raised)) = wrong {
+            self.outcome.error.get_or_insert(ReplayError::Callback {
+                line: self.outcome.lines,
+                property: self.ones[monitor].monitor.property().clone(),
+                raised: Box::new(raised),
+            });
         }
         n
     }
@@ -390,15 +435,10 @@ impl<'s> Replay<'s> {
             return;
         }
         let property = one.monitor.property().clone();
-        for text in one.recorder.printed.drain(..) {
-            (self.sink)(Row::Print(PrintRow {
-                property: property.name.clone(),
-                text,
-            }));
-        }
+        self.say_printed(monitor);
+        let one = &mut self.ones[monitor];
         if !one.recorder.failures.is_empty() {
             let failure = one.recorder.failures.remove(0);
-            self.violations(monitor, Some(e));
             self.outcome.error.get_or_insert(ReplayError::Failure {
                 line: self.outcome.lines,
                 property,
@@ -406,7 +446,7 @@ impl<'s> Replay<'s> {
             });
             return;
         }
-        if self.show != Show::Final {
+        if self.show != Show::Final && !one.switches.halted {
             let name = e.name.to_string();
             let row = event_row(
                 &one.monitor,
@@ -418,7 +458,6 @@ impl<'s> Replay<'s> {
             );
             (self.sink)(Row::Event(row));
         }
-        self.violations(monitor, Some(e));
     }
 
     /// Rows for the violations that were just found.
@@ -437,13 +476,9 @@ impl<'s> Replay<'s> {
         }
     }
 
-    fn prints(&mut self, property: &Property, recorder: &Recorder) {
-        for text in &recorder.printed {
-            (self.sink)(Row::Print(PrintRow {
-                property: property.name.clone(),
-                text: text.clone(),
-            }));
-        }
+    fn say_printed(&mut self, monitor: usize) {
+        let one = &mut self.ones[monitor];
+        say(self.sink, one.monitor.property(), &mut one.recorder);
     }
 
     fn finish(mut self, stop: &AtomicBool) -> Outcome {
@@ -455,7 +490,8 @@ impl<'s> Replay<'s> {
         let mut properties = Vec::new();
         for one in &mut self.ones {
             one.recorder.clear();
-            let mut verdict = one.monitor.finish(complete, &mut one.recorder);
+            let known = complete && !one.switches.halted;
+            let mut verdict = one.monitor.finish(known, &mut one.recorder);
             for found in one.recorder.violations.drain(..) {
                 one.violations += 1;
                 let row = violation_row(&one.monitor, found, self.history, None, None);
@@ -470,7 +506,14 @@ impl<'s> Replay<'s> {
             }
             self.outcome.violated |= verdict == FinalVerdict::False;
             one.outcome = Some(final_word(verdict));
-            properties.push(final_property(&one.monitor, verdict, one.violations));
+            let mut row = final_property(&one.monitor, verdict, one.violations);
+            if one.switches.halted {
+                row.away = Some("it was stopped");
+                if verdict == FinalVerdict::Inconclusive {
+                    self.outcome.halted.push(row.property.clone());
+                }
+            }
+            properties.push(row);
         }
         (self.sink)(Row::Final(FinalRow {
             events: self.events,
@@ -483,5 +526,13 @@ impl<'s> Replay<'s> {
             one.monitor.discard(&mut self.host);
         }
         self.outcome
+    }
+}
+
+/// What code printed.
+fn say(sink: &mut dyn FnMut(Row), property: &Property, recorder: &mut Recorder) {
+    for text in recorder.printed.drain(..) {
+        let property = property.name.clone();
+        sink(Row::Print(PrintRow { property, text }));
     }
 }

@@ -145,3 +145,101 @@ fn a_replay_says_what_the_live_run_said() -> Fallible {
 fn and_on_other_programs() -> Fallible {
     compare_all(9..=16)
 }
+
+/// All that code can ask its monitor and tell it, and what it gets of structures.
+#[test]
+fn monitors_answer_over_a_trace_as_on_the_program() -> Fallible {
+    const PROGRAM: &str = r#"
+        struct in { short a; char b; };
+        struct point { int y, x; struct in in; float f; char name[4]; int arr[2]; void *p; _Bool ok; };
+        union word { unsigned i; float f; };
+        void make(int q, struct point *p) { (void)q, (void)p; }
+        void push(int q, struct point v) { (void)q, (void)v; }
+        void word(union word w, struct in key) { (void)w, (void)key; }
+        void over(int q) { (void)q; }
+        int main(void) {
+            struct point p = {1, -2, {3, 4}, 0.1f, "ab", {5, 6}, (void *)16, 1};
+            make(1, &p); make(2, &p);
+            for (int i = 0; i < 4; i++) { p.x = i; push(1 + i % 2, p); }
+            for (unsigned i = 0; i < 4; i++) { union word w = {.i = 7 + i}; word(w, (struct in){i % 2, 1}); }
+            over(1); over(2);
+            return 0;
+        }
+    "#;
+    const FUNCTIONS: &str = r#"
+def entered(m, s):
+    print("entered", s, sorted(m.get_current_states()), m.get_env(s))
+
+def changed(states):
+    print("changed", sorted(states))
+
+def taken(t, branch):
+    print(t, branch)
+
+def applied():
+    print("applied", monitor.get_slices(), monitor.get_slice_bindings())
+
+def not_taken(name):
+    print("not taken:", name)
+"#;
+    const QUEUE: &str = r#"
+slice on q
+initialization {
+    n = 0
+    seen = []
+    print(sorted(monitor.get_states()), sorted(monitor.get_current_states()))
+    monitor.set_globals(globals())
+    monitor.register_event("state_changed", changed)
+    monitor.register_event("transition_taken", "taken")
+    monitor.register_event("event_applied", applied)
+}
+state init { transition { event make(q, *p as v) { print(list(v), v["in"], v) } success ready } }
+state ready entered() {
+    transition {
+        event push(q, v, v.x as x, v.in as inner, v.name as name : str) {
+            s = {"q": q}
+            print(v["x"] == x, v["in"] == inner, v == dict(v), inner, name)
+            print(monitor.get_env(s), list(monitor.get_env_keys(s)), monitor.get_env_value(s, "n"))
+            monitor.set_env_value(s, "n", x * 10)
+            monitor.set_env_value(s, "other", [x])
+            print(monitor.get_env(s), monitor.get_env_dict())
+            monitor.print_monitor_state()
+            if x == 1:
+                monitor.set_current_state("odd", s)
+            if x == 2:
+                monitor.unregister_event("state_changed", changed)
+            seen = seen + [x]
+        } success ready }
+    transition { event over(q) success closed }
+}
+state odd {
+    transition { event push(q) {
+        monitor.set_env_dict({"q": q}, {"n": 5, "seen": (1, 2)})
+        monitor.set_quiet()
+        monitor.step_by_step(False)
+        print(monitor.get_current_states())
+    } success ready }
+    transition { event over(q) success closed }
+}
+state closed non-accepting final
+"#;
+    const WORDS: &str = r#"
+slice on key
+initialization { monitor.set_transition_debug_function("not_taken") }
+state init { transition { event word(w, key) { print(w, key) } success one } }
+state one { transition { event word(w, key) { print(w["f"], monitor.get_slices()) } success two } }
+state two
+"#;
+    let program = Program::of_text(PROGRAM, &[])?;
+    let dir = tempfile::tempdir()?;
+    let functions = dir.path().join("functions.py");
+    std::fs::write(&functions, FUNCTIONS)?;
+    let mut monitors: Vec<OsString> = vec!["-f".into(), functions.into()];
+    for (name, text) in [("queue.prop", QUEUE), ("words.prop", WORDS)] {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text)?;
+        monitors.extend(["-p".into(), path.into()]);
+    }
+    assert!(program.same_offline(&monitors)? >= 8);
+    Ok(())
+}

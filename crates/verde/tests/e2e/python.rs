@@ -325,3 +325,56 @@ state bad non-accepting",
     assert!(ran.out.contains("[verde] again café"), "{}", ran.out);
     assert!(ran.out.contains("2 slices (2 in s)"), "{}", ran.out);
 }
+
+/// A monitor that its own code stops sees nothing more, and has no verdict.
+#[test]
+fn a_monitor_stops_itself() {
+    let prop = "state init { transition { event f(x) {
+        if x == 3:
+            monitor.stop_execution()
+    } success init } transition { event f(x) success bad } }
+state bad non-accepting
+";
+    let ran = run("stopped", prop, None, &["--format", "jsonl"]);
+    assert_eq!(ran.code, 101, "{}", ran.err);
+    let says = "verde: p: it was stopped when the trace ended: the verdict is inconclusive";
+    assert!(ran.err.contains(says), "{}", ran.err);
+    assert!(ran.out.contains(r#""events":1"#), "{}", ran.out);
+}
+
+/// A callback that raises ends the replay like a block that does.
+#[test]
+fn a_callback_that_raises_ends_the_replay() {
+    let prop = "initialization { monitor.register_event(\"event_applied\", wrong) }
+state init { transition { event f(x) success init } }
+";
+    let functions = "def wrong():\n    print('asked')\n    raise ValueError('no')\n";
+    let ran = run("callback", prop, Some(functions), &[]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.out.contains("asked"), "{}", ran.out);
+    let says = "line 1: property p: a callback failed: ValueError: no";
+    assert!(ran.err.contains(says), "{}", ran.err);
+    assert!(
+        ran.err.contains("File \"functions.py\", line 3, in wrong"),
+        "{}",
+        ran.err
+    );
+}
+
+/// What only a program has is told to be missing.
+#[test]
+fn there_is_no_program_to_ask() {
+    for (asked, what) in [
+        ("gdb.parse_and_eval(\"1\")", "eval"),
+        ("gdb.selected_frame()", "frame"),
+        ("checkpoint()", "checkpoint"),
+        ("set_breakpoint(\"main\")", "set_breakpoint"),
+    ] {
+        let prop =
+            format!("state init {{ transition {{ event f(x) {{ {asked} }} success init }} }}");
+        let ran = run("nothing", &prop, None, &[]);
+        assert_eq!(ran.code, 1, "{asked}: {}", ran.err);
+        let says = format!("gdb.error: {what}: there is no program: this is a trace");
+        assert!(ran.err.contains(&says), "{asked}: {}", ran.err);
+    }
+}

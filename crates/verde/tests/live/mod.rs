@@ -112,6 +112,7 @@ impl Program {
         assert_eq!(outcome(&live)?, outcome(&offline)?, "{trace}");
         assert_eq!(events(&live), events(&offline), "{trace}");
         assert_eq!(violations(&live), violations(&offline), "{trace}");
+        assert_eq!(printed(&live), printed(&offline), "{trace}");
         let violated = checked.status.code() == Some(100);
         assert_eq!(violated, code == Some(100), "{trace}");
         Ok(trace.lines().count())
@@ -150,6 +151,12 @@ pub fn outcome(rows: &[Value]) -> Result<Value, Failure> {
 fn events(rows: &[Value]) -> Vec<Value> {
     let events = rows.iter().filter(|r| r["type"] == "event");
     events.cloned().collect()
+}
+
+/// What blocks, actions and callbacks printed.
+fn printed(rows: &[Value]) -> Vec<Value> {
+    let printed = rows.iter().filter(|r| r["type"] == "print");
+    printed.cloned().collect()
 }
 
 /// Which slices failed, where and how they came to it.

@@ -5,10 +5,11 @@ use super::super::here::{Here, Names};
 use super::super::live::is_main;
 use super::super::registers::{place, to_dwarf, with_vectors};
 use super::data::Meaning;
-use super::host::{Host, Watcher};
+use super::host::Watcher;
 use super::reads::{How, Phase, Read, may_be_in_vectors};
 use super::values::{Form, Owned, cast};
 use super::{Fallen, Irv, Latch, Moved, nanoseconds_since};
+use crate::code_host::CodeHost;
 use crate::recorder::Found;
 use crate::report::Row;
 use crate::rows::{event_row, violation_row};
@@ -879,7 +880,7 @@ impl Debugger {
         parts.recorder.clear();
         let mut writes = Vec::new();
         let context = RefCell::new(parts.context(self, &mut writes, Some(tid)));
-        let relevant = monitor.apply(event, &mut Host(&context), &mut Watcher(&context));
+        let relevant = monitor.apply(event, &mut CodeHost(&context), &mut Watcher(&context));
         for write in writes {
             write.carry_out(monitor, parts.python);
         }

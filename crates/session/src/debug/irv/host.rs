@@ -3,18 +3,19 @@
 
 use super::super::Debugger;
 use super::react::Running;
-use super::{Change, Irv, Known, Latch, One, Output, Stands, Switches, Write};
+use super::{Irv, Known, Latch, One, Output, Stands};
 use crate::board::Past;
+use crate::code_host::Surroundings;
+use crate::inquiry::{Switches, Write, changed_args, taken_args};
 use crate::json::{Json, Object};
 use crate::recorder::Recorder;
 use std::cell::RefCell;
 use verde_engine::Tid;
 use verde_monitor::{
-    Arg, Cell, Failure, Host as MonitorHost, Monitor, Observer, Params, Raised, Slices, SlotRef,
-    Step, Truth, Violation,
+    Failure, Host as MonitorHost, Monitor, Observer, Raised, Slices, SlotRef, Step, Violation,
 };
-use verde_property::{BlockId, Moment, Verdict};
-use verde_pyhost::{Asking, Cells, PythonHost, Unit};
+use verde_property::{Moment, Verdict};
+use verde_pyhost::{Asking, PythonHost, Services};
 
 /// Slices of one event that are kept for the prompt when they end badly.
 const MOST_FALLEN: usize = 100;
@@ -112,71 +113,13 @@ impl Parts<'_> {
     }
 }
 
-pub(super) struct Host<'c, 'a>(pub &'c RefCell<Context<'a>>);
-
-impl MonitorHost for Host<'_, '_> {
-    fn run(
-        &mut self,
-        slices: &Slices,
-        block: BlockId,
-        params: Params,
-        cells: &mut [Cell],
-        owned: &mut [bool],
-        out: &mut String,
-    ) -> Result<Truth, Raised> {
-        let context = &mut *self.0.borrow_mut();
-        if context.desk.latch.restore.is_some() {
-            // What remains of this event belongs to an abandoned future.
-            return Ok(Truth::None);
-        }
-        context.python.run_block(
-            Unit::from(&**slices.property()),
-            block,
-            params,
-            Cells { cells, owned },
-            Some(Asking {
-                services: &mut context.desk,
-                slices: Some(slices),
-            }),
-            out,
-        )
+impl Surroundings for Context<'_> {
+    fn is_abandoned(&self) -> bool {
+        self.desk.latch.restore.is_some()
     }
 
-    fn has_action(&mut self, name: &str) -> bool {
-        self.0.borrow_mut().python.has_action(name)
-    }
-
-    fn action(
-        &mut self,
-        slices: &Slices,
-        name: &str,
-        slice: &[(&str, Arg)],
-        out: &mut String,
-    ) -> Result<(), Raised> {
-        let context = &mut *self.0.borrow_mut();
-        if context.desk.latch.restore.is_some() {
-            return Ok(());
-        }
-        let asking = Asking {
-            services: &mut context.desk,
-            slices: Some(slices),
-        };
-        let uid = slices.property().uid;
-        context
-            .python
-            .call_action(uid, name, slice, Some(asking), out)
-    }
-
-    fn copy(&mut self, cells: &mut [Cell]) -> Result<(), Raised> {
-        self.0.borrow_mut().python.copy(cells)
-    }
-
-    fn release(&mut self, cell: Cell) {
-        self.0.borrow_mut().python.release(cell);
-    }
-
-    fn json(&mut self, cell: Cell) -> String {
-        self.0.borrow_mut().python.json(cell)
+    fn parts(&mut self) -> (&mut PythonHost, &mut dyn Services) {
+        (self.python, &mut self.desk)
     }
 }
 
@@ -195,17 +138,8 @@ impl Observer for Watcher<'_, '_> {
             context.desk.say_state(&text);
         }
         if context.desk.switches.callbacks {
-            let property = slices.property();
-            let t = &property.state(step.from).transitions[step.transition];
-            let args = serde_json::json!([
-                {
-                    "source": property.state(step.from).name,
-                    "target": property.state(step.to).name,
-                    "event": t.label,
-                },
-                step.branch.word()
-            ]);
-            context.fire(slices, "transition_taken", &args.to_string());
+            let args = taken_args(slices, step);
+            context.fire(slices, "transition_taken", &args);
         }
     }
 
@@ -225,8 +159,7 @@ impl Observer for Watcher<'_, '_> {
         let context = &mut *self.0.borrow_mut();
         context.desk.latch.changed = true;
         if context.desk.switches.callbacks && context.desk.latch.restore.is_none() {
-            let args = serde_json::json!([current_states(slices)]);
-            context.fire(slices, "state_changed", &args.to_string());
+            context.fire(slices, "state_changed", &changed_args(slices));
         }
     }
 
@@ -318,16 +251,6 @@ impl Desk<'_> {
     }
 }
 
-/// Names of the states that some slice is in.
-pub(super) fn current_states(slices: &Slices) -> Vec<String> {
-    let property = slices.property();
-    let states = property.states.iter().enumerate();
-    states
-        .filter(|(i, _)| slices.in_state(verde_property::StateId(*i as u16)) > 0)
-        .map(|(_, s)| s.name.clone())
-        .collect()
-}
-
 /// `[queue = 0x55..] Current state: queue_ready (N = 1)`.
 pub(super) fn state_text(slices: &Slices, slice: SlotRef, host: &mut dyn MonitorHost) -> String {
     let bindings = Object::of(&slices.bindings(slice));
@@ -350,20 +273,6 @@ pub(super) fn env_object(slices: &Slices, slice: SlotRef, host: &mut dyn Monitor
         .filter_map(|(i, n)| Some((n.clone(), Json::of_cell(slices.env(slice, i), host)?)))
         .collect();
     Object(known)
-}
-
-impl Write {
-    /// Changes the slice, if it is still the one that was meant.
-    pub fn carry_out(self, monitor: &mut Monitor, host: &mut dyn MonitorHost) {
-        let slices = monitor.slices();
-        let same = slices.is_live(self.slice) && slices.created(self.slice) == self.created;
-        match self.what {
-            Change::Env(name, cell) if same => monitor.set_env(self.slice, name, cell, host),
-            Change::Env(_, cell) => host.release(cell),
-            Change::State(state) if same => monitor.set_state(self.slice, state),
-            Change::State(_) => {}
-        }
-    }
 }
 
 impl Debugger {

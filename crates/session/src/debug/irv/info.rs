@@ -2,9 +2,10 @@
 
 use super::super::Debugger;
 use super::super::failure::{Result, failure};
-use super::host::{current_states, env_object};
+use super::host::env_object;
 use super::{Fallen, Irv, One};
 use crate::board::Filter;
+use crate::inquiry::current_states;
 use crate::json::{Json, Object};
 use crate::rows::{final_slices, history_rows};
 use verde_monitor::{Monitor, Slices, SlotRef};

@@ -2,12 +2,14 @@
 
 use super::super::Debugger;
 use super::super::failure::failure;
-use super::host::{Host, Parts, Watcher, env_object, state_text};
+use super::host::{Parts, Watcher, env_object, state_text};
 use super::react::Running;
 use super::reported::Reported;
 use super::{
-    Choices, Ending, Irv, Known, MonitorId, One, Output, Stands, Switches, Tally, nanoseconds_since,
+    Choices, Ending, Irv, Known, MonitorId, One, Output, Stands, Tally, nanoseconds_since,
 };
+use crate::code_host::CodeHost;
+use crate::inquiry::Switches;
 use crate::properties::{Failed, read, unique_name};
 use crate::recorder::Recorder;
 use crate::replay::REPLACED;
@@ -233,7 +235,7 @@ impl Debugger {
         let started = Monitor::new(
             property.clone(),
             Options::default(),
-            &mut Host(&context),
+            &mut CodeHost(&context),
             &mut Watcher(&context),
         );
         let mut monitor = match started {

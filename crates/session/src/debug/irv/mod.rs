@@ -63,6 +63,7 @@ pub use trace::TraceFile;
 
 use super::live::Live;
 use crate::board::Past;
+use crate::inquiry::Switches;
 use crate::recorder::Recorder;
 use crate::report::{PropertyError, ViolationRow};
 use alphabet::{Alphabet, MonitorId};
@@ -77,8 +78,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use values::Owned;
 use verde_engine::{Addr, Cause, Tid, TrapId};
-use verde_monitor::{Cell, Monitor, SlotRef};
-use verde_property::{Functions, StateId};
+use verde_monitor::{Monitor, SlotRef};
+use verde_property::Functions;
 use verde_pyhost::PythonHost;
 
 /// What the user chose for all monitors.
@@ -103,18 +104,6 @@ impl Default for Choices {
             block_limit: Duration::from_secs(1),
         }
     }
-}
-
-/// What a monitor's own code may switch.
-#[derive(Clone, Copy, Debug, Default)]
-struct Switches {
-    quiet: bool,
-    step_by_step: bool,
-    all_events: bool,
-    /// Python functions want to hear of its moments.
-    callbacks: bool,
-    /// `stop_execution`: it sees no more events.
-    halted: bool,
 }
 
 /// A monitor of the session, with a property or still without.
@@ -156,19 +145,6 @@ struct Tally {
 /// Tells violations that the user knows.
 /// By its property and the calls of its thread.
 pub type Known = Box<dyn Fn(&str, &[String]) -> bool>;
-
-/// A change of a slice that code asked for while an event was on its way.
-struct Write {
-    slice: SlotRef,
-    created: u64,
-    what: Change,
-}
-
-#[derive(Clone, Copy)]
-enum Change {
-    Env(usize, Cell),
-    State(StateId),
-}
 
 /// The slice that moved last.
 enum Moved {

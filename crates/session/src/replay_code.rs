@@ -1,0 +1,187 @@
+//! What monitors' code sees of a replay: its monitor, and no program.
+
+use crate::code_host::{CodeHost, Surroundings};
+use crate::inquiry::{Inquiry, Switches, Write, changed_args, taken_args};
+use crate::recorder::Recorder;
+use serde_json::Value;
+use std::cell::RefCell;
+use std::sync::Arc;
+use verde_monitor::{
+    Event, Failure, Monitor, Observer, Options, Raised, Slices, SlotRef, Step, Violation,
+};
+use verde_property::{Property, Verdict};
+use verde_pyhost::{Asking, NoProgram, PythonHost, Services};
+
+/// Who answers the code of one monitor.
+struct Desk<'a> {
+    recorder: &'a mut Recorder,
+    switches: &'a mut Switches,
+    writes: Vec<Write>,
+}
+
+struct Around<'a> {
+    python: &'a mut PythonHost,
+    desk: Desk<'a>,
+    /// The first exception of a callback.
+    raised: Option<Raised>,
+}
+
+/// What code of a monitor uses beside it.
+pub(crate) struct Code<'a> {
+    pub python: &'a mut PythonHost,
+    pub recorder: &'a mut Recorder,
+    pub switches: &'a mut Switches,
+}
+
+impl Services for Desk<'_> {
+    fn request(
+        &mut self,
+        owner: u64,
+        slices: Option<&Slices>,
+        what: &str,
+        text: &str,
+    ) -> Result<String, String> {
+        let args: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        if self.switches.set(what, &args) {
+            return Ok(Value::Null.to_string());
+        }
+        match slices {
+            Some(slices) if !NoProgram::is_asked(what) => {
+                let mut inquiry = Inquiry {
+                    writes: &mut self.writes,
+                    slice: None,
+                };
+                Ok(inquiry.ask(owner, slices, what, &args)?.to_string())
+            }
+            _ => NoProgram.request(owner, slices, what, text),
+        }
+    }
+
+    fn printed(&mut self, text: &str) {
+        let lines = text.lines().map(str::to_owned);
+        self.recorder.printed.extend(lines);
+    }
+}
+
+impl Surroundings for Around<'_> {
+    fn parts(&mut self) -> (&mut PythonHost, &mut dyn Services) {
+        (self.python, &mut self.desk)
+    }
+}
+
+impl Around<'_> {
+    /// Calls the functions that were registered for a moment.
+    fn fire(&mut self, slices: &Slices, moment: &str, args: &str) {
+        let mut out = String::new();
+        let asking = Asking {
+            services: &mut self.desk,
+            slices: Some(slices),
+        };
+        let uid = slices.property().uid;
+        let fired = self.python.fire(uid, moment, args, Some(asking), &mut out);
+        self.desk.printed(&out);
+        if let Err(raised) = fired {
+            self.raised.get_or_insert(raised);
+        }
+    }
+}
+
+struct Watcher<'c, 'a>(&'c RefCell<Around<'a>>);
+
+impl Observer for Watcher<'_, '_> {
+    fn transition_taken(&mut self, slices: &Slices, step: &Step) {
+        let around = &mut *self.0.borrow_mut();
+        around.desk.recorder.transition_taken(slices, step);
+        if around.desk.switches.callbacks {
+            around.fire(slices, "transition_taken", &taken_args(slices, step));
+        }
+    }
+
+    fn state_changed(&mut self, slices: &Slices, _: &Step) {
+        let around = &mut *self.0.borrow_mut();
+        if around.desk.switches.callbacks {
+            around.fire(slices, "state_changed", &changed_args(slices));
+        }
+    }
+
+    fn ended(&mut self, slices: &Slices, slice: SlotRef, verdict: Verdict) {
+        let recorder = &mut *self.0.borrow_mut().desk.recorder;
+        recorder.ended(slices, slice, verdict);
+    }
+
+    fn violation(&mut self, slices: &Slices, slice: SlotRef, how: Violation, n: Option<u64>) {
+        let recorder = &mut *self.0.borrow_mut().desk.recorder;
+        recorder.violation(slices, slice, how, n);
+    }
+
+    fn printed(&mut self, line: &str) {
+        self.0.borrow_mut().desk.recorder.printed(line);
+    }
+
+    fn failed(&mut self, slices: &Slices, failure: Failure) {
+        self.0.borrow_mut().desk.recorder.failed(slices, failure);
+    }
+}
+
+impl Code<'_> {
+    fn around(&mut self) -> RefCell<Around<'_>> {
+        RefCell::new(Around {
+            python: self.python,
+            desk: Desk {
+                recorder: self.recorder,
+                switches: self.switches,
+                writes: Vec::new(),
+            },
+            raised: None,
+        })
+    }
+
+    /// A monitor in its first state.
+    pub fn start(mut self, property: Arc<Property>) -> Result<Monitor, Box<Failure>> {
+        let around = self.around();
+        let started = Monitor::new(
+            property,
+            Options::default(),
+            &mut CodeHost(&around),
+            &mut Watcher(&around),
+        );
+        let Around { python, desk, .. } = around.into_inner();
+        let mut monitor = started?;
+        carry_out(desk.writes, &mut monitor, python);
+        Ok(monitor)
+    }
+
+    /// The monitor sees an event. Whether some slice could take it, and what a callback raised.
+    pub fn apply(mut self, monitor: &mut Monitor, event: &Event) -> (bool, Option<Raised>) {
+        if self.switches.halted {
+            return (false, None);
+        }
+        let around = self.around();
+        let relevant = monitor.apply(event, &mut CodeHost(&around), &mut Watcher(&around));
+        let mut around = around.into_inner();
+        if !relevant && around.desk.switches.all_events {
+            let name = &monitor.property().event(event.spec).name;
+            let args = serde_json::json!([name]).to_string();
+            around.fire(monitor.slices(), "debug", &args);
+        }
+        carry_out(around.desk.writes, monitor, around.python);
+        (relevant, around.raised)
+    }
+
+    /// Every property has seen the event.
+    pub fn applied(mut self, monitor: &mut Monitor) -> Option<Raised> {
+        if !self.switches.callbacks {
+            return None;
+        }
+        let mut around = self.around().into_inner();
+        around.fire(monitor.slices(), "event_applied", "[]");
+        carry_out(around.desk.writes, monitor, around.python);
+        around.raised
+    }
+}
+
+fn carry_out(writes: Vec<Write>, monitor: &mut Monitor, python: &mut PythonHost) {
+    for write in writes {
+        write.carry_out(monitor, python);
+    }
+}
