@@ -53,6 +53,15 @@ static void on(int cpu) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
+/* The kernel tells a registered thread its CPU. */
+static void check_rseq(void) {
+    struct rseq *area = (void *)((char *)__builtin_thread_pointer() + __rseq_offset);
+    for (int c = 0; c < cpus; c++) {
+        on(c);
+        wrong[4] |= *(volatile uint32_t *)&area->cpu_id != (uint32_t)c;
+    }
+}
+
 static void *thread(void *argument) {
     long id = (long)argument;
     uint64_t pattern[4], out[4];
@@ -73,7 +82,6 @@ static void *thread(void *argument) {
     stack_t stack = {malloc(65536), 0, 65536}, stack_now;
     sigaltstack(&stack, 0);
     uint32_t control = 0x1f80 | ((id & 3) << 13), control_now;
-    struct rseq *area = (void *)((char *)__builtin_thread_pointer() + __rseq_offset);
     setpriority(PRIO_PROCESS, gettid(), 1 + id);
     on(id % cpus);
     for (int k = 0; k < rounds; k++) {
@@ -93,11 +101,7 @@ static void *thread(void *argument) {
         sigaltstack(0, &stack_now);
         wrong[7] |= stack_now.ss_sp != stack.ss_sp;
         wrong[9] |= getpriority(PRIO_PROCESS, gettid()) != 1 + id;
-        /* The kernel tells a registered thread its CPU. */
-        for (int c = 0; c < cpus; c++) {
-            on(c);
-            wrong[4] |= *(volatile uint32_t *)&area->cpu_id != (uint32_t)c;
-        }
+        check_rseq();
         on(id % cpus);
     }
     __atomic_fetch_add(&finished, 1, __ATOMIC_SEQ_CST);
@@ -123,6 +127,7 @@ int main(int argc, char **argv) {
     while (ready < THREADS)
         sched_yield();
     hold();
+    check_rseq();
     go = 1;
     while (finished < THREADS)
         usleep(1000);

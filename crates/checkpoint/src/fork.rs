@@ -94,14 +94,14 @@ pub(crate) struct Frozen {
 }
 
 impl Frozen {
-    /// Takes over a process from [`fork`]. `program`: the process it is a
+    /// Takes over a process from [`fork`]. `group`: that of the program it is a
     /// copy of; `filtered`: perhaps with a seccomp filter, which stays off.
-    pub fn new(copy: Unfinished, program: Tid, filtered: bool) -> Result<Frozen> {
+    pub fn new(copy: Unfinished, group: Group, filtered: bool) -> Result<Frozen> {
         let handle = PidFd::open(copy.pid())?;
         let pid = copy.keep();
         let frozen = Frozen { pid, handle };
         ptrace::only_kill(pid, filtered)?;
-        if Group::of(program)? != Group::Other {
+        if group != Group::Other {
             // As a member of the group it would keep the number in use that
             // its successor needs, and get the signals that others send to the
             // group. Not possible if that leads a session, too, which the copy

@@ -21,6 +21,7 @@ mod fork;
 mod layers;
 mod leader;
 mod memory;
+mod present;
 mod restore;
 mod save;
 mod signals;
@@ -33,6 +34,7 @@ mod warning;
 
 pub use error::{Error, Result};
 pub use layers::Layers;
+pub use present::Present;
 pub use restore::Restored;
 pub use snapshot::{Item, Options, Snapshot};
 pub use warning::{Warning, WhyNewIds};

@@ -3,7 +3,7 @@
 
 use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
-use crate::snapshot::{Item, Items};
+use crate::snapshot::{Group, Item, Items};
 use crate::{Error, Result, Warning};
 use verde_engine::{Addr, Process, Tid};
 use verde_sys::memory::Contents;
@@ -39,9 +39,17 @@ pub(crate) struct Maps {
 
 impl Maps {
     pub fn of(process: &Process) -> Result<Maps> {
-        let text = process.maps_text()?;
+        Ok(Maps::parse(process.maps_text()?))
+    }
+
+    /// Those of a frozen one.
+    pub fn of_frozen(pid: Tid) -> Result<Maps> {
+        Ok(Maps::parse(procfs::maps_text(pid)?))
+    }
+
+    fn parse(text: String) -> Maps {
         let list = procfs::parse_maps(&text);
-        Ok(Maps { text, list })
+        Maps { text, list }
     }
 
     /// Those that a copy does not have.
@@ -63,9 +71,13 @@ impl Maps {
 }
 
 /// Forks a process with all its memory. The copy is complete; the ranges tell
-/// what its own copies must have changed.
-pub(crate) fn fork_all(leader: &mut Leader, pid: Tid, maps: &Maps) -> Result<(Frozen, Vec<Range>)> {
-    let plain = Frozen::new(fork(leader, Copy::default())?, pid, leader.filtered)?;
+/// what its own copies must have changed. `group`: that of the program.
+pub(crate) fn fork_all(
+    leader: &mut Leader,
+    group: Group,
+    maps: &Maps,
+) -> Result<(Frozen, Vec<Range>)> {
+    let plain = Frozen::new(fork(leader, Copy::default())?, group, leader.filtered)?;
     let ranges = uncopied(leader, maps, plain.pid)?;
     if ranges.is_empty() {
         return Ok((plain, ranges));
@@ -82,13 +94,22 @@ pub(crate) fn fork_all(leader: &mut Leader, pid: Tid, maps: &Maps) -> Result<(Fr
     }
     drop(plain);
     let copy =
-        fork(leader, Copy::default()).and_then(|copy| Frozen::new(copy, pid, leader.filtered));
+        fork(leader, Copy::default()).and_then(|copy| Frozen::new(copy, group, leader.filtered));
     // Each, whatever becomes of the others.
     let back = |range| advise(leader, range, range.advice.1);
     let back: Vec<Result<()>> = forkable.iter().map(back).collect();
     let copy = copy?;
     back.into_iter().collect::<Result<()>>()?;
     Ok((copy, forkable))
+}
+
+/// A frozen process with the same memory. `group`: that of the program.
+pub(crate) fn share(leader: &mut Leader, group: Group) -> Result<Frozen> {
+    let copy = Copy {
+        share_memory: true,
+        ..Copy::default()
+    };
+    Frozen::new(fork(leader, copy)?, group, leader.filtered)
 }
 
 /// Gives a copy's ranges the property that they had.

@@ -9,7 +9,7 @@ use crate::snapshot::{Group, Item, Items, Program, Snapshot};
 use crate::threads::ThreadState;
 use crate::together::Together;
 use crate::unfinished::Unfinished;
-use crate::{Error, Result, Warning, WhyNewIds};
+use crate::{Error, Present, Result, Warning, WhyNewIds};
 use std::time::{Duration, Instant};
 use verde_engine::{Addr, Owner, Process, Succession, Tid, Trap};
 use verde_sys::memory::Contents;
@@ -30,6 +30,8 @@ pub struct Restored {
     pub change: Succession,
     /// The ids of the threads at the checkpoint, with those of now.
     pub ids: Vec<(Tid, Tid)>,
+    /// What was replaced, if it was to be kept.
+    pub present: Option<Snapshot>,
 }
 
 impl Restored {
@@ -43,44 +45,49 @@ impl Restored {
 pub(crate) fn restore(
     snapshot: &Snapshot,
     process: &mut Process,
-    fallback: Option<&Snapshot>,
+    present: Option<Present>,
     without: &Items,
 ) -> Result<Restored> {
     Snapshot::check(process)?;
-    if !snapshot.frozen.alive() {
+    if !snapshot.body.borrow().frozen.alive() {
         return Err(Error::Lost);
     }
     let start = Instant::now();
+    snapshot.settle()?;
     // Tearing the memory down takes as long as copying it: later, elsewhere.
-    let large = procfs::resident(process.pid()).is_none_or(|bytes| bytes > SMALL);
-    let holder = match process.ended() {
-        None if large => hold(process),
-        _ => None,
+    let goes = process.ended().is_none() && !present.as_ref().is_some_and(Present::has_memory);
+    let is_large = || procfs::resident(process.pid()).is_none_or(|bytes| bytes > SMALL);
+    let holder = match goes && is_large() {
+        true => hold(process),
+        false => None,
     };
     let mut together = Together::new(process.own_cpus());
-    let present = process.pid();
+    let pid = process.pid();
     if process.ended().is_none() {
-        together.with_thread(present);
+        together.with_thread(pid);
     }
     process.make_place()?;
-    together.without(present);
-    together.with_frozen(snapshot.frozen.pid);
+    together.without(pid);
+    let present = present.and_then(Present::outlive);
+    together.with_frozen(snapshot.frozen_pid());
     let result = replace(snapshot, process, without);
     drop(together);
     drop(holder);
     match result {
         Ok(mut restored) => {
             restored.elapsed = start.elapsed();
-            let left = fallback.map_or_else(Vec::new, |present| running(&present.children));
-            if !left.is_empty() {
+            let children = present.as_ref().map(|present| running(&present.children));
+            if let Some(left) = children.filter(|left| !left.is_empty()) {
                 restored.warnings.push(Warning::Orphans(left));
             }
+            restored.present = present;
             Ok(restored)
         }
         Err(error) => {
-            let put_back = fallback
-                .and_then(|present| replace(present, process, &Items::default()).ok())
-                .map(Box::new);
+            let put_back = present.and_then(|present| {
+                present.settle().ok()?;
+                replace(&present, process, &Items::default()).ok()
+            });
             let source = match error {
                 // It was not the program that was refused.
                 Error::Refused(error) => Error::Sys(error),
@@ -88,7 +95,7 @@ pub(crate) fn restore(
             };
             Err(Error::Broken {
                 source: Box::new(source),
-                put_back,
+                put_back: put_back.map(Box::new),
             })
         }
     }
@@ -129,12 +136,7 @@ fn hold(process: &mut Process) -> Option<Frozen> {
         filtered: false,
     };
     let mut leader = Leader::borrow(pid, instruction, scratch, &program).ok()?;
-    let copy = Copy {
-        share_memory: true,
-        ..Copy::default()
-    };
-    let holder = fork(&mut leader, copy).ok()?;
-    let holder = Frozen::new(holder, pid, false).ok()?;
+    let holder = memory::share(&mut leader, Group::of(pid).ok()?).ok()?;
     drop(leader);
     world.keep();
     Some(holder)
@@ -180,6 +182,7 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
         warnings,
         change,
         ids: tids,
+        present: None,
     })
 }
 
@@ -196,7 +199,7 @@ fn revive(
     without: &Items,
     refused: &mut Option<SysError>,
 ) -> Result<Unfinished> {
-    let frozen = snapshot.frozen.pid;
+    let frozen = snapshot.frozen_pid();
     let program = &snapshot.program;
     let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch, program)?;
     let clear_tid = match without.contains(Item::ClearTid) {
@@ -257,7 +260,9 @@ impl Revived<'_> {
         let table = &self.snapshot.threads;
         let mut entries = Vec::with_capacity(table.len() * ThreadEntry::SIZE as usize);
         for (i, thread) in table.iter().enumerate() {
-            let entry = thread.entry(self.place(i), leader, self.without);
+            // A fork keeps its rseq, if it had any to keep.
+            let keeps_rseq = i == 0 && !self.snapshot.moved;
+            let entry = thread.entry(self.place(i), leader, keeps_rseq, self.without);
             entries.extend_from_slice(&entry.encode());
         }
         self.memory.write(self.place(0), &entries)?;
@@ -390,9 +395,12 @@ impl Revived<'_> {
         beyond
             .descriptors
             .restore(self.pid, &mut leader, borrow, &ids, self.without, warnings)?;
-        if !beyond.ranges.is_empty() && !self.without.contains(Item::Ranges) {
+        let body = self.snapshot.body.borrow();
+        if let Some(ranges) = body.ranges.as_ref().filter(|r| !r.is_empty())
+            && !self.without.contains(Item::Ranges)
+        {
             let leader = Leader::get_or_borrow(&mut leader, borrow)?;
-            memory::restore_ranges(leader, &beyond.ranges)?;
+            memory::restore_ranges(leader, ranges)?;
         }
         if !beyond.timers.is_empty() {
             let leader = Leader::get_or_borrow(&mut leader, borrow)?;

@@ -1,12 +1,11 @@
 //! Taking a snapshot.
 
-use crate::copies::{Copy, Listed};
 use crate::descriptors::Descriptors;
 use crate::filter::Passage;
 use crate::leader::Leader;
 use crate::memory::{self, Maps, Shared};
 use crate::signals::Pending;
-use crate::snapshot::{Beyond, Group, Options, Program, Snapshot};
+use crate::snapshot::{Beyond, Body, Group, Options, Program, Snapshot};
 use crate::threads::Saved;
 use crate::timers::Timers;
 use crate::{Error, Result, Warning, descriptors, filter, threads};
@@ -18,13 +17,26 @@ use verde_sys::procfs::Stat;
 use verde_sys::remote::RemoteError;
 use verde_sys::{limits, procfs, sysv, task};
 
-pub(crate) fn take(process: &mut Process, options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
+/// What becomes of the memory of a process that is saved.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// The snapshot has a copy.
+    Copied,
+    /// The snapshot has it itself: the process is about to end.
+    Moved,
+}
+
+pub(crate) fn take(
+    process: &mut Process,
+    options: &Options,
+    memory: Memory,
+) -> Result<(Snapshot, Vec<Warning>)> {
     Snapshot::check(process)?;
     // Each holds one.
     limits::more_descriptors();
     let start = Instant::now();
     let mut world = process.stop_all()?;
-    match take_stopped(&mut world, options, start) {
+    match take_stopped(&mut world, options, memory, start) {
         Ok(done) => Ok(done),
         Err(error) => Err(translate(&mut world, error)),
     }
@@ -47,6 +59,7 @@ pub(crate) fn look(process: &Process) -> Result<()> {
 fn take_stopped(
     world: &mut StopGuard<'_>,
     options: &Options,
+    memory: Memory,
     start: Instant,
 ) -> Result<(Snapshot, Vec<Warning>)> {
     world.calm()?;
@@ -106,14 +119,23 @@ fn take_stopped(
         warnings.push(Warning::Children(children.clone()));
     }
     let files = options.layers.as_ref().map(|l| l.save(pid)).transpose()?;
-    let (frozen, ranges) = memory::fork_all(&mut leader, pid, &maps)?;
+    let group = Group::of(pid)?;
+    // Where there are shadow stacks, who shares memory gets another one.
+    let moved = memory == Memory::Moved && !filtered && !world.has_shadow_stacks();
+    let (frozen, ranges) = match moved {
+        true => (memory::share(&mut leader, group)?, None),
+        false => {
+            let (frozen, ranges) = memory::fork_all(&mut leader, group, &maps)?;
+            (frozen, Some(ranges))
+        }
+    };
     drop(leader);
     drop(open);
     together.with_frozen(frozen.pid);
     let program = Program {
         pid,
         namespaced: world.has_namespace(),
-        group: Group::of(pid)?,
+        group,
         own_session: task::session(pid)? == pid,
         adopts_orphans,
         filtered,
@@ -131,17 +153,10 @@ fn take_stopped(
     descriptors.release(&mut copy, borrow)?;
     drop(copy);
     drop(together);
-    let listed = Listed::new(Copy {
-        pid: frozen.pid,
-        instruction,
-        scratch,
-        namespaced: program.namespaced,
-        filtered,
-        lockable: descriptors.lockable(),
-    });
+    let place = (instruction, scratch);
+    let body = Body::new(frozen, ranges, place, &program, &descriptors);
     let snapshot = Snapshot {
-        frozen,
-        _listed: listed,
+        body: body.into(),
         program,
         threads,
         knowledge,
@@ -149,13 +164,13 @@ fn take_stopped(
             descriptors,
             timers,
             pending,
-            ranges,
             shared,
             files,
         },
         scratch,
         children,
         saved_in: start.elapsed(),
+        moved,
     };
     Ok((snapshot, warnings))
 }

@@ -1,17 +1,20 @@
 //! A saved process.
 
-use crate::copies::Listed;
+use crate::copies::{Copy, Listed};
 use crate::descriptors::Descriptors;
 use crate::fork::Frozen;
 use crate::layers::{Layers, Saved};
 use crate::memory::{Range, Shared};
+use crate::save::Memory;
 use crate::signals::Pending;
 use crate::threads::ThreadState;
 use crate::timers::Timers;
-use crate::{Error, Result, Warning};
+use crate::{Error, Present, Result, Warning};
+use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
-use verde_engine::{Knowledge, Process, Scratch, Tid};
+use verde_engine::{Addr, Knowledge, Process, Scratch, Tid};
 use verde_sys::{procfs, task};
 
 /// Choices for a checkpoint.
@@ -75,9 +78,7 @@ impl Items<'_> {
 /// A process saved with all its threads. It can be restored any number of
 /// times; dropping it frees its memory.
 pub struct Snapshot {
-    pub(crate) frozen: Frozen,
-    /// Its place among all frozen copies.
-    pub(crate) _listed: Listed,
+    pub(crate) body: RefCell<Body>,
     pub(crate) program: Program,
     pub(crate) threads: Vec<ThreadState>,
     pub(crate) knowledge: Knowledge,
@@ -86,6 +87,49 @@ pub struct Snapshot {
     /// Processes that the program had started.
     pub(crate) children: Vec<Tid>,
     pub(crate) saved_in: Duration,
+    /// Its frozen process was made with the memory of the program, and has no rseq therefore.
+    pub(crate) moved: bool,
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("Snapshot");
+        text.field("pid", &self.pid()).finish_non_exhaustive()
+    }
+}
+
+/// The frozen process that has the memory of a snapshot.
+pub(crate) struct Body {
+    pub frozen: Frozen,
+    /// Its place among all frozen copies.
+    _listed: Listed,
+    /// What its own copies must have changed. `None`: it has the memory of the program itself,
+    /// and what a fork leaves out of that is not known yet.
+    pub ranges: Option<Vec<Range>>,
+}
+
+impl Body {
+    /// `place`: where it makes calls, and with which memory.
+    pub fn new(
+        frozen: Frozen,
+        ranges: Option<Vec<Range>>,
+        place: (Addr, Scratch),
+        program: &Program,
+        descriptors: &Descriptors,
+    ) -> Body {
+        Body {
+            _listed: Listed::new(Copy {
+                pid: frozen.pid,
+                instruction: place.0,
+                scratch: place.1,
+                namespaced: program.namespaced,
+                filtered: program.filtered,
+                lockable: descriptors.lockable(),
+            }),
+            frozen,
+            ranges,
+        }
+    }
 }
 
 /// State besides threads and private memory.
@@ -93,7 +137,6 @@ pub(crate) struct Beyond {
     pub descriptors: Descriptors,
     pub timers: Timers,
     pub pending: Pending,
-    pub ranges: Vec<Range>,
     pub shared: Shared,
     pub files: Option<Saved>,
 }
@@ -159,19 +202,18 @@ impl Snapshot {
 
     /// Saves a process. Threads that run are stopped for it and go on after.
     pub fn take(process: &mut Process, options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
-        crate::save::take(process, options)
+        crate::save::take(process, options, Memory::Copied)
     }
 
     /// Makes the process what it was; the present one is killed. All threads
-    /// are stopped then, as at the checkpoint. If that fails half-way,
-    /// `fallback`, a snapshot of the present, is restored instead, and the
-    /// error says so.
+    /// are stopped then, as at the checkpoint. `present`: it is kept as a snapshot,
+    /// and restored itself if this fails half-way, and the error says so.
     pub fn restore(
         &self,
         process: &mut Process,
-        fallback: Option<&Snapshot>,
+        present: Option<Present>,
     ) -> Result<crate::Restored> {
-        self.restore_without(process, fallback, &[])
+        self.restore_without(process, present, &[])
     }
 
     /// The same without some items.
@@ -179,10 +221,10 @@ impl Snapshot {
     pub fn restore_without(
         &self,
         process: &mut Process,
-        fallback: Option<&Snapshot>,
+        present: Option<Present>,
         without: &[Item],
     ) -> Result<crate::Restored> {
-        crate::restore::restore(self, process, fallback, &Items(without))
+        crate::restore::restore(self, process, present, &Items(without))
     }
 
     /// The id of the process that was saved.
@@ -192,7 +234,7 @@ impl Snapshot {
 
     /// The id of the frozen copy.
     pub fn frozen_pid(&self) -> Tid {
-        self.frozen.pid
+        self.body.borrow().frozen.pid
     }
 
     /// How many threads it has.
@@ -209,7 +251,7 @@ impl Snapshot {
     /// common with the program and other snapshots (Pss), without page tables;
     /// contents of saved files likewise.
     pub fn memory_cost(&self) -> Result<u64> {
-        Ok(procfs::proportional_size(self.frozen.pid)? + self.files_cost())
+        Ok(procfs::proportional_size(self.frozen_pid())? + self.files_cost())
     }
 
     /// The part of that for contents of saved files, which is quickly said.

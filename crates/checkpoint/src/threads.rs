@@ -25,7 +25,8 @@ pub(crate) struct ThreadState {
     pub mask: u64,
     pub xstate: XState,
     rseq: Rseq,
-    robust: (u64, u64),
+    /// Its list of robust futexes and the size of its head.
+    pub robust: (u64, u64),
     affinity: Option<CpuSet>,
     pub scheduling: Option<Scheduling>,
     name: [u8; 16],
@@ -160,9 +161,14 @@ impl ThreadState {
     }
 
     /// The entry at `at` that creates the thread. The first one exists and
-    /// only sets its own state; a fork keeps its rseq.
-    pub fn entry(&self, at: Addr, leader: &ThreadState, without: &Items) -> ThreadEntry {
-        let first = self.tid == leader.tid;
+    /// only sets its own state.
+    pub fn entry(
+        &self,
+        at: Addr,
+        leader: &ThreadState,
+        keeps_rseq: bool,
+        without: &Items,
+    ) -> ThreadEntry {
         let keep = |item: Item| !without.contains(item);
         let mut flags = n::CLONE_VM
             | n::CLONE_FS
@@ -186,7 +192,7 @@ impl ThreadState {
             clone.set_tid = at.0 + ThreadEntry::TID;
             clone.set_tid_size = 1;
         }
-        let rseq = match first || !keep(Item::Rseq) {
+        let rseq = match keeps_rseq || !keep(Item::Rseq) {
             true => (0, 0, 0),
             false => (
                 self.rseq.at,

@@ -185,6 +185,11 @@ impl Process {
         self.arrived(tid, status)
     }
 
+    /// Return addresses are checked by the CPU.
+    pub fn has_shadow_stacks(&self) -> bool {
+        self.shadow_stack
+    }
+
     /// Kills the process to make place for a successor and waits until its
     /// ids are free. Until [`Process::succeed`] it counts as killed. Nothing
     /// happens to one that has ended.

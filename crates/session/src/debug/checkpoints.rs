@@ -8,8 +8,8 @@ use super::points::Kind;
 use super::terminal::Manners;
 use super::timeline::{Moment, Timeline};
 use std::time::Duration;
-use verde_checkpoint::{Error, Options, Restored, Snapshot, Warning};
-use verde_engine::{End, Tid};
+use verde_checkpoint::{Error, Options, Present, Restored, Snapshot, Warning};
+use verde_engine::{End, Process, Tid};
 
 /// The checkpoints of a session.
 #[derive(Default)]
@@ -27,8 +27,9 @@ pub(super) struct Checkpoints {
     refused: Vec<String>,
 }
 
-pub(super) struct Checkpoint {
-    pub snapshot: Snapshot,
+/// `S`: how the program itself is saved.
+pub(super) struct Checkpoint<S = Snapshot> {
+    pub snapshot: S,
     /// Where it was taken.
     pub place: String,
     /// The thread that was selected.
@@ -39,6 +40,22 @@ pub(super) struct Checkpoint {
     /// The monitors, saved with the program.
     pub monitors: Option<Then>,
     pub moment: Moment,
+}
+
+impl<S> Checkpoint<S> {
+    /// The same with the program saved otherwise.
+    fn with<T>(self, snapshot: T) -> (S, Checkpoint<T>) {
+        let other = Checkpoint {
+            snapshot,
+            place: self.place,
+            tid: self.tid,
+            numbers: self.numbers,
+            manners: self.manners,
+            monitors: self.monitors,
+            moment: self.moment,
+        };
+        (self.snapshot, other)
+    }
 }
 
 /// Why there is no checkpoint.
@@ -221,6 +238,13 @@ impl Debugger {
     pub(super) fn save_with_reason(
         &mut self,
     ) -> std::result::Result<(Checkpoint, Vec<Warning>), NotSaved> {
+        self.save_by(Snapshot::take)
+    }
+
+    fn save_by<S>(
+        &mut self,
+        take: impl Fn(&mut Process, &Options) -> verde_checkpoint::Result<(S, Vec<Warning>)>,
+    ) -> std::result::Result<(Checkpoint<S>, Vec<Warning>), NotSaved> {
         let place = self.place();
         if self.live.is_none() {
             return Err(NotSaved::Otherwise(Failure(NOT_RUN.into())));
@@ -234,7 +258,7 @@ impl Debugger {
         let Some(live) = &mut self.live else {
             return Err(NotSaved::Otherwise(Failure(NOT_RUN.into())));
         };
-        let taken = Snapshot::take(&mut live.process, &options);
+        let taken = take(&mut live.process, &options);
         let (snapshot, warnings) = taken.map_err(|error| match error {
             lack if lack.is_lack() => NotSaved::Refused(lack),
             passing @ (Error::NotNow(_) | Error::Ended) => NotSaved::NotNow(passing),
@@ -315,8 +339,8 @@ impl Debugger {
     /// The present, for `restart undo` and for a restore that fails. `None`: nothing that could
     /// be saved, as with io_uring; but where room for a copy is missing, the restore would miss
     /// it as well, and end the program.
-    fn save_present(&mut self) -> Result<Option<Checkpoint>> {
-        match self.save_with_reason() {
+    fn save_present(&mut self) -> Result<Option<Checkpoint<Present>>> {
+        match self.save_by(Present::take) {
             Ok((undo, _)) => Ok(Some(undo)),
             Err(NotSaved::Refused(error)) => failure(format!(
                 "Not restarted, for the present could not be kept for \"restart undo\": {error}"
@@ -356,8 +380,8 @@ impl Debugger {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
-        let fallback = undo.as_ref().map(|u| &u.snapshot);
-        let restored = match checkpoint.snapshot.restore(&mut live.process, fallback) {
+        let (present, undo) = undo.map(|undo| undo.with(())).unzip();
+        let mut restored = match checkpoint.snapshot.restore(&mut live.process, present) {
             Ok(restored) => restored,
             Err(error) => {
                 if live.process.ended().is_some() {
@@ -377,6 +401,13 @@ impl Debugger {
         self.terminal.go_back(&checkpoint.manners);
         self.checkpoints.timeline.restored(checkpoint.moment);
         self.automatic.went_back(checkpoint);
+        let undo = match (undo, restored.present.take()) {
+            (Some(undo), Some(snapshot)) => Some(undo.with(snapshot).1),
+            (lost, _) => {
+                self.forget_checkpoint(lost);
+                None
+            }
+        };
         let before = std::mem::replace(&mut self.checkpoints.undo, undo);
         self.forget_checkpoint(before);
         self.take_over(checkpoint, &restored)?;
@@ -384,7 +415,7 @@ impl Debugger {
     }
 
     /// Brings the session's view in line with the restored process.
-    fn take_over(&mut self, checkpoint: &Checkpoint, restored: &Restored) -> Result<()> {
+    fn take_over<S>(&mut self, checkpoint: &Checkpoint<S>, restored: &Restored) -> Result<()> {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
@@ -527,7 +558,7 @@ impl Debugger {
     }
 
     /// A checkpoint goes, and what the monitors kept in it.
-    pub(super) fn forget_checkpoint(&mut self, checkpoint: Option<Checkpoint>) {
+    pub(super) fn forget_checkpoint<S>(&mut self, checkpoint: Option<Checkpoint<S>>) {
         if let Some(then) = checkpoint.and_then(|c| c.monitors) {
             self.forget_then(then);
         }

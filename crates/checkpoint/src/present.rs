@@ -1,0 +1,118 @@
+//! The present, kept by a restore that replaces it. Its memory need not be copied: it goes on in
+//! a frozen process when the program ends.
+
+use crate::leader::Leader;
+use crate::memory::{self, Maps};
+use crate::save::{self, Memory};
+use crate::snapshot::{Body, Options, Snapshot};
+use crate::threads::ThreadState;
+use crate::{Error, Result, Warning};
+use verde_engine::{Addr, Process};
+use verde_sys::memory::Contents;
+
+/// A process as it is now, for [`Snapshot::restore`] to keep. It shares the memory of the
+/// process, so that it is worth nothing once that has gone on.
+pub struct Present {
+    snapshot: Snapshot,
+    /// What the kernel changes in the memory when the process ends, as it is now.
+    words: Vec<(Addr, [u8; 4])>,
+}
+
+impl Present {
+    /// Saves a process. Threads that run are stopped for it.
+    pub fn take(process: &mut Process, options: &Options) -> Result<(Present, Vec<Warning>)> {
+        let (snapshot, warnings) = save::take(process, options, Memory::Moved)?;
+        let words = match snapshot.moved {
+            true => words_of_ends(&snapshot)?,
+            false => Vec::new(),
+        };
+        Ok((Present { snapshot, words }, warnings))
+    }
+
+    /// The memory of the process stays when it ends.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.snapshot.moved
+    }
+
+    /// After the end of the process. `None`: it has ended as well.
+    pub(crate) fn outlive(self) -> Option<Snapshot> {
+        if self.words.is_empty() {
+            return Some(self.snapshot);
+        }
+        let memory = Contents::open(self.snapshot.frozen_pid()).ok()?;
+        for (at, word) in &self.words {
+            memory.write(*at, word).ok()?;
+        }
+        Some(self.snapshot)
+    }
+}
+
+/// As many robust futexes of a thread the kernel looks at.
+const MOST_FUTEXES: usize = 2048;
+/// A futex is on the list by this address, plus one if it inherits priorities.
+const INHERITS: u64 = 1;
+
+/// The words that tell of ended threads, and that they held futexes.
+fn words_of_ends(snapshot: &Snapshot) -> Result<Vec<(Addr, [u8; 4])>> {
+    let memory = Contents::open(snapshot.frozen_pid())?;
+    let mut words = Vec::new();
+    for thread in &snapshot.threads {
+        let mut futexes = Vec::new();
+        // What cannot be read the kernel does not change either.
+        let _ = robust_futexes(thread, &memory, &mut futexes);
+        let cleared = (thread.clear_tid != 0).then_some(Addr(thread.clear_tid));
+        for at in cleared.into_iter().chain(futexes) {
+            let mut word = [0; 4];
+            if memory.read(at, &mut word).is_ok() {
+                words.push((at, word));
+            }
+        }
+    }
+    Ok(words)
+}
+
+/// Follows the list that a thread keeps of the robust futexes it holds.
+fn robust_futexes(
+    thread: &ThreadState,
+    memory: &Contents,
+    found: &mut Vec<Addr>,
+) -> verde_sys::Result<()> {
+    let (head, size) = thread.robust;
+    if head == 0 || size == 0 {
+        return Ok(());
+    }
+    let head = Addr(head);
+    let futex = |entry: u64, offset: u64| Addr((entry & !INHERITS).wrapping_add(offset));
+    let (mut entry, offset) = (memory.read_u64(head)?, memory.read_u64(head + 8)?);
+    // One that the thread is about to take or to give back.
+    let pending = memory.read_u64(head + 16)?;
+    if pending != 0 {
+        found.push(futex(pending, offset));
+    }
+    while entry & !INHERITS != head.0 && found.len() < MOST_FUTEXES {
+        found.push(futex(entry, offset));
+        entry = memory.read_u64(Addr(entry & !INHERITS))?;
+    }
+    Ok(())
+}
+
+impl Snapshot {
+    /// Gives a snapshot that has the memory of the program itself a copy of it, as all others
+    /// have: with what forks leave out, and it is known what that was.
+    pub(crate) fn settle(&self) -> Result<()> {
+        let mut body = self.body.borrow_mut();
+        if body.ranges.is_some() {
+            return Ok(());
+        }
+        let instruction = self.knowledge.syscall_instruction().ok_or(Error::Lost)?;
+        let pid = body.frozen.pid;
+        let mut leader = Leader::borrow(pid, instruction, self.scratch, &self.program)?;
+        let maps = Maps::of_frozen(pid)?;
+        let (frozen, ranges) = memory::fork_all(&mut leader, self.program.group, &maps)?;
+        drop(leader);
+        let place = (instruction, self.scratch);
+        let descriptors = &self.beyond.descriptors;
+        *body = Body::new(frozen, Some(ranges), place, &self.program, descriptors);
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! What a restore replaces is kept with its memory, and can be restored itself.
+
+#[path = "../../engine/tests/common/mod.rs"]
+mod common;
+
+use common::{Program, compile, exec, next, run_out, transparent};
+use verde_checkpoint::{Options, Present, Snapshot};
+use verde_engine::{Cause, End, Process};
+
+/// Goes back to `snapshot`, and forth to the present again.
+fn there_and_back(process: &mut Process, snapshot: &Snapshot, meanwhile: impl Fn(&Process)) {
+    let (present, _) = Present::take(process, &Options::default()).expect("saved");
+    let restored = snapshot.restore(process, Some(present)).expect("restored");
+    meanwhile(process);
+    let present = restored.present.expect("the present");
+    for _ in 0..2 {
+        present.restore(process, None).expect("restored");
+    }
+}
+
+/// What a program says that is replaced by itself and comes back at `hold`.
+fn said(file: &str, args: &[&str]) -> (End, String) {
+    let program = compile(file, &["-O1", "-lutil"]);
+    let (mut process, output) = program.launch_with(args, transparent());
+    let hold = program.address(&process, "hold");
+    let trap = exec(&mut process, hold);
+    process.resume_all().expect("resumed");
+    assert!(next(&mut process).ended().is_none(), "{}", output.text());
+    process.remove(trap).expect("removed");
+    let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    there_and_back(&mut process, &snapshot, |_| {});
+    (run_out(&mut process, |_, _| {}), output.text())
+}
+
+#[test]
+fn threads_have_what_the_kernel_keeps_for_them() {
+    let (end, text) = said("ck_state.c", &["40"]);
+    assert_eq!((end, text.as_str()), (End::Exited(0), "wrong:\n"));
+}
+
+/// The kernel marks robust ones when their owners end.
+#[test]
+fn mutexes_are_held() {
+    let (end, text) = said("ck_held.c", &[]);
+    assert_eq!((end, text.as_str()), (End::Exited(0), "good\n"));
+}
+
+#[test]
+fn memory_is_there_that_forks_leave_out_or_clear() {
+    let dir = std::env::temp_dir().join(format!("verde-present-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("a directory");
+    let path = dir.to_str().expect("a path");
+    for kind in ["excluded", "cleared", "locks", "later"] {
+        let (end, text) = said("ck_ties.c", &[kind, path]);
+        assert_eq!((end, text.as_str()), (End::Exited(0), ""), "{kind}");
+    }
+    let _ = std::fs::remove_dir_all(dir);
+}
+
+fn consumed(program: &Program, process: &Process) -> u64 {
+    let mut word = [0; 8];
+    let at = program.address(process, "consumed");
+    process.read(at, &mut word).expect("a counter");
+    u64::from_ne_bytes(word)
+}
+
+#[test]
+fn twenty_eight_threads_go_back_and_forth() {
+    let program = compile("ck_threads.c", &["-O1"]);
+    let file = format!("{}.joined", program.path.display());
+    let items: i64 = 60_000;
+    let count = items.to_string();
+    let args = [count.as_str(), "12", "13", file.as_str()];
+    let (mut process, output) = program.launch_with(&args, transparent());
+    let at = program.address(&process, "every_kind");
+    let trap = Cause::Trap {
+        id: exec(&mut process, at),
+    };
+    let run = |process: &mut Process, hits: usize| {
+        let mut seen = 0;
+        process.resume_all().expect("resumed");
+        let stop = process.run(|process, stop| {
+            seen += usize::from(stop.causes.contains(&trap));
+            Ok(seen >= hits && process.threads().len() == 28)
+        });
+        let stop = stop.expect("run").expect("a stop");
+        assert_eq!(stop.ended(), None, "it ended too early");
+        process.stop_all().expect("stopped").keep();
+    };
+    run(&mut process, 100);
+    for round in 0..20 {
+        let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+        let then = consumed(&program, &process);
+        run(&mut process, 1 + 7 * (round % 29));
+        let now = consumed(&program, &process);
+        there_and_back(&mut process, &snapshot, |process| {
+            assert_eq!(consumed(&program, process), then);
+        });
+        assert_eq!(consumed(&program, &process), now);
+        run(&mut process, 40);
+    }
+    let end = run_out(&mut process, |_, _| {});
+    let sum = items * (items + 1) / 2;
+    assert_eq!(output.text(), format!("done sum={sum} bad=0\n"));
+    assert_eq!(end, End::Exited(0));
+    let _ = std::fs::remove_file(file);
+}
