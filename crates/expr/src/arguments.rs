@@ -25,7 +25,7 @@ impl Binder<'_> {
         let node = follow_reference(node);
         let given = node.ty.clone();
         let fitting = match wanted.kind() {
-            Kind::Record(_) => as_class(&node, &wanted),
+            Kind::Record(_) => as_class(&node, &wanted).or_else(|| self.as_slice(&node, &wanted)),
             _ if is_number(&wanted) || is_pointer(&wanted) => match by_reference {
                 true if same(&given, &wanted, 0) => Some(node),
                 _ => self.as_scalar(node, &wanted),

@@ -18,6 +18,7 @@ use crate::nodes::{
 use crate::operators::{binary_symbol, is_class, unary_symbol};
 use crate::overloads::choose;
 use crate::rust_literals;
+use crate::rust_slices::bytes_of_string;
 use crate::scope::Scope;
 use crate::value::Value;
 use crate::variants;
@@ -811,7 +812,10 @@ impl Binder<'_> {
         let plain = base.ty.strip();
         let (base, length) = match plain.kind() {
             Kind::Array(..) | Kind::Pointer(_) => (base, None),
-            _ => (self.sequence(&base)?, known::length(&base)),
+            _ => {
+                let length = known::length(&base);
+                (self.sequence(&bytes_of_string(base))?, length)
+            }
         };
         let element = base.ty.strip().target().unwrap_or_else(Type::void);
         let bound = |ast: Option<&Ast>| ast.map(|a| self.operand(a).map(Node::boxed)).transpose();

@@ -125,7 +125,7 @@ impl Evaluator<'_> {
         ScopeMemory(&*self.scope)
     }
 
-    fn value(&mut self, node: &Node) -> Result<Value, EvalError> {
+    pub(crate) fn value(&mut self, node: &Node) -> Result<Value, EvalError> {
         match &node.op {
             Op::Constant(value) => Ok(value.clone()),
             Op::Variable(variable, home) => Ok(variable_value(&*self.scope, &home.0, variable)),
@@ -196,6 +196,7 @@ impl Evaluator<'_> {
                 }
             }
             Op::Temporary(of) => self.temporary(node, of),
+            Op::Borrowed(of) => self.borrowed_array(node, of),
             Op::SizeOf(of) => {
                 let size = self.value(of)?.ty.size().unwrap_or(1);
                 Ok(Value::integer(node.ty.clone(), size.into()))
@@ -457,8 +458,7 @@ impl Evaluator<'_> {
         let has_place = is_text || self.scope.language() == Language::Rust;
         let is_own = matches!(of.op, Op::Constant(_) | Op::Known(..)) && has_place;
         if let (true, Data::Bytes(bytes)) = (is_own, &value.data) {
-            let addr = self.scope.allocate(bytes.len() as u64)?;
-            self.scope.write(addr, bytes)?;
+            let addr = self.put(bytes)?;
             return Ok(Value::integer(node.ty.clone(), addr.into()));
         }
         Err(match (&value.lvalue, &value.data) {
@@ -483,12 +483,17 @@ impl Evaluator<'_> {
             Some(addr) => addr,
             None => {
                 let bytes = value.bytes()?.to_vec();
-                let addr = self.scope.allocate(bytes.len().max(1) as u64)?;
-                self.scope.write(addr, &bytes)?;
-                addr
+                self.put(&bytes)?
             }
         };
         Ok(Value::integer(node.ty.clone(), addr.into()))
+    }
+
+    /// Puts bytes into the program: their address.
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<u64, EvalError> {
+        let addr = self.scope.allocate(bytes.len().max(1) as u64)?;
+        self.scope.write(addr, bytes)?;
+        Ok(addr)
     }
 
     fn member(
@@ -764,9 +769,7 @@ impl Evaluator<'_> {
                     Some(addr) => addr,
                     None => {
                         let bytes = value.bytes()?.to_vec();
-                        let addr = self.scope.allocate(bytes.len() as u64)?;
-                        self.scope.write(addr, &bytes)?;
-                        addr
+                        self.put(&bytes)?
                     }
                 };
                 match call.integers.len() < INTEGER_ARGUMENTS.len() {

@@ -53,6 +53,8 @@ pub(crate) enum Op {
     Within(Box<Node>, Box<Node>),
     /// The address of a value, which is put into the program if it is not there.
     Temporary(Box<Node>),
+    /// A slice of Rust: the address of an array's elements and how many they are.
+    Borrowed(Box<Node>),
     /// The bytes of an array whose length is known at run time.
     SizeOf(Box<Node>),
     /// Element of an array value; with a pointer on the left see `Add`.

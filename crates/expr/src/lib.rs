@@ -40,6 +40,7 @@ mod provided;
 mod reads;
 mod rust_literals;
 mod rust_print;
+mod rust_slices;
 mod scope;
 mod short_names;
 mod static_scope;

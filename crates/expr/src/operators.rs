@@ -9,7 +9,7 @@ use crate::known;
 use crate::nodes::{constant, deref, follow_reference, smart};
 use crate::overloads::{choose, takes};
 use crate::value::Value;
-use verde_symbols::{Kind, Language, Type};
+use verde_symbols::{Kind, Language};
 
 /// How often `->` may lead to another class that has it.
 const MOST_ARROWS: usize = 8;
@@ -140,12 +140,7 @@ impl Binder<'_> {
         let is_slice = name.starts_with("&[") || name.starts_with("&mut [");
         let length = known::length(node);
         match (class.language(), length) {
-            (Language::Rust, Some(length)) if is_slice => {
-                let data = self.sequence(node)?;
-                let element = data.ty.strip().target().unwrap_or_else(Type::void);
-                let op = Op::Slice(data.boxed(), None, Some(length.boxed()));
-                Ok(Some(Node::new(element.array_of(1), op)))
-            }
+            (Language::Rust, Some(length)) if is_slice => self.all_of(node, length).map(Some),
             _ => Ok(None),
         }
     }

@@ -23,6 +23,7 @@ impl Node {
             | Op::Member(a, ..)
             | Op::Active(a, _)
             | Op::Temporary(a)
+            | Op::Borrowed(a)
             | Op::SizeOf(a)
             | Op::Negate(a)
             | Op::Not(a)

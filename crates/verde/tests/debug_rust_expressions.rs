@@ -190,3 +190,83 @@ fn closures_are_called() -> Fallible {
     let refusal = "The closure may take what it has captured for itself: a call could use it up.";
     refused(&lab, "taken(1)", refusal)
 }
+
+const SLICES: &str = r#"fn parse(s: &str) -> i32 { s.trim().parse().unwrap_or(-1) }
+fn join(a: &str, b: &str) -> usize { a.len() * 100 + b.len() }
+fn echo(s: &str) -> &str { s }
+fn sum(s: &[i32]) -> i32 { s.iter().sum() }
+fn bytes(s: &[u8]) -> usize { s.iter().map(|b| *b as usize).sum() }
+fn double(s: &mut [i32]) -> usize { for x in s.iter_mut() { *x *= 2; } s.len() }
+struct Parser { base: i32 }
+impl Parser { fn parse(&self, s: &str) -> i32 { self.base + parse(s) } }
+fn main() {
+    let mut arr = [1, 2, 3, 4];
+    let v = vec![10, 20, 30];
+    let text = String::from("77");
+    let part: &[i32] = &v[1..];
+    let parser = Parser { base: 100 };
+    let all = parse("12") + parser.parse(&text) + sum(&arr) + sum(part);
+    println!("{all} {} {} {} {}", join("a", "bc"), echo("q"), bytes(b"xy"), double(&mut arr));
+}
+"#;
+
+/// What rustc makes slices and texts of for a call.
+#[test]
+fn slices_and_texts_are_arguments() -> Fallible {
+    let lab = Lab::c("int main(void) { return 0; }\n", &[])?;
+    lab.build("rustc", "prog.rs", SLICES, "prog", &["--edition", "2021"])?;
+    // gdb takes these as well.
+    let both = [
+        "break prog.rs:16",
+        "run",
+        "print parse(\"12\")",
+        "print prog::parse(\" 34 \")",
+        "print parse(\"\")",
+        "print join(\"a\", \"bcd\")",
+        "print echo(\"hello\")",
+        "print parser.parse(\"5\")",
+        "print sum(&arr[1..])",
+        "print sum(&arr[1..3])",
+        "print sum(&arr[..])",
+        "print sum(part)",
+    ];
+    lab.same_as_gdb(&both)?;
+    let more = [
+        "break prog.rs:16",
+        "run",
+        "print sum(&arr)",
+        "print sum(&v)",
+        "print sum(&v[1..])",
+        "print sum(&[4, 5])",
+        "print sum(&part[1..])",
+        "print bytes(b\"\\x01\\x02\")",
+        "print parse(&text)",
+        "print parse(&text[1..])",
+        "print parse(echo(\"9\"))",
+        "print double(&mut arr[2..])",
+        "print arr",
+    ];
+    let text = lab.text(&more)?;
+    let values = [10, 60, 50, 9, 30, 3, 77, 7, 9, 2];
+    let numbered = values.iter().zip(1..);
+    let said: Vec<String> = numbered.map(|(v, n)| format!("\n${n} = {v}\n")).collect();
+    let mut said: Vec<&str> = said.iter().map(String::as_str).collect();
+    said.push("$11 = [1, 2, 6, 8]\n");
+    for line in said {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    // rustc would not.
+    for (call, from, to) in [
+        ("bytes(\"ab\")", "char [3]", "&[u8]"),
+        ("bytes(&arr)", "[i32; 4] (*)", "&[u8]"),
+        ("sum(arr)", "[i32; 4]", "&[i32]"),
+        ("parse(b\"1\")", "[u8; 1]", "&str"),
+    ] {
+        let print = format!("print {call}");
+        let output = lab.verde(&["break prog.rs:16", "run", &print], &[])?;
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let no = format!("An argument of type {from} cannot be passed as {to}.");
+        assert!(errors.contains(&no), "{call}: {errors}");
+    }
+    Ok(())
+}
