@@ -40,7 +40,7 @@ impl Binder<'_> {
         };
         let own = all.ty.strip().target()?;
         // A byte of a literal shows as a character.
-        let is_byte = |ty: &Type| ty.name().as_deref() == Some("u8");
+        let is_byte = |ty: &Type| ty.name() == Some("u8");
         let fits = is_str || same(&own, &element, 0) || (is_byte(&own) && is_byte(&element));
         fits.then(|| Node::new(wanted.clone(), Op::Borrowed(all.boxed())))
     }
@@ -92,7 +92,7 @@ fn literal(node: &Node) -> Option<Node> {
         return None;
     };
     let element = value.ty.strip().target()?;
-    let is_text = element.name().as_deref() == Some("char") && element.size() == Some(1);
+    let is_text = element.name() == Some("char") && element.size() == Some(1);
     let (_, text) = value.bytes().ok().filter(|_| is_text)?.split_last()?;
     let ty = element.array_of(text.len() as u64);
     Some(constant(Value::of(ty, text.to_vec())))

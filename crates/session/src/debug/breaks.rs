@@ -4,10 +4,9 @@ use super::Debugger;
 use super::failure::{Failure, Result, failure};
 use super::location::{Spec, offset, take_condition};
 use super::numbers::of_displays;
-use super::points::{Condition, Kind, Point, Site};
+use super::points::{Kind, Point, Site};
 use verde_engine::{Addr, On, Owner, Tid, Trap};
-use verde_expr::{FrameScope, Node};
-use verde_symbols::{FileAddr, Frame, LineSpan, Modules, Registers};
+use verde_symbols::{FileAddr, LineSpan, Modules};
 
 impl Debugger {
     pub(super) fn set_break(&mut self, args: &str) -> Result<()> {
@@ -35,7 +34,7 @@ impl Debugger {
             "" => self.here_as_location()?,
             place => self.settled(place)?,
         };
-        let sites = match self.sites(&spec) {
+        let mut sites = match self.sites(&spec) {
             Err(e) if self.settings.pending && !spec.starts_with('*') => {
                 self.say(&e.to_string())?;
                 Vec::new()
@@ -43,11 +42,7 @@ impl Debugger {
             sites => sites?,
         };
         let condition = match condition {
-            Some(text) => Some(Condition {
-                text: text.to_owned(),
-                node: self.bind_where(&sites, text)?,
-                function: None,
-            }),
+            Some(text) => Some(self.new_condition(&spec, &mut sites, text)?),
             None => None,
         };
         let text = self.describe_sites(&spec, &sites);
@@ -88,61 +83,6 @@ impl Debugger {
             Some(live) => Ok(format!("*{:#x}", live.frame(live.selected)?.pc)),
             None => failure("Where?  Name a function, FILE:LINE or *ADDRESS."),
         }
-    }
-
-    /// The same, later if no place is known yet.
-    fn bind_where(&mut self, sites: &[Site], text: &str) -> Result<Option<Node>> {
-        match sites.is_empty() {
-            true => Ok(None),
-            false => self.bind_at(sites, text).map(Some),
-        }
-    }
-
-    /// Conditions of breakpoints that have found their places.
-    pub(super) fn bind_late(&mut self) {
-        for index in 0..self.points.list.len() {
-            let point = &self.points.list[index];
-            let (Kind::Code { sites, .. }, Some(condition)) = (&point.kind, &point.condition)
-            else {
-                continue;
-            };
-            if condition.node.is_some() || sites.is_empty() {
-                continue;
-            }
-            let (sites, text) = (sites.clone(), condition.text.clone());
-            // One that makes no sense there is told when the place is reached.
-            let node = self.bind_at(&sites, &text).ok();
-            if let Some(condition) = &mut self.points.list[index].condition {
-                condition.node = node;
-            }
-        }
-    }
-
-    /// An expression bound to the variables that are visible at a place.
-    fn bind_at(&mut self, sites: &[Site], text: &str) -> Result<Node> {
-        let without_states = self.with_states(text, true)?;
-        let text = without_states.as_deref().unwrap_or(text);
-        let frame = sites.first().and_then(|site| {
-            let pc = self.address(site)?;
-            let (module, bias) = self.images.module_at(pc)?;
-            let sources = module.frames_at(FileAddr::of(pc, bias));
-            Some(FrameScope {
-                frame: Frame {
-                    registers: Registers::default(),
-                    pc,
-                    cfa: None,
-                    is_exact: true,
-                    is_signal: false,
-                    has_jumped: false,
-                    method: None,
-                    module: Some((module, bias)),
-                },
-                source: sources.into_iter().next(),
-                at_entry: false,
-                entry: None,
-            })
-        });
-        Ok(self.compile_ahead(text, frame)?)
     }
 
     /// Where a place is now; `None` when its file is not loaded.
@@ -246,7 +186,7 @@ impl Debugger {
             };
             let wanted: Vec<Option<u64>> = sites
                 .iter()
-                .map(|s| self.address(s).filter(|_| s.trap.is_none() && !s.disabled))
+                .map(|s| self.address(s).filter(|_| s.trap.is_none() && s.is_stop()))
                 .collect();
             let Some(live) = &mut self.live else { continue };
             let Kind::Code { sites, .. } = &mut self.points.list[index].kind else {
@@ -343,7 +283,7 @@ impl Debugger {
     }
 
     /// A number, or a variable for one: `$bpnum`.
-    fn point_number(&mut self, text: &str) -> Result<u32> {
+    pub(super) fn point_number(&mut self, text: &str) -> Result<u32> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '$' | '_');
         if !text.chars().all(is_plain) {
             return failure(format!("Bad breakpoint number '{text}'"));
@@ -352,33 +292,6 @@ impl Debugger {
             Ok(number) => Ok(number),
             Err(_) => failure(format!("No breakpoint number {text}.")),
         }
-    }
-
-    pub(super) fn condition(&mut self, args: &str) -> Result<()> {
-        let (number, text) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
-        let Ok(number) = self.point_number(number) else {
-            return failure("Which breakpoint?  condition NUMBER [CONDITION]");
-        };
-        let sites = match &self.points.get_mut(number)?.kind {
-            Kind::Code { sites, .. } => sites.clone(),
-            Kind::Watch(_) | Kind::Catch(_) => Vec::new(),
-        };
-        let text = text.trim();
-        if text.is_empty() {
-            self.points.get_mut(number)?.condition = None;
-            return self.say(&format!("Breakpoint {number} now unconditional."));
-        }
-        let is_watch = matches!(self.points.get_mut(number)?.kind, Kind::Watch(_));
-        let condition = match is_watch {
-            true => self.bind_watch(number, text)?,
-            false => Condition {
-                text: text.to_owned(),
-                node: Some(self.bind_at(&sites, text)?),
-                function: None,
-            },
-        };
-        self.points.get_mut(number)?.condition = Some(condition);
-        Ok(())
     }
 
     pub(super) fn ignore(&mut self, args: &str) -> Result<()> {

@@ -281,8 +281,17 @@ impl Debugger {
         let numbers = self.point_numbers(numbers)?;
         let named = |p: &Point| numbers.is_empty() || numbers.contains(&p.number);
         let mut lines = Vec::new();
+        let mut refuses = false;
         for point in self.points.list.iter().filter(|p| wanted(p) && named(p)) {
             lines.extend(self.point_lines(point));
+            let sites = match &point.kind {
+                Kind::Code { sites, .. } => sites.as_slice(),
+                Kind::Watch(_) | Kind::Catch(_) => &[],
+            };
+            refuses |= sites.iter().any(Site::is_invalid);
+        }
+        if refuses {
+            lines.push("(*): Breakpoint condition is invalid at this location.".to_owned());
         }
         if !lines.is_empty() {
             let column = self.address_column("Address");
@@ -329,11 +338,15 @@ impl Debugger {
                 let all = sites.iter().enumerate();
                 let place = |(i, s): (usize, &Site)| {
                     let at = self.address(s)?;
-                    Some((i, s.disabled, at, self.place_text(spec, at, s)))
+                    let off = match s.is_invalid() {
+                        true => Some("N*"),
+                        false => s.disabled.then_some("n"),
+                    };
+                    Some((i, off, at, self.place_text(spec, at, s)))
                 };
                 places = all.filter_map(place).collect();
                 match places.as_slice() {
-                    [(_, false, at, text)] => {
+                    [(_, None, at, text)] => {
                         let thread = point.thread.map(|(n, _)| format!(" thread {n}"));
                         let thread = thread.unwrap_or_default();
                         let at = column(&format!("{at:#018x}"));
@@ -369,9 +382,9 @@ impl Debugger {
         lines.extend(point.commands.iter().map(|c| format!("        {c}")));
         for (i, off, at, text) in places {
             let number = format!("{}.{}", point.number, i + 1);
-            let enabled = if off { 'n' } else { enabled };
+            let enabled = off.map_or(enabled.to_string(), str::to_owned);
             let at = column(&format!("{at:#018x}"));
-            lines.push(format!("{number:<27} {enabled}   {at}{text}"));
+            lines.push(format!("{number:<27} {enabled:<3} {at}{text}"));
         }
         lines
     }

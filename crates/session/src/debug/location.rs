@@ -2,7 +2,7 @@
 
 use super::Debugger;
 use super::failure::{NO_LINES, Result, failure};
-use super::points::Site;
+use super::points::{Site, Test};
 use std::path::Path;
 use std::sync::Arc;
 use verde_symbols::{FileAddr, Function, FunctionQuery, Language, Module, Modules, SourceFile};
@@ -149,6 +149,7 @@ impl Debugger {
             line: None,
             trap: None,
             disabled: false,
+            test: Test::Unknown,
         };
         match Spec::parse(text) {
             Spec::Address(expression) => {
@@ -176,6 +177,7 @@ impl Debugger {
                         line: None,
                         trap: None,
                         disabled: false,
+                        test: Test::Unknown,
                     },
                 }])
             }

@@ -18,6 +18,7 @@ mod code;
 mod code_flow;
 mod commands;
 mod complete;
+mod conditions;
 mod context;
 mod data;
 mod displays;

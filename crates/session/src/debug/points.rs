@@ -17,9 +17,31 @@ pub(super) struct Site {
     pub trap: Option<TrapId>,
     /// The user has disabled this place of several.
     pub disabled: bool,
+    /// The breakpoint's condition here.
+    pub test: Test,
+}
+
+/// A breakpoint's condition at one of its places.
+#[derive(Clone, Default)]
+pub(super) enum Test {
+    /// There is none, or it is not bound yet.
+    #[default]
+    Unknown,
+    Bound(Arc<Node>),
+    /// It makes no sense there, so that this is no place to stop at.
+    Invalid,
 }
 
 impl Site {
+    pub fn is_invalid(&self) -> bool {
+        matches!(self.test, Test::Invalid)
+    }
+
+    /// Whether the program is to stop there, while the breakpoint is enabled.
+    pub fn is_stop(&self) -> bool {
+        !self.disabled && !self.is_invalid()
+    }
+
     pub fn same_place(&self, other: &Site) -> bool {
         let module = match (&self.module, &other.module) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -87,11 +109,11 @@ pub(super) enum Kind {
     Catch(Catch),
 }
 
-/// A condition, bound where the breakpoint is.
+/// A condition.
 pub(super) struct Condition {
     pub text: String,
-    /// Not before its place is known.
-    pub node: Option<Node>,
+    /// Bound, where it is not of code: each place of that has one of its own.
+    pub node: Option<Arc<Node>>,
     /// The function whose names a watchpoint's condition has: it stops in others as well.
     pub function: Option<DieId>,
 }

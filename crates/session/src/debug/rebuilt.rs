@@ -3,6 +3,7 @@
 use super::Debugger;
 use super::failure::Result;
 use super::points::Kind;
+use std::sync::Arc;
 use verde_expr::compile;
 
 impl Debugger {
@@ -39,9 +40,6 @@ impl Debugger {
             Kind::Code { spec, sites } => {
                 let spec = spec.clone();
                 sites.clear();
-                if let Some(condition) = &mut point.condition {
-                    condition.node = None;
-                }
                 let now = self.sites(&spec)?;
                 if let Kind::Code { sites, .. } = &mut self.points.list[index].kind {
                     *sites = now;
@@ -53,7 +51,7 @@ impl Debugger {
                 let here = self.here();
                 let node = compile(&text, &here)?;
                 let condition = match condition {
-                    Some(text) => Some(compile(&text, &here)?),
+                    Some(text) => Some(Arc::new(compile(&text, &here)?)),
                     None => None,
                 };
                 let point = &mut self.points.list[index];

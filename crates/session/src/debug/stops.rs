@@ -264,7 +264,7 @@ impl Debugger {
             }
         }
         let condition = self.points.list[index].condition.as_ref();
-        let node = condition.map(|c| c.node.clone());
+        let node = self.points.list[index].test(cause);
         // With states of monitors in it, it is another expression each time.
         let current = match condition {
             Some(c) => self.with_states(&c.text, false),

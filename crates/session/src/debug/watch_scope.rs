@@ -8,6 +8,7 @@ use super::images::Images;
 use super::live::ProcessMemory;
 use super::points::{Condition, Kind};
 use super::registers::{to_dwarf, with_vectors};
+use std::sync::Arc;
 use verde_engine::{FrameRef, Process, Tid};
 use verde_expr::{FrameScope, Node, Value, compile, eval};
 use verde_symbols::{DieId, End, Frame, Memory, SourceFrame, backtrace, source_frames};
@@ -168,7 +169,7 @@ impl Debugger {
         };
         Ok(Condition {
             text: text.to_owned(),
-            node: Some(node),
+            node: Some(Arc::new(node)),
             function,
         })
     }

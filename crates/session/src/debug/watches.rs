@@ -80,7 +80,7 @@ impl Debugger {
         let condition = match condition {
             Some(c) => Some(Condition {
                 text: c.to_owned(),
-                node: Some(compile(states.as_deref().unwrap_or(c), &here)?),
+                node: Some(Arc::new(compile(states.as_deref().unwrap_or(c), &here)?)),
                 function,
             }),
             None => None,
