@@ -766,3 +766,17 @@ fn until_a_place_passes_the_calls_of_its_frame() -> Fallible {
     outer.extend(["up", "until 10", "print n", "until 11", "print n"]);
     lab.same_as_gdb(&outer)
 }
+
+/// The code before counts in every activation of the function, as in gdb: `until` at the end of the
+/// innermost leads out of all of them.
+#[test]
+fn until_leads_out_of_a_recursion() -> Fallible {
+    let source = "int fact(int n) {\n    int r;\n    if (n <= 1)\n        r = 1;\n    else\n        \
+                  r = n * fact(n - 1);\n    return r;\n}\nint main(void) {\n    int x = fact(4);\n    \
+                  x += 1;\n    return x != 25;\n}\n";
+    let lab = Lab::c(source, &["-O0"])?;
+    let commands = [
+        "break 4", "run", "until", "until", "bt", "until", "bt", "print x", "until", "bt",
+    ];
+    lab.same_as_gdb(&commands)
+}

@@ -168,18 +168,26 @@ impl Debugger {
             return failure(NOT_RUN);
         };
         let (before, pc) = (live.frame_ref(0), live.frame(0)?.pc);
-        // At the bottom of a loop the way back leads to code before, or to the line itself.
-        let end = self.end_of_line(pc);
+        // At the bottom of a loop the way back leads to code before, or to the line itself; so does
+        // the end of a call that the function has made of itself.
+        let passed = self.entry_of_function(pc)..self.end_of_line(pc);
         loop {
             let reason = self.whole_step(StepKind::Over)?;
-            let back = matches!(reason, Reason::Step)
-                && self.live.as_ref().is_some_and(|live| {
-                    live.frame_ref(0) == before && live.frame(0).is_ok_and(|f| f.pc < end)
-                });
-            if !back {
+            let now = self.live.as_ref().and_then(|live| live.frame(0).ok());
+            let is_passed = now.is_some_and(|frame| passed.contains(&frame.pc));
+            if !is_passed || !matches!(reason, Reason::Step) {
                 return self.announce(reason, before);
             }
         }
+    }
+
+    /// Where the function of an address begins.
+    fn entry_of_function(&self, pc: u64) -> u64 {
+        let found = self.images.module_at(pc).and_then(|(module, bias)| {
+            let function = module.function_at(FileAddr::of(pc, bias))?;
+            Some(function.entry.at(bias))
+        });
+        found.unwrap_or(pc)
     }
 
     /// Where the code of the line at an address ends, in one piece.
