@@ -14,21 +14,21 @@ int main(void) {
     register long keep = 1;
     char byte;
     struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART};
-    sigaction(SIGCHLD, &action, 0);
+    if (HANDLED) sigaction(SIGCHLD, &action, 0);
     pipe(ends);
     pid_t child = fork();
     if (child == 0) { usleep(500000); _exit(0); }
     pid_t writer = fork();
     if (writer == 0) { usleep(1500000); write(ends[1], "x", 1); _exit(0); }
     long got = read(ends[0], &byte, 1);
-    keep = keep + got * (seen > 0);
+    keep = keep + got * ((seen > 0) == HANDLED);
     return keep != 2;
 }
 "#;
 
 #[test]
 fn calls_are_told_whole_while_instructions_are_followed() -> Fallible {
-    let lab = Lab::c(CALLS, &["-O0"])?;
+    let lab = Lab::c(CALLS, &["-O0", "-DHANDLED=1"])?;
     let text = lab.text(&[
         "break 13",
         "run",
@@ -52,7 +52,7 @@ fn calls_are_told_whole_while_instructions_are_followed() -> Fallible {
 
 #[test]
 fn a_call_that_is_made_again_has_no_value_between() -> Fallible {
-    let lab = Lab::c(CALLS, &["-O0"])?;
+    let lab = Lab::c(CALLS, &["-O0", "-DHANDLED=1"])?;
     // What the kernel keeps for itself is between -516 and -512.
     let text = lab.text(&[
         "break 17",
@@ -62,6 +62,32 @@ fn a_call_that_is_made_again_has_no_value_between() -> Fallible {
     ])?;
     assert!(!text.contains("New value"), "{text}");
     assert!(text.contains("exited normally"), "{text}");
+    Ok(())
+}
+
+/// A signal without a handler leads back to the call at once: its end is an end of a call.
+#[test]
+fn a_call_that_goes_on_ends_once() -> Fallible {
+    let lab = Lab::c(CALLS, &["-O0", "-DHANDLED=0"])?;
+    let text = lab.text(&[
+        "break 17",
+        "run",
+        "watch keep",
+        "catch syscall read",
+        "continue",
+        "continue",
+        "continue",
+    ])?;
+    in_order(
+        &text,
+        &[
+            "(call to syscall read)",
+            "(returned from syscall read)",
+            "Old value = 1\nNew value = 2\n",
+        ],
+    );
+    assert_eq!(text.matches("to syscall read").count(), 1, "{text}");
+    assert_eq!(text.matches("from syscall read").count(), 1, "{text}");
     Ok(())
 }
 
