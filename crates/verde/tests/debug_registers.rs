@@ -65,3 +65,31 @@ fn vectors_have_their_whole_length() -> Fallible {
     );
     Ok(())
 }
+
+const WIDE: &str = r#"int main(void) {
+    static const double four[4] = {1.5, -2, 3.25, 4};
+    __asm__ volatile("vmovupd %0, %%ymm5" : : "m"(four) : "xmm5");
+    __asm__ volatile("nop");
+    return 0;
+}
+"#;
+
+/// The upper half of a register is not where the lower one is.
+#[test]
+fn both_halves_of_a_vector_are_shown() -> Fallible {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo")?;
+    if !cpu.split_whitespace().any(|flag| flag == "avx") {
+        return Ok(());
+    }
+    let lab = Lab::c(WIDE, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break 4",
+        "run",
+        "print $ymm5.v4_double",
+        "print $ymm5.v8_float",
+        "print $ymm5.v32_int8",
+        "print $ymm5.v4_int64",
+        "print/x $ymm5.v2_int128",
+        "print $xmm5.v2_double",
+    ])
+}
