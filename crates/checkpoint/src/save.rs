@@ -121,7 +121,7 @@ fn take_stopped(
     let files = options.layers.as_ref().map(|l| l.save(pid)).transpose()?;
     let group = Group::of(pid)?;
     // Where there are shadow stacks, who shares memory gets another one.
-    let moved = memory == Memory::Moved && !filtered && !world.has_shadow_stacks();
+    let moved = memory == Memory::Moved && !world.has_shadow_stacks();
     let (frozen, ranges) = match moved {
         true => (memory::share(&mut leader, group)?, None),
         false => {
