@@ -369,9 +369,9 @@ impl Process {
         Ok(match event {
             Event::Clone if self.is_new_thread(task) => {
                 // Known from now on, so that stopping the world waits for it.
-                self.threads
-                    .entry(task)
-                    .or_insert_with(|| Thread::newborn(task));
+                self.created += 1;
+                let new = self.threads.entry(task);
+                new.or_insert_with(|| Thread::newborn(task)).number = self.created;
                 Some(Happening::Clone(task))
             }
             Event::Clone | Event::Fork | Event::Vfork => {

@@ -150,6 +150,7 @@ impl Process {
         self.followed = true;
         self.memory = self.memory_of_copy(child)?;
         self.end = None;
+        self.created = 1;
         self.ready.clear();
         let mut thread = Thread::new(child, State::Stopped);
         thread.in_kernel = true;

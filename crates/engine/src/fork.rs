@@ -287,6 +287,7 @@ impl Process {
         self.release_process()?;
         self.pid = child;
         self.followed = true;
+        self.created = 1;
         self.end = None;
         self.memory = Memory::open(child)?;
         self.forget_addresses();

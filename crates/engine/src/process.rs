@@ -69,6 +69,8 @@ pub struct Process {
     pub(crate) pid: Tid,
     pub(crate) memory: Memory,
     pub(crate) threads: FxHashMap<Tid, Thread>,
+    /// How many threads it has had.
+    pub(crate) created: usize,
     pub(crate) traps: TrapSet,
     pub(crate) sites: Sites,
     pub(crate) slots: Slots,
@@ -222,8 +224,22 @@ impl Process {
             }
         }
         process.stop_threads(None)?;
+        process.number_found();
         process.new_program();
         Ok(process)
+    }
+
+    /// Nobody knows in which order the threads that were there have been created: their ids may
+    /// say, but the first thread is the first.
+    fn number_found(&mut self) {
+        let mut tids: Vec<Tid> = self.threads.keys().copied().collect();
+        tids.sort_by_key(|tid| (*tid != self.pid, *tid));
+        self.created = tids.len();
+        for (tid, number) in tids.iter().zip(1..) {
+            if let Some(thread) = self.threads.get_mut(tid) {
+                thread.number = number;
+            }
+        }
     }
 
     fn new(pid: Tid, fate: IfTracerDies, options: Options, pin: Pin) -> Result<Process> {
@@ -231,6 +247,7 @@ impl Process {
             pid,
             memory: Memory::open(pid)?,
             threads: FxHashMap::default(),
+            created: 1,
             traps: TrapSet::new(),
             sites: Sites::default(),
             slots: Slots::default(),
@@ -500,6 +517,31 @@ impl Process {
         let mut tids: Vec<Tid> = live.map(|t| t.tid).collect();
         tids.sort();
         tids
+    }
+
+    /// The same with their numbers, by which they are sorted: the first thread of the process is
+    /// number 1, and each that is created has the next one.
+    pub fn numbered_threads(&self) -> Vec<(usize, Tid)> {
+        let live = self.threads.values().filter(|t| t.state != State::Exiting);
+        let mut all: Vec<(usize, Tid)> = live.map(|t| (t.number, t.tid)).collect();
+        all.sort();
+        all
+    }
+
+    /// The number of a thread that has not ended.
+    pub fn thread_number(&self, tid: Tid) -> Option<usize> {
+        self.threads.get(&tid).map(|t| t.number)
+    }
+
+    /// The thread with a number, if it has not ended.
+    pub fn thread_by_number(&self, number: usize) -> Option<Tid> {
+        let mut all = self.threads.values();
+        all.find(|t| t.number == number).map(|t| t.tid)
+    }
+
+    /// How many threads there have been since the process began, or was attached to.
+    pub fn threads_created(&self) -> usize {
+        self.created
     }
 
     /// The thread is stopped and can be inspected.

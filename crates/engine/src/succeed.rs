@@ -34,6 +34,7 @@ const SAME_STACK: u64 = 64 << 20;
 /// memory. Good for any number of successions.
 pub struct Knowledge {
     program: u64,
+    created: usize,
     threads: Vec<Known>,
     sites: Sites,
     slots: Slots,
@@ -70,6 +71,7 @@ impl Knowledge {
 struct Known {
     tid: Tid,
     origin: Tid,
+    number: usize,
     happening: Option<Happening>,
     passed: Option<Addr>,
     replays: SmallVec<[(Addr, u64); 2]>,
@@ -132,6 +134,7 @@ impl Process {
         let known = |thread: &Thread| Known {
             tid: thread.tid,
             origin: thread.origin,
+            number: thread.number,
             happening: thread.happening,
             passed: thread.passed,
             replays: thread.replays.clone(),
@@ -162,6 +165,7 @@ impl Process {
     pub(crate) fn knowledge_of_memory(&self) -> Knowledge {
         Knowledge {
             program: self.program,
+            created: self.created,
             threads: Vec::new(),
             sites: self.sites.clone(),
             slots: self.slots.clone(),
@@ -280,6 +284,7 @@ impl Process {
         self.group = None;
         self.fate = IfTracerDies::Kill;
         self.borrowers.clear();
+        self.created = then.created;
         self.threads.clear();
         for known in &then.threads {
             if let Some(tid) = new_id(known.tid) {
@@ -491,6 +496,7 @@ impl Known {
     fn revive(&self, tid: Tid, new_id: &impl Fn(Tid) -> Option<Tid>) -> Thread {
         let mut thread = Thread::new(tid, State::Stopped);
         thread.origin = self.origin;
+        thread.number = self.number;
         thread.happening = match self.happening {
             Some(Happening::Clone(new)) => Some(Happening::Clone(new_id(new).unwrap_or(new))),
             other => other,

@@ -77,6 +77,8 @@ pub struct Thread {
     pub tid: Tid,
     /// The id its first predecessor had; the same but after restores.
     pub origin: Tid,
+    /// Which thread of the process it was to be created, from 1; 0 while that has not been told.
+    pub number: usize,
     pub state: State,
     /// Registers of the present stop, with the pc where the program thinks
     /// it is.
@@ -191,6 +193,7 @@ impl Thread {
         Thread {
             tid,
             origin: tid,
+            number: 1,
             state,
             regs: Regs::default(),
             pc_changed: false,
@@ -248,6 +251,7 @@ impl Thread {
     pub fn newborn(tid: Tid) -> Thread {
         Thread {
             is_newborn: true,
+            number: 0,
             ..Thread::new(tid, State::Running)
         }
     }

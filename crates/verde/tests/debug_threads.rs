@@ -184,3 +184,69 @@ fn the_locked_thread_ends() -> Fallible {
     in_order(&text, &wanted);
     Ok(())
 }
+
+const SHORT: &str = r"#include <pthread.h>
+static void *quick(void *p) { return p; }
+static int stop_here(int n) { return n + 1; }
+static void *slow(void *p) {
+    stop_here(5);
+    return p;
+}
+static void make(void *(*what)(void *)) {
+    pthread_t t;
+    pthread_create(&t, 0, what, 0);
+    pthread_join(t, 0);
+}
+int main(void) {
+    for (int i = 0; i < 3; i++) make(quick);
+    make(slow);
+    make(quick);
+    make(slow);
+    return 0;
+}
+";
+
+/// Threads have the numbers in the order of their creation, also those that nobody has seen; they
+/// come back with a checkpoint.
+#[test]
+fn threads_are_numbered_as_they_are_created() -> Fallible {
+    let lab = Lab::c(SHORT, &["-O0", "-pthread"])?;
+    let commands = [
+        "break stop_here if $_thread > 1",
+        "run",
+        "print $_thread",
+        "thread apply all print $_thread",
+        "continue",
+        "print $_thread",
+        "thread 2",
+    ];
+    let said = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|l| l.starts_with('$'));
+        lines.map(str::to_owned).collect()
+    };
+    let output = lab.verde(&commands, &[])?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said(&text), ["$1 = 5", "$2 = 5", "$3 = 1", "$4 = 7"]);
+    assert!(
+        text.contains("\nThread 7 \"prog\" hit Breakpoint 1, "),
+        "{text}"
+    );
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(errors.contains("Unknown thread 2."), "{errors}");
+    if let Some(gdb) = lab.gdb(&commands)? {
+        assert_eq!(said(&gdb), said(&text));
+    }
+    let back = [
+        "break stop_here",
+        "run",
+        "checkpoint",
+        "continue",
+        "print $_thread",
+        "restart 1",
+        "print $_thread",
+        "continue",
+        "print $_thread",
+    ];
+    assert_eq!(said(&lab.text(&back)?), ["$1 = 7", "$2 = 5", "$3 = 7"]);
+    Ok(())
+}

@@ -104,11 +104,11 @@ impl Debugger {
             return failure("No threads.");
         };
         let (current, selected) = (live.tid, live.selected);
-        let numbers = live.numbers.clone();
+        let all = live.process.numbered_threads();
         let mut rest = args.trim();
         let mut wanted = Vec::new();
         if let Some(after) = rest.strip_prefix("all ") {
-            wanted = (1..=numbers.len()).rev().collect();
+            wanted = all.iter().map(|(number, _)| *number).rev().collect();
             rest = after.trim();
         }
         while let Some((word, after)) = rest.split_once(char::is_whitespace)
@@ -123,7 +123,7 @@ impl Debugger {
         }
         let mut done = Ok(());
         for number in wanted {
-            let tid = numbers.get(number.wrapping_sub(1)).copied();
+            let tid = all.iter().find(|(n, _)| *n == number).map(|(_, tid)| *tid);
             if tid.is_none() {
                 self.say(&format!("warning: Unknown thread {number}"))?;
             }

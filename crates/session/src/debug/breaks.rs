@@ -67,10 +67,9 @@ impl Debugger {
             },
             None => return Ok((place, None)),
         };
-        let numbers = self.live.as_ref().map(|l| l.numbers.as_slice());
         let tid = number.parse::<usize>().ok().and_then(|n| {
-            let tid = numbers?.get(n.checked_sub(1)?)?;
-            Some((n, *tid))
+            let tid = self.live.as_ref()?.process.thread_by_number(n)?;
+            Some((n, tid))
         });
         match tid {
             Some(thread) => Ok((place, Some(thread))),

@@ -324,8 +324,7 @@ impl Debugger {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
-        let parent = live.numbers.first().copied().unwrap_or(child);
-        live.numbers = vec![child];
+        let parent = std::mem::replace(&mut live.pid, child);
         live.tid = child;
         for point in &mut self.points.list {
             point.forget_lost(|id| live.process.traps().get(id).is_none());
@@ -344,10 +343,9 @@ impl Debugger {
         };
         live.exits_of = 0;
         let pid = live.process.pid();
-        let parent = live.numbers.first().copied().unwrap_or(pid);
-        if !live.numbers.contains(&pid) {
+        let parent = std::mem::replace(&mut live.pid, pid);
+        if parent != pid {
             // The child of a vfork, which has its own memory now.
-            live.numbers = vec![pid];
             live.tid = pid;
             self.say(&format!(
                 "[Attaching after process {parent} vfork to child process {pid}]\n\

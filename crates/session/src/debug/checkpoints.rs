@@ -34,7 +34,6 @@ pub(super) struct Checkpoint<S = Snapshot> {
     pub place: String,
     /// The thread that was selected.
     tid: Tid,
-    numbers: Vec<Tid>,
     /// What it had made of the terminal and the streams that it shares with us.
     manners: Manners,
     /// The monitors, saved with the program.
@@ -49,7 +48,6 @@ impl<S> Checkpoint<S> {
             snapshot,
             place: self.place,
             tid: self.tid,
-            numbers: self.numbers,
             manners: self.manners,
             monitors: self.monitors,
             moment: self.moment,
@@ -268,7 +266,6 @@ impl Debugger {
             snapshot,
             place,
             tid: live.tid,
-            numbers: live.numbers.clone(),
             manners: self.terminal.of_program(),
             monitors,
             moment: self.checkpoints.timeline.moment(),
@@ -420,7 +417,7 @@ impl Debugger {
             return failure(NOT_RUN);
         };
         let now = |then: Tid| restored.id_now(then);
-        live.numbers = checkpoint.numbers.iter().map(|t| now(*t)).collect();
+        live.pid = live.process.pid();
         // The engine has set all that is wanted now; only where files are loaded
         // elsewhere do names have to be looked up again.
         let moved = self.images.refresh(&live.process) || restored.change.other_program;

@@ -260,11 +260,11 @@ impl Debugger {
             return self.say(&format!("[Current thread is {text}]"));
         }
         let number = self.number(args)?;
-        let index = usize::try_from(number).unwrap_or(0).wrapping_sub(1);
+        let number = usize::try_from(number).unwrap_or(0);
         let Some(live) = &mut self.live else {
             return failure("No thread selected");
         };
-        let tid = live.numbers.get(index).copied();
+        let tid = live.process.thread_by_number(number);
         let Some(tid) = tid.filter(|t| live.process.is_stopped(*t)) else {
             return failure(format!("Unknown thread {args}."));
         };
@@ -279,7 +279,7 @@ impl Debugger {
         let Some(live) = &self.live else {
             return String::new();
         };
-        let number = live.numbers.iter().position(|t| *t == tid).unwrap_or(0) + 1;
+        let number = live.process.thread_number(tid).unwrap_or(0);
         match live.process.regs(tid) {
             Ok(regs) => format!("{number} (Thread {:#x} (LWP {tid}))", regs.fs_base),
             Err(_) => format!("{number} (LWP {tid})"),

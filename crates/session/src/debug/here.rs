@@ -20,21 +20,12 @@ pub(super) struct Memo {
     conveniences: HashMap<String, Value>,
     /// Breakpoints that calls of the program's functions went through.
     passed: Vec<TrapId>,
-    /// The threads in the order of their numbers.
-    threads: Vec<Tid>,
 }
 
 impl Memo {
     /// The breakpoints that calls went through since this was asked last.
     pub fn take_passed(&mut self) -> Vec<TrapId> {
         std::mem::take(&mut self.passed)
-    }
-
-    /// The threads that have numbers, the first 1.
-    pub fn see_threads(&mut self, numbers: &[Tid]) {
-        if self.threads != numbers {
-            self.threads = numbers.to_vec();
-        }
     }
 
     /// Sets a variable of the session.
@@ -263,13 +254,10 @@ impl Scope for Here<'_> {
             return siginfo(process, *tid);
         }
         if name == "_thread" {
-            let number = self.process.as_ref().map_or(0, |(process, tid)| {
-                // Those that were born since the last stop get the next numbers.
-                let known = self.memo.threads.iter().copied();
-                let all = process.threads().into_iter();
-                let fresh = all.filter(|t| !self.memo.threads.contains(t));
-                known.chain(fresh).take_while(|t| t != tid).count() + 1
-            });
+            let number = self
+                .process
+                .as_ref()
+                .map_or(0, |(process, tid)| process.thread_number(*tid).unwrap_or(0));
             let int = Type::base("int", Encoding::Signed, 4);
             return Some(Value::integer(int, number as i128));
         }

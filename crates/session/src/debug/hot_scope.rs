@@ -142,7 +142,6 @@ impl Debugger {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
-        self.memo.see_threads(&live.numbers);
         let mut here = Here {
             process: Some((&mut live.process, tid)),
             images: &self.images,

@@ -732,11 +732,11 @@ impl Debugger {
             return self.say("No threads.");
         };
         let (current, selected) = (live.tid, live.selected);
-        let numbers = live.numbers.clone();
+        let all = live.process.numbered_threads();
         let mut rows = Vec::new();
-        for (i, tid) in numbers.into_iter().enumerate() {
+        for (number, tid) in all {
             let Some(live) = &mut self.live else { break };
-            let is_wanted = wanted.is_empty() || wanted.contains(&(i + 1));
+            let is_wanted = wanted.is_empty() || wanted.contains(&number);
             if !is_wanted || !live.process.is_stopped(tid) {
                 continue;
             }
@@ -746,7 +746,7 @@ impl Debugger {
             let mark = if tid == current { '*' } else { ' ' };
             let frame = self.frame_text(0, false);
             let target = format!("Thread {base:#x} (LWP {tid}) \"{name}\"");
-            rows.push((format!("{mark} {:<4}", i + 1), target, frame));
+            rows.push((format!("{mark} {number:<4}"), target, frame));
         }
         if rows.is_empty() && !wanted.is_empty() {
             return self.say(&format!("No threads match '{args}'."));

@@ -42,8 +42,8 @@ pub(super) struct Live {
     pub process: Process,
     /// The selected thread.
     pub tid: Tid,
-    /// Threads in the order they were first seen; the first has number 1.
-    pub numbers: Vec<Tid>,
+    /// The process that the user knows of.
+    pub pid: Tid,
     /// Names that the user gave to threads.
     pub names: HashMap<Tid, String>,
     pub frames: Vec<Frame>,
@@ -106,7 +106,7 @@ impl Live {
         Live {
             process,
             tid,
-            numbers: vec![tid],
+            pid: tid,
             names: HashMap::new(),
             frames: Vec::new(),
             levels: Vec::new(),
@@ -123,11 +123,6 @@ impl Live {
     pub fn look(&mut self, tid: Tid, images: &Images) -> Result<()> {
         self.tid = tid;
         self.selected = 0;
-        for tid in self.process.threads() {
-            if !self.numbers.contains(&tid) {
-                self.numbers.push(tid);
-            }
-        }
         self.unwind(images, Seen::Innermost)
     }
 

@@ -244,7 +244,6 @@ impl Debugger {
     fn here(&mut self) -> Here<'_> {
         let (process, frame, innermost) = match &mut self.live {
             Some(live) => {
-                self.memo.see_threads(&live.numbers);
                 let frame = live.scope(live.selected);
                 let code = live.levels.get(live.selected).map(|l| l.code);
                 (Some((&mut live.process, live.tid)), frame, code == Some(0))

@@ -32,15 +32,16 @@ impl Debugger {
     /// `thread find REGEX`: threads by name or number of the kernel's.
     pub(super) fn find_threads(&mut self, text: &str) -> Result<()> {
         let regex = pattern(text)?;
-        let numbers = self.live.as_ref().map_or(&[][..], |l| &l.numbers);
+        let live = self.live.as_ref();
+        let all = live.map_or_else(Vec::new, |l| l.process.numbered_threads());
         let mut lines = Vec::new();
-        for (i, tid) in numbers.iter().enumerate() {
-            let name = self.thread_name(*tid);
+        for (number, tid) in all {
+            let name = self.thread_name(tid);
             let id = format!("LWP {tid}");
             if regex.is_match(&name) {
-                lines.push(format!("Thread {} has name '{name}'", i + 1));
+                lines.push(format!("Thread {number} has name '{name}'"));
             } else if regex.is_match(&id) {
-                lines.push(format!("Thread {} has target id '{id}'", i + 1));
+                lines.push(format!("Thread {number} has target id '{id}'"));
             }
         }
         self.say_all(lines, &format!("No threads match '{text}'"))
@@ -52,7 +53,7 @@ impl Debugger {
             return Ok(());
         };
         let tid = live.tid;
-        if tid == before || !live.numbers.contains(&before) || !self.is_attended() {
+        if tid == before || !self.is_attended() {
             return Ok(());
         }
         match live.process.regs(tid) {
@@ -67,10 +68,10 @@ impl Debugger {
     /// Who stopped: with several threads its number and name.
     pub(super) fn stopper(&self, tid: Tid) -> Option<String> {
         let live = self.live.as_ref()?;
-        if live.numbers.len() < 2 {
+        if live.process.threads_created() < 2 {
             return None;
         }
-        let number = live.numbers.iter().position(|t| *t == tid)? + 1;
+        let number = live.process.thread_number(tid)?;
         Some(format!("Thread {number} \"{}\"", self.thread_name(tid)))
     }
 }

@@ -32,8 +32,8 @@ struct Ids(Vec<(Tid, Tid)>);
 impl Ids {
     fn of(live: &Live) -> Ids {
         let pid = live.process.pid();
-        let own = |tid: &Tid| (inner_id(pid, *tid).unwrap_or(*tid), *tid);
-        Ids(live.numbers.iter().map(own).collect())
+        let own = |tid: Tid| (inner_id(pid, tid).unwrap_or(tid), tid);
+        Ids(live.process.threads().into_iter().map(own).collect())
     }
 
     fn find(&self, own: i32) -> Option<Tid> {
@@ -72,18 +72,18 @@ impl Debugger {
         let Some(live) = &self.live else {
             return Ok(());
         };
-        let number = |tid: Tid| live.numbers.iter().position(|t| *t == tid).unwrap_or(0) + 1;
+        let number = |tid: Tid| live.process.thread_number(tid).unwrap_or(0);
         let ids = Ids::of(live);
         let mut waits = Vec::new();
-        for tid in &live.numbers {
-            if live.process.is_stopped(*tid)
-                && let Some(wait) = live.wait_of(*tid, &ids)
+        for (thread, tid) in live.process.numbered_threads() {
+            if live.process.is_stopped(tid)
+                && let Some(wait) = live.wait_of(tid, &ids)
             {
                 let other = match wait {
                     Wait::Mutex(_, holder) => number(holder),
                     Wait::End(other) => number(other),
                 };
-                waits.push((number(*tid), other, wait));
+                waits.push((thread, other, wait));
             }
         }
         let edges: Vec<(usize, usize)> = waits.iter().map(|(a, b, _)| (*a, *b)).collect();

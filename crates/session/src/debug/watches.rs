@@ -114,8 +114,7 @@ impl Debugger {
         self.say(&format!("{} {number}: {text}", on.title()))?;
         match &self.live {
             Some(live) if is_own => {
-                let thread = live.numbers.iter().position(|t| *t == live.tid);
-                let thread = thread.unwrap_or(0) + 1;
+                let thread = live.process.thread_number(live.tid).unwrap_or(0);
                 self.say(&format!(
                     "Each thread has its own: that of thread {thread} is watched."
                 ))

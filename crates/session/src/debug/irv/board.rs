@@ -338,21 +338,16 @@ impl Debugger {
                 view.pid = Some(live.process.pid().0);
                 view.selected = live.selected;
                 let levels = live.levels.len();
-                let (numbers, tid) = (live.numbers.clone(), live.tid);
-                let there = live.process.threads();
+                let (all, tid) = (live.process.numbered_threads(), live.tid);
                 view.frames = (0..levels)
                     .map(|level| FrameView {
                         text: self.frame_text(level, true),
                     })
                     .collect();
                 view.source = self.source_here();
-                let known = numbers
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, t)| there.contains(t));
-                for (i, t) in known.take(THREADS) {
+                for (number, t) in all.iter().take(THREADS) {
                     view.threads.push(ThreadView {
-                        number: i + 1,
+                        number: *number,
                         tid: t.0,
                         name: self.thread_name(*t),
                         place: self

@@ -181,10 +181,10 @@ impl Debugger {
         let Some(live) = &self.live else {
             return Ok(Answer::Null);
         };
-        let number = live.numbers.iter().position(|t| *t == live.tid);
+        let number = live.process.thread_number(live.tid);
         let name = verde_sys::procfs::status_field(live.process.pid(), live.tid, "Name");
         Ok(json!({
-            "num": number.unwrap_or(0) + 1,
+            "num": number.unwrap_or(0),
             "pid": live.process.pid().0,
             "tid": live.tid.0,
             "name": name.unwrap_or_default(),
