@@ -241,7 +241,7 @@ impl Process {
         if !causes.is_empty() {
             self.ready.push_back(Stop { tid, causes });
         }
-        self.ended_threads.push(tid);
+        self.ended_threads.push((tid, self.what_ends(tid)));
         self.go(tid)
     }
 

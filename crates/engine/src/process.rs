@@ -9,7 +9,7 @@ use crate::pin::Pin;
 use crate::scratch::Scratch;
 use crate::sites::Sites;
 use crate::slots::Slots;
-use crate::thread::{State, Thread};
+use crate::thread::{EndOf, State, Thread};
 use crate::watch::{Watches, wanted};
 use crate::{
     Addr, Cause, End, Error, On, Owner, Regs, Result, SigInfo, SignalPolicy, Stop, Tid, Trap,
@@ -102,7 +102,7 @@ pub struct Process {
     pub(crate) ready: VecDeque<Stop>,
     /// Threads that ended while the world was being stopped: frames watched
     /// in them have ended too.
-    pub(crate) ended_threads: Vec<Tid>,
+    pub(crate) ended_threads: Vec<(Tid, EndOf)>,
     /// Threads with a stop to report, oldest first.
     pub(crate) queue: VecDeque<Tid>,
     /// First stops of tasks whose creation has not been reported yet.
@@ -425,9 +425,9 @@ impl Process {
 
     /// Watches of frames in threads that ended while the world was being stopped.
     pub(crate) fn end_frames(&mut self) -> Result<()> {
-        for tid in std::mem::take(&mut self.ended_threads) {
+        for (tid, what) in std::mem::take(&mut self.ended_threads) {
             let mut causes = Causes::new();
-            match self.frames_ended_with(tid, &mut causes) {
+            match self.frames_ended_with(tid, what, &mut causes) {
                 Err(error) if error.is_gone() => {}
                 other => other?,
             }

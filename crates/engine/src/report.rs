@@ -164,7 +164,7 @@ impl Process {
             }
             Happening::Exit(status) => {
                 self.end_calls(tid, causes)?;
-                self.frames_ended_with(tid, causes)?;
+                self.frames_ended_with(tid, self.what_ends(tid), causes)?;
                 if !(self.thread_traps.is_empty() && self.start_traps.is_empty()) {
                     causes.push(Cause::ThreadExit(status));
                 }

@@ -27,6 +27,14 @@ pub enum State {
     Exiting,
 }
 
+/// What is over when a thread ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndOf {
+    Thread,
+    /// The program, or the one that it was before an exec: somebody has ended all threads.
+    Program,
+}
+
 /// What a stop was about, before it is decided whether anybody cares.
 #[derive(Clone, Copy, Debug)]
 pub enum Happening {

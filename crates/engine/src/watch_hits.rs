@@ -9,11 +9,12 @@ use crate::calls::Causes;
 use crate::elements::exact_touches;
 use crate::hardware::{Hardware, Place};
 use crate::last_access::Last;
-use crate::thread::Happening;
+use crate::thread::{EndOf, Happening};
 use crate::watch::wanted;
 use crate::{Addr, Cause, FrameRef, On, Owner, Process, Result, Tid, Trap, TrapId};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
+use verde_sys::number;
 use verde_sys::perf::Access;
 use verde_sys::{debug_registers, ptrace};
 
@@ -358,12 +359,29 @@ impl Process {
         }
     }
 
+    /// What is over with a thread that is at its end: only its own call ends it alone.
+    pub(crate) fn what_ends(&self, tid: Tid) -> EndOf {
+        let call = self
+            .threads
+            .get(&tid)
+            .map(|t| t.regs.orig_rax.cast_signed());
+        match call {
+            Some(number::SYS_exit) => EndOf::Thread,
+            _ => EndOf::Program,
+        }
+    }
+
     /// A thread ends, and with it its instructions, and its frames whose locals are watched in
     /// all threads, or for properties.
-    pub(crate) fn frames_ended_with(&mut self, tid: Tid, causes: &mut Causes) -> Result<()> {
+    pub(crate) fn frames_ended_with(
+        &mut self,
+        tid: Tid,
+        what: EndOf,
+        causes: &mut Causes,
+    ) -> Result<()> {
         let ends = |trap: &Trap| match trap.on {
-            // With the first thread mostly the program ends, which is told already.
-            On::Instruction => tid != self.pid,
+            // The program's end is told as such; with the first thread mostly that ends.
+            On::Instruction => tid != self.pid && what == EndOf::Thread,
             on => {
                 let is_followed = trap.by_all || trap.owner == Owner::Monitor;
                 wanted(on).is_some() && is_followed && trap.frame.is_some()

@@ -134,6 +134,39 @@ fn a_register_is_watched_until_its_thread_ends() -> Fallible {
     Ok(())
 }
 
+const EXITS: &str = r#"#include <pthread.h>
+#include <stdlib.h>
+static volatile int go;
+static int spin(void) {
+    register long keep = 1;
+    go = 1;
+    while (keep) {}
+    return 0;
+}
+static void *thread(void *unused) {
+    spin();
+    return unused;
+}
+int main(void) {
+    pthread_t one;
+    pthread_create(&one, 0, thread, 0);
+    while (!go) {}
+    exit(3);
+}
+"#;
+
+/// A thread that the program's end takes with it has not left the block of its variables.
+#[test]
+fn the_end_of_the_program_is_the_news() -> Fallible {
+    let lab = Lab::c(EXITS, &["-O0", "-pthread"])?;
+    for watch in ["watch keep", "watch $rbx"] {
+        let text = lab.text(&["break 6", "run", watch, "continue"])?;
+        in_order(&text, &["Watchpoint 2: ", "exited with code 03]"]);
+        assert!(!text.contains("deleted"), "{watch}: {text}");
+    }
+    Ok(())
+}
+
 /// The watch and what would have told its end are gone with the thread.
 #[test]
 fn a_restore_to_before_the_thread_of_a_watch() -> Fallible {
