@@ -23,6 +23,7 @@ mod float;
 mod format;
 mod ir;
 mod known;
+mod layout;
 mod lexer;
 mod locals;
 mod lookup;
@@ -58,6 +59,7 @@ pub use flags::{flag_names, mxcsr_names};
 pub use float::format_float;
 pub use format::{Examine, Format, examine};
 pub use ir::Node;
+pub use layout::layout;
 pub use locals::{Named, arguments, frame_arguments, locals};
 pub use parser::{TypeOracle, parse, parse_prefix, parse_type_or_expression};
 pub use print::{

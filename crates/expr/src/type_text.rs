@@ -18,7 +18,12 @@ pub fn declare(ty: &Type, name: &str) -> String {
 const MAX_DEPTH: usize = 64;
 
 /// Builds a declaration from the inside out; `base` names the innermost type.
-fn declare_with(ty: &Type, inner: &str, depth: usize, base: &dyn Fn(&Type) -> String) -> String {
+pub(crate) fn declare_with(
+    ty: &Type,
+    inner: &str,
+    depth: usize,
+    base: &dyn Fn(&Type) -> String,
+) -> String {
     if depth > MAX_DEPTH {
         return "...".to_owned();
     }
@@ -241,7 +246,7 @@ pub fn ptype(ty: &Type) -> String {
 }
 
 /// Typedefs at the heart of a type replaced by what they name.
-fn undo_typedefs(ty: &Type, depth: usize) -> Type {
+pub(crate) fn undo_typedefs(ty: &Type, depth: usize) -> Type {
     if depth > MAX_DEPTH {
         return ty.clone();
     }
@@ -295,18 +300,19 @@ fn body_of(ty: &Type, indent: usize, outer: &[DieId]) -> String {
     }
 }
 
-fn record(ty: &Type, kind: RecordKind, indent: usize, outer: &[DieId]) -> String {
-    let pad = " ".repeat(indent);
+/// The name of a record with its keyword.
+fn record_name(ty: &Type, kind: RecordKind) -> String {
     let name = ty
         .qualified_name()
         .map_or(String::new(), |n| match ty.language() {
             Language::Cpp => format!("{} ", plain_arguments(&n)),
             _ => format!("{n} "),
         });
-    if ty.die().is_some_and(|d| outer.contains(&d)) {
-        return format!("{} {name}{{...}}", keyword(kind));
-    }
-    let inner: Vec<DieId> = outer.iter().copied().chain(ty.die()).collect();
+    format!("{} {name}", keyword(kind))
+}
+
+/// The line that a record begins with.
+pub(crate) fn heading(ty: &Type, kind: RecordKind) -> String {
     let members = ty.members();
     let bases: Vec<String> = members
         .iter()
@@ -325,7 +331,54 @@ fn record(ty: &Type, kind: RecordKind, indent: usize, outer: &[DieId]) -> String
         true => String::new(),
         false => format!(": {} ", bases.join(", ")),
     };
-    let mut out = format!("{} {name}{bases}{{\n", keyword(kind));
+    format!("{}{bases}{{", record_name(ty, kind))
+}
+
+/// Who may use members, where a record says so.
+pub(crate) struct Access {
+    shown: bool,
+    default: u8,
+    section: Option<u8>,
+}
+
+impl Access {
+    /// What members and functions have, one after the other.
+    fn among(ty: &Type, kind: RecordKind, all: impl Iterator<Item = u8>) -> Access {
+        let default = if kind == RecordKind::Class { 3 } else { 1 };
+        let mut all = all.map(|a| if a == 0 { default } else { a });
+        // The pointer to the virtual table is nobody's.
+        let hides = default == 1 && ty.members().iter().any(is_vptr);
+        let differs = hides || all.any(|a| a != default);
+        let shown = differs && (ty.language() == Language::Cpp || kind == RecordKind::Class);
+        Access {
+            shown,
+            default,
+            section: None,
+        }
+    }
+
+    pub fn of(ty: &Type, kind: RecordKind, fields: &[&Member]) -> Access {
+        Access::among(ty, kind, fields.iter().map(|m| m.access))
+    }
+
+    /// The label before the next one, if it needs one.
+    pub fn changes(&mut self, access: u8) -> Option<&'static str> {
+        let access = if access == 0 { self.default } else { access };
+        if !self.shown || self.section.replace(access) == Some(access) {
+            return None;
+        }
+        Some(["public", "public", "protected", "private"][access.min(3) as usize])
+    }
+}
+
+fn record(ty: &Type, kind: RecordKind, indent: usize, outer: &[DieId]) -> String {
+    let pad = " ".repeat(indent);
+    if ty.die().is_some_and(|d| outer.contains(&d)) {
+        return format!("{}{{...}}", record_name(ty, kind));
+    }
+    let inner: Vec<DieId> = outer.iter().copied().chain(ty.die()).collect();
+    let members = ty.members();
+    let mut out = format!("{}\n", heading(ty, kind));
     let fields: Vec<&Member> = members
         .iter()
         .filter(|m| !m.is_base && !is_vptr(m))
@@ -340,40 +393,24 @@ fn record(ty: &Type, kind: RecordKind, indent: usize, outer: &[DieId]) -> String
     } else if fields.is_empty() && methods.is_empty() {
         out.push_str(&format!("{pad}    <no data fields>\n"));
     }
-    let default = if kind == RecordKind::Class { 3 } else { 1 };
-    let access_of = |a: u8| if a == 0 { default } else { a };
-    let show_access = ty.language() == Language::Cpp
-        && (fields.iter().any(|m| access_of(m.access) != default)
-            || methods.iter().any(|m| access_of(m.access) != default)
-            || (kind == RecordKind::Class && access_of(0) != default));
-    let all_private = fields
-        .iter()
-        .map(|m| access_of(m.access))
-        .chain(methods.iter().map(|m| access_of(m.access)));
-    let show_access =
-        show_access || (kind == RecordKind::Class && all_private.into_iter().any(|a| a != 3));
-    let mut section = if show_access && kind == RecordKind::Class {
-        3
-    } else {
-        1
-    };
-    let label = |out: &mut String, access: u8, section: &mut u8| {
-        if show_access && access != *section {
-            let word = ["public", "public", "protected", "private"][access.min(3) as usize];
+    let accesses = fields.iter().map(|m| m.access);
+    let accesses = accesses.chain(methods.iter().map(|m| m.access));
+    let mut access = Access::among(ty, kind, accesses);
+    let label = |out: &mut String, word: Option<&str>| {
+        if let Some(word) = word {
             out.push_str(&format!("{pad}  {word}:\n"));
-            *section = access;
         }
     };
-    for member in fields {
-        label(&mut out, access_of(member.access), &mut section);
+    for member in &fields {
+        label(&mut out, access.changes(member.access));
         out.push_str(&format!("{pad}    {}\n", field(member, indent + 4, &inner)));
     }
     if !methods.is_empty() {
-        if members.iter().any(|m| !m.is_base && !is_vptr(m)) {
+        if !fields.is_empty() {
             out.push('\n');
         }
         for method in &methods {
-            label(&mut out, access_of(method.access), &mut section);
+            label(&mut out, access.changes(method.access));
             out.push_str(&format!("{pad}    {}\n", method_text(ty, method)));
         }
     }
@@ -381,20 +418,24 @@ fn record(ty: &Type, kind: RecordKind, indent: usize, outer: &[DieId]) -> String
     out
 }
 
-fn is_vptr(member: &Member) -> bool {
+pub(crate) fn is_vptr(member: &Member) -> bool {
     member
         .name
         .as_deref()
         .is_some_and(|n| n.starts_with("_vptr"))
 }
 
+/// The innermost type of a member: unnamed ones are written out in place, others are named.
+pub(crate) fn field_base(ty: &Type, indent: usize, outer: &[DieId]) -> String {
+    match (ty.kind(), ty.name()) {
+        (Kind::Record(_) | Kind::Enum, None) => body_of(ty, indent, outer),
+        _ => base_name(ty),
+    }
+}
+
 fn field(member: &Member, indent: usize, outer: &[DieId]) -> String {
     let name = member.name.clone().unwrap_or_default();
-    // Unnamed records are written out in place, named ones by name.
-    let base = |t: &Type| match (t.kind(), t.name()) {
-        (Kind::Record(_) | Kind::Enum, None) => body_of(t, indent, outer),
-        _ => base_name(t),
-    };
+    let base = |t: &Type| field_base(t, indent, outer);
     let prefix = if member.is_static { "static " } else { "" };
     let bits = member
         .bits

@@ -6,7 +6,8 @@ use std::process::Command;
 use support::common::{Lab, run};
 use support::{Core, make_core};
 use verde_expr::{
-    PrintOptions, StaticScope, evaluate, name_of, print_inner, print_value, ptype, type_named,
+    PrintOptions, StaticScope, evaluate, layout, name_of, print_inner, print_value, ptype,
+    type_named,
 };
 use verde_symbols::Module;
 
@@ -127,7 +128,7 @@ fn random_expressions() {
             Ok(value) => {
                 good += 1;
                 let _ = print_value(&value, &core, &PrintOptions::default());
-                let _ = (name_of(&value.ty), ptype(&value.ty));
+                let _ = (name_of(&value.ty), ptype(&value.ty), layout(&value.ty));
                 core.values.push(value);
             }
             Err(e) => {
@@ -195,7 +196,7 @@ fn values_of_corrupted_files() {
             for name in names {
                 if let Ok(value) = evaluate(name, &mut scope) {
                     let _ = print_inner(&value, &scope, &PrintOptions::default());
-                    let _ = (name_of(&value.ty), ptype(&value.ty));
+                    let _ = (name_of(&value.ty), ptype(&value.ty), layout(&value.ty));
                 }
             }
             for name in [

@@ -187,8 +187,8 @@ fn what_cannot_be_is_said() -> Fallible {
         ),
         (&["find &text, +4"], "find[/SIZE]"),
         (
-            &["ptype/o struct pair"],
-            "ptype/o is not there: print sizeof",
+            &["ptype/z struct pair"],
+            "Of ptype there is /o, not \"/z\".",
         ),
         (&["set logging on"], "tee FILE"),
         (&["reverse-step"], "checkpoint, and restart"),

@@ -93,7 +93,7 @@ const COMMANDS: &[Command] = commands! {
     ["printf"], Debugger::printf, No, "printf \"FORMAT\", EXPRESSION...: e.g. printf \"%d %s\\n\", n, name";
     ["eval"], Debugger::eval, No, "eval \"FORMAT\", EXPRESSION...: run the command that printf would print";
     ["output"], Debugger::output, No, "output[/FORMAT] EXPRESSION: the value alone";
-    ["ptype"], Debugger::ptype, Same, "ptype TYPE or EXPRESSION: the whole type";
+    ["ptype"], Debugger::ptype, Same, "ptype[/o] TYPE or EXPRESSION: the whole type; /o with offsets, sizes and holes";
     ["whatis"], Debugger::whatis, Same, "whatis EXPRESSION: the name of its type";
     ["x"], Debugger::examine, Bare, "x/NFU ADDRESS: N units of size U (b, h, w, g) in format F; e.g. x/4i $pc, x/8xb p, x/s name";
     ["find"], Debugger::find_in_memory, No, "find[/SIZE][COUNT] START, +LENGTH or END, VALUE...: where in memory these values are; e.g. find/w buf, +100, 7; a text is found with its zero";

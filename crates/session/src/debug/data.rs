@@ -5,7 +5,7 @@ use super::failure::{Result, failure};
 use super::live::Live;
 use super::print_settings::take_print_options;
 use verde_expr::{
-    Examine, Format, PrintOptions, Value, examine, print_value, ptype, type_named, whatis,
+    Examine, Format, PrintOptions, Value, examine, layout, print_value, ptype, type_named, whatis,
 };
 use verde_symbols::{Encoding, Kind, Type};
 
@@ -151,13 +151,19 @@ impl Debugger {
         if args.is_empty() {
             return failure("The type of what?  ptype TYPE or EXPRESSION");
         }
-        if args.starts_with("/o") {
-            return failure(
-                "ptype/o is not there: print sizeof(TYPE) and print &((TYPE *)0)->MEMBER tell \
-                 sizes and offsets.",
-            );
+        let (letters, asked) = match args.strip_prefix('/') {
+            Some(rest) => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+            None => ("", args),
+        };
+        let (ty, _) = match letters {
+            "" | "o" => self.type_asked_for(asked.trim_start())?,
+            other => return failure(format!("Of ptype there is /o, not \"/{other}\".")),
+        };
+        if letters == "o"
+            && let Some(text) = layout(&ty)
+        {
+            return self.say(&text);
         }
-        let (ty, _) = self.type_asked_for(args)?;
         self.say(&format!("type = {}", ptype(&ty)))
     }
 
