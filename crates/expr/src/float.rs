@@ -63,6 +63,33 @@ pub(crate) fn format_quad(bytes: &[u8]) -> String {
     }
 }
 
+/// What is in a register of the x87, in gdb's words: those that only such a register can hold
+/// among them.
+pub fn x87_text(bytes: &[u8]) -> String {
+    let number = Extended::from_bytes(bytes);
+    let (whole, fraction) = (number.mantissa >> 63 != 0, number.mantissa << 1 >> 1);
+    let value = || {
+        let text = number.finite(19);
+        let sign = if number.negative { "" } else { "+" };
+        format!(" {:<27}", format!("{sign}{text}"))
+    };
+    const QUIET: u64 = 1 << 62;
+    match (number.exponent, whole) {
+        (0x7fff, true) if fraction == 0 => {
+            format!(" {}Inf", if number.negative { '-' } else { '+' })
+        }
+        (0x7fff, true) if number.negative && fraction == QUIET => {
+            " Real Indefinite (QNaN)".to_owned()
+        }
+        (0x7fff, true) if fraction & QUIET != 0 => " QNaN".to_owned(),
+        (0x7fff, true) => " SNaN".to_owned(),
+        (0, true) => value() + " Pseudo-denormal",
+        (0, false) if fraction != 0 => value() + " Denormal",
+        (0, false) | (_, true) => value(),
+        _ => " Unsupported".to_owned(),
+    }
+}
+
 fn special(nan: bool, infinite: bool, negative: bool, mantissa: u64) -> Option<String> {
     let sign = if negative { "-" } else { "" };
     if nan {
@@ -145,12 +172,17 @@ impl Extended {
             return special(fraction != 0, fraction == 0, self.negative, self.mantissa)
                 .unwrap_or_default();
         }
+        self.finite(18)
+    }
+
+    /// `%.{digits}Lg`.
+    fn finite(&self, digits: usize) -> String {
         if self.mantissa == 0 {
             return if self.negative { "-0" } else { "0" }.to_owned();
         }
         let scale = self.exponent.max(1) - 16383 - 63;
-        let (figures, exponent) = decimal(self.mantissa.into(), scale, 18);
-        assemble(self.negative, &figures, exponent, 18)
+        let (figures, exponent) = decimal(self.mantissa.into(), scale, digits);
+        assemble(self.negative, &figures, exponent, digits)
     }
 }
 

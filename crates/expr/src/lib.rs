@@ -56,7 +56,7 @@ pub use bind::{bind, type_of};
 pub use error::EvalError;
 pub use eval::{eval, place_of, returned_value};
 pub use flags::{flag_names, mxcsr_names};
-pub use float::format_float;
+pub use float::{format_float, x87_text};
 pub use format::{Examine, Format, examine};
 pub use ir::Node;
 pub use layout::layout;

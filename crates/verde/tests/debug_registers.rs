@@ -93,3 +93,35 @@ fn both_halves_of_a_vector_are_shown() -> Fallible {
         "print $xmm5.v2_double",
     ])
 }
+
+const FLOATS: &str = r#"int main(void) {
+    volatile long double zero = 0, big = 1e300L * 1e300L, small = 3.6451995318824746025e-4951L;
+    volatile double quarter = -0.25;
+    __asm__ volatile("fldt %0" : : "m"(zero));
+    __asm__ volatile("fldl %0" : : "m"(quarter));
+    __asm__ volatile("fldt %0" : : "m"(big));
+    __asm__ volatile("fldpi");
+    __asm__ volatile("fldt %0" : : "m"(small));
+    __asm__ volatile("fld1\n\tfdiv %%st(5), %%st" : :);
+    __asm__ volatile("fldz\n\tfdiv %%st(6), %%st" : :);
+    __asm__ volatile("nop");
+    return 0;
+}
+"#;
+
+/// Numbers of every kind on the stack: infinite, none, denormal.
+#[test]
+fn the_state_of_the_x87_is_shown() -> Fallible {
+    let lab = Lab::c(FLOATS, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break 5",
+        "break 9",
+        "break 11",
+        "run",
+        "info float",
+        "continue",
+        "info float",
+        "continue",
+        "info float",
+    ])
+}

@@ -100,7 +100,7 @@ const COMMANDS: &[Command] = commands! {
     ["list", "l"], Debugger::list, Bare, "list [LINE or FUNCTION or FIRST,LAST]: source lines";
     ["directory"], Debugger::directory, No, "directory [DIRECTORY]...: where else sources are looked for; none without one; set substitute-path FROM TO for sources that have moved";
     ["disassemble"], Debugger::disassemble, Same, "disassemble [/rs] [FUNCTION or FROM,TO or FROM,+BYTES]: its instructions; /s with the source, /r with their bytes";
-    ["info", "i", "inf"], Debugger::info, Same, "info all-registers, auxv, breakpoints, checkpoints, inferiors, locals, args, registers [NAME], threads [N]..., functions [REGEX], variables [REGEX], types [REGEX], symbol ADDRESS, address NAME, scope LOCATION, frame, line [LOCATION], proc [mappings], program, sharedlibrary, signals, skip, source, sources [REGEX], stack, vector";
+    ["info", "i", "inf"], Debugger::info, Same, "info all-registers, auxv, breakpoints, checkpoints, inferiors, locals, args, registers [NAME], threads [N]..., functions [REGEX], variables [REGEX], types [REGEX], symbol ADDRESS, address NAME, scope LOCATION, float, frame, line [LOCATION], proc [mappings], program, sharedlibrary, signals, skip, source, sources [REGEX], stack, vector";
     ["display"], Debugger::display, Same, "display[/FORMAT] EXPRESSION: print it at every stop where its variables are those meant now";
     ["undisplay"], Debugger::undisplay, No, "undisplay [NUMBER]...: no longer";
     ["handle"], Debugger::handle, No, "handle SIGNAL [no]stop [no]print [no]pass: what happens when the program gets it";

@@ -71,6 +71,11 @@ const TOPICS: &[Topic] = &[
         "expressions shown at every stop",
     ),
     ("events", Debugger::info_events, "events of the properties"),
+    (
+        "float",
+        Debugger::info_float,
+        "the x87's registers, and what controls them",
+    ),
     ("frame", Debugger::info_frame, "the selected frame"),
     (
         "functions",

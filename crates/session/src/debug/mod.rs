@@ -27,6 +27,7 @@ mod entries;
 mod exits;
 mod failure;
 mod files;
+mod float_unit;
 mod foreign_files;
 mod frames;
 mod going_back;
