@@ -190,6 +190,8 @@ fn what_cannot_be_is_said() -> Fallible {
             &["ptype/z struct pair"],
             "Of ptype there is /o, not \"/z\".",
         ),
+        (&["info macro LIMIT"], "Macros are not known"),
+        (&["macro expand LIMIT"], "Macros are not known"),
         (&["set logging on"], "tee FILE"),
         (&["reverse-step"], "checkpoint, and restart"),
         (&["apropos nothing at all"], "No command speaks of"),

@@ -190,15 +190,25 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         "There is no Python at the prompt: properties and scenarios have it, see verde help.",
     ),
     (
+        &["macro", "macros"],
+        "Macros are not known: print what they stand for; the source shows it, with list.",
+    ),
+    (
         &["layout", "tui"],
         "There are no windows: stops show the source around them, list shows more.",
     ),
 ];
 
+/// What there is instead of something that gdb has.
+pub(super) fn instead(word: &str) -> Option<&'static str> {
+    let found = ELSEWHERE.iter().find(|e| e.0.contains(&word));
+    found.map(|(_, what)| *what)
+}
+
 /// What to say of a word that is no command; people mistype.
 fn undefined(word: &str) -> String {
-    if let Some((_, what)) = ELSEWHERE.iter().find(|e| e.0.contains(&word)) {
-        return (*what).to_owned();
+    if let Some(what) = instead(word) {
+        return what.to_owned();
     }
     let names = COMMANDS.iter().map(|c| c.names[0]);
     let near = nearest(word, names.chain(["source", "quit"]));

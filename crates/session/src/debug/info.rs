@@ -3,7 +3,7 @@
 use super::Debugger;
 use super::apply::range;
 use super::catches::Exception;
-use super::commands::nearest;
+use super::commands::{instead, nearest};
 use super::failure::{NO_STACK, NOT_RUN, Result, failure};
 use super::location::Spec;
 use super::names::pattern;
@@ -217,6 +217,9 @@ impl Debugger {
             [(_, run, _)] => run(self, rest.trim()),
             [] => {
                 let all: Vec<&Topic> = TOPICS.iter().collect();
+                if let Some(what) = instead(word) {
+                    return failure(what);
+                }
                 match nearest(word, topics()) {
                     Some(near) => failure(format!(
                         "Undefined info command: \"{word}\".  Did you mean \"{near}\"?"
