@@ -382,6 +382,13 @@ pub fn inner_id(pid: Tid, tid: Tid) -> Option<Tid> {
     ids.split_whitespace().last()?.parse().ok().map(Tid)
 }
 
+/// How long a thread has run on a CPU.
+pub fn run_time(pid: Tid, tid: Tid) -> Option<std::time::Duration> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/schedstat")).ok()?;
+    let nanoseconds = text.split(' ').next()?.parse().ok()?;
+    Some(std::time::Duration::from_nanos(nanoseconds))
+}
+
 /// A thread's stat file kept open, to ask cheaply for its state and CPU.
 #[derive(Debug)]
 pub struct Stat {

@@ -217,7 +217,7 @@ state odd {
         monitor.set_env_dict({"q": q}, {"n": 5, "seen": (1, 2)})
         monitor.set_quiet()
         monitor.step_by_step(False)
-        print(monitor.get_current_states())
+        print(sorted(monitor.get_current_states()))
     } success ready }
     transition { event over(q) success closed }
 }

@@ -248,6 +248,14 @@ fn rust_leaks_what_it_forgets() -> Fallible {
     rust_leaks("leak.rs", &[("none", 0), ("box", 1), ("vec", 1)])
 }
 
+/// A scope ends before its threads have released what they are made of.
+#[test]
+fn threads_of_a_scope_leak_nothing() -> Fallible {
+    let mut runs = [("none", 0); 10].to_vec();
+    runs.extend([("box", 1), ("thread", 1)]);
+    rust_leaks("scope.rs", &runs)
+}
+
 /// A program with each of these words leaks so many times.
 fn rust_leaks(source: &str, runs: &[(&str, usize)]) -> Fallible {
     let dir = tempfile::tempdir()?;

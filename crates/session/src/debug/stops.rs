@@ -47,6 +47,7 @@ impl Debugger {
         self.attached.forget();
         self.board_runs();
         let reason = self.next_reason();
+        self.leaves_as_it_likes();
         self.terminal.take();
         self.board_stops(reason.as_ref().ok());
         reason
@@ -55,6 +56,7 @@ impl Debugger {
     fn next_reason(&mut self) -> Result<Reason> {
         loop {
             self.tend_board();
+            self.let_leave()?;
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
             };
@@ -99,10 +101,13 @@ impl Debugger {
             if reason.is_none() {
                 self.tell_signals(stop.tid, &stop.causes)?;
             }
+            let stays =
+                reason.is_none() && asked == Asked::Nothing && self.stays(stop.tid, &stop.causes);
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
             };
             match reason {
+                None if stays => {}
                 // Threads were stopped for a block that looked at the program.
                 None if asked == Asked::Settled => live.process.resume_all()?,
                 None => live.process.resume(stop.tid)?,

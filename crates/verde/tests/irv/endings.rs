@@ -738,3 +738,51 @@ fn data_that_are_never_in_memory() {
     assert_eq!(ran.code, 101, "{}", ran.err);
     assert_eq!(ran.last()["properties"][0]["verdict"], "inconclusive");
 }
+
+/// A thread gives back what it has taken after it has said that it is done. The program ends when
+/// it has, but for those that work on or wait for something.
+#[test]
+fn threads_that_are_about_to_finish() {
+    let source = r#"
+        #include <pthread.h>
+        #include <semaphore.h>
+        #include <string.h>
+        static sem_t done, never;
+        __attribute__((noinline)) void take(int n) { asm volatile("" :: "r"(n)); }
+        __attribute__((noinline)) void give(int n) { asm volatile("" :: "r"(n)); }
+        static void *work(void *kind) {
+            take(1);
+            sem_post(&done);
+            while (!strcmp(kind, "busy")) asm volatile("");
+            if (!strcmp(kind, "waiting")) sem_wait(&never);
+            for (long i = 0; i < 300000; i++) asm volatile("");
+            give(1);
+            return 0;
+        }
+        int main(int n, char **words) {
+            (void)n;
+            pthread_t t;
+            sem_init(&done, 0, 0);
+            for (int i = 0; i < 3; i++) pthread_create(&t, 0, work, words[1]);
+            for (int i = 0; i < 3; i++) sem_wait(&done);
+            return 7;
+        }"#;
+    let property = "initialization { n = 0 }
+        state init {
+            transition { event take(n as k) success { n = n + k } some }
+        }
+        state some non-accepting {
+            transition { event take(n as k) success { n = n + k } some }
+            transition { event give(n as k) { n = n - k; return n == 0 } success init failure some }
+        }";
+    let bench = Bench::c(source, &["-O1", "-pthread"]);
+    for round in 0..5 {
+        let ran = bench.check_property(property, &["brief"]);
+        assert_eq!(ran.code, 7, "{round}: {}", ran.err);
+    }
+    for kind in ["busy", "waiting"] {
+        let ran = bench.check_property(property, &[kind]);
+        assert_eq!(ran.code, 100, "{kind}: {}", ran.err);
+        assert_eq!(ran.last()["program"]["exit"], 7, "{kind}");
+    }
+}

@@ -197,6 +197,7 @@ impl Debugger {
             self.bind_written(&mut irv, index, &mut notes);
         }
         self.trap_signals(&mut irv);
+        self.await_leaving(&mut irv);
         irv.number_sites(&self.live);
         for index in 0..irv.alphabet.sources.len() {
             let source = &irv.alphabet.sources[index];

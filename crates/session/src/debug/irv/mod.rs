@@ -25,6 +25,7 @@ mod info;
 mod inlining;
 mod inside;
 mod instrument;
+mod leaving;
 mod lint;
 mod load;
 mod losses;
@@ -261,6 +262,10 @@ pub struct Irv {
     late: bool,
     /// Where the program itself begins.
     start: Option<TrapId>,
+    /// Where it ends.
+    last: Option<TrapId>,
+    /// A thread that waits there for the others.
+    leaving: Option<leaving::Leaving>,
     /// Backtraces of events, by their numbers.
     stacks: FxHashMap<u64, Arc<[String]>>,
     /// The slice that moved last, and its monitor.
@@ -329,6 +334,8 @@ impl Irv {
             loading: false,
             late: false,
             start: None,
+            last: None,
+            leaving: None,
             stacks: FxHashMap::default(),
             moved: None,
             fallen: Vec::new(),
@@ -397,6 +404,8 @@ impl Irv {
         self.loading = false;
         self.late = false;
         self.start = None;
+        self.last = None;
+        self.leaving = None;
         for source in &mut self.alphabet.sources {
             source.sites.clear();
             source.fixed = None;

@@ -22,7 +22,7 @@ impl Debugger {
         // Every probe of the monitors is one that some event knows.
         for (id, entry) in live.process.traps().iter() {
             let known = entry.trap.owner != Owner::Monitor
-                || irv.start == Some(id)
+                || [irv.start, irv.last].contains(&Some(id))
                 || irv.targets.contains_key(&id);
             assert!(known, "a probe without an event: {:?}", entry.trap);
         }
