@@ -41,10 +41,12 @@ fn lab() -> Result<Lab, Box<dyn std::error::Error>> {
     Lab::c(SOURCE, &["-O0"])
 }
 
-/// Frames and values, which say which process was stopped and where.
-fn places(text: &str) -> Vec<&str> {
+/// Frames and values, which say which process was stopped and where. What a process says that is
+/// not held comes at any moment, in the middle of a line as well.
+fn places(text: &str) -> Vec<String> {
+    let text = text.replace("the child\n", "").replace("it left 4\n", "");
     let said = |line: &&str| line.starts_with('#') || line.starts_with('$');
-    text.lines().filter(said).collect()
+    text.lines().filter(said).map(str::to_owned).collect()
 }
 
 /// The process that a catchpoint has told of.
