@@ -536,7 +536,7 @@ impl Module {
         let id = if typed {
             id
         } else {
-            paths::declaration(info, id)
+            paths::whole_declaration(info, id)
         };
         Some(Type::from_die(info, id))
     }

@@ -1,10 +1,14 @@
 //! The scopes around a DIE: `ns::Class` of a member function, `crate::module` of a Rust one.
 
 use crate::names::plain_arguments;
-use crate::scan::{RawDie, Scope, Walker};
-use crate::units::{DieId, Info, Language};
+use crate::scan::{Link, RawDie, Scope, Walker};
+use crate::type_read::{child_id, children};
+use crate::units::{DieId, Entry, Info, Language, Unit};
 use gimli::constants as dw;
 use std::sync::Arc;
+
+/// How often what is described elsewhere may be in something that is described elsewhere.
+const MAX_MOVES: usize = 8;
 
 /// One scope of a path.
 #[derive(Clone, Debug)]
@@ -32,6 +36,27 @@ pub(crate) fn declaration(info: &Info, id: DieId) -> DieId {
     id
 }
 
+/// The same in the unit of the class, where the class has one: what the others have of the class says
+/// nothing about parameters.
+pub(crate) fn whole_declaration(info: &Info, id: DieId) -> DieId {
+    let declared = declaration(info, id);
+    in_unit_of_class(info, declared).unwrap_or(declared)
+}
+
+fn in_unit_of_class(info: &Info, id: DieId) -> Option<DieId> {
+    let (unit, entry) = info.die(id)?;
+    let class = scopes_with(unit.scopes(), id.offset).last()?;
+    let signature = unit.entry(class.start)?.attr_value(dw::DW_AT_signature);
+    let class = info.follow(&unit, signature)?;
+    let there = info.unit(class.unit)?;
+    let text = |unit: &Unit, entry: &Entry, name| unit.string(entry.attr_value(name));
+    let found = children(&there, class.offset).into_iter().find(|child| {
+        let same = |name| text(&there, child, name) == text(&unit, &entry, name);
+        child.tag() == entry.tag() && same(dw::DW_AT_name) && same(dw::DW_AT_linkage_name)
+    });
+    found.map(|child| child_id(&there, &child))
+}
+
 /// The names of the scopes around a DIE, outermost first.
 pub(crate) fn scope_names(info: &Info, id: DieId) -> Vec<String> {
     let steps = scope_steps(info, id);
@@ -51,18 +76,33 @@ pub(crate) fn scope_steps(info: &Info, id: DieId) -> Vec<Step> {
 
 /// Scopes around an offset, outermost first.
 pub(crate) fn scopes_around(walker: &Walker, scopes: &[Scope], offset: u32) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut offset = offset;
+    for _ in 0..MAX_MOVES {
+        let around = scopes_with(scopes, offset).filter_map(|s| walker.die(s.start));
+        let around: Vec<RawDie> = around.collect();
+        let named = around.iter().filter_map(|die| step(walker, die));
+        steps = named.chain(steps).collect();
+        // A class that is described outside of the scope that declares it.
+        match around.first().map(|die| (die.tag, die.origin)) {
+            Some((tag, Some(Link::Unit(at)))) if tag != dw::DW_TAG_namespace.0 => offset = at,
+            _ => break,
+        }
+    }
+    steps
+}
+
+fn scopes_with(scopes: &[Scope], offset: u32) -> impl Iterator<Item = &Scope> {
     // Scopes start in order, and those that contain the offset start before it.
     let before = scopes.partition_point(|s| s.start < offset);
-    let around = scopes[..before].iter().filter(|s| offset < s.end);
-    let named = around.filter_map(|s| step(walker, &walker.die(s.start)?));
-    named.collect()
+    scopes[..before].iter().filter(move |s| offset < s.end)
 }
 
 fn step(walker: &Walker, die: &RawDie) -> Option<Step> {
     let is_namespace = die.tag == dw::DW_TAG_namespace.0;
     let name = die.name.or_else(|| match die.origin? {
         // A namespace opened again in another place refers to the first.
-        crate::scan::Link::Unit(at) => walker.die(at)?.name,
+        Link::Unit(at) => walker.die(at)?.name,
         _ => None,
     });
     let Some(name) = name else {

@@ -167,7 +167,17 @@ fn below_table(place: &Value) -> Option<u64> {
     }
 }
 
+/// The DIE that describes a type: of one that has a unit of its own the others only say which that is.
+fn described(info: &Info, id: DieId) -> DieId {
+    let own = info.die(id).and_then(|(unit, entry)| {
+        let signature = entry.attr_value(dw::DW_AT_signature);
+        info.follow(&unit, signature)
+    });
+    own.unwrap_or(id)
+}
+
 pub(crate) fn read_node(info: &Arc<Info>, id: DieId) -> Node {
+    let id = described(info, id);
     let unknown = Node {
         kind: Kind::Unspecified,
         name: None,

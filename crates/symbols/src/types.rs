@@ -431,7 +431,8 @@ impl Type {
         let name = self.name()?;
         match (&self.info, self.node.die) {
             (Some(info), Some(die)) => {
-                let mut path = crate::paths::scope_names(info, die);
+                let declared = crate::paths::declaration(info, die);
+                let mut path = crate::paths::scope_names(info, declared);
                 path.push(name.to_owned());
                 Some(path.join("::"))
             }

@@ -501,7 +501,7 @@ impl Module {
         let found = info.index().find(info, base_name(&name)).into_iter();
         found
             .filter(|n| n.entry.kind == EntryKind::Variable)
-            .filter(|n| crate::paths::declaration(info, n.entry.id()) == member)
+            .filter(|n| crate::paths::whole_declaration(info, n.entry.id()) == member)
             .find_map(|n| self.variable(n.entry.id()))
     }
 
