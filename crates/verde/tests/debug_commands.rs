@@ -107,6 +107,8 @@ fn exceptions_are_caught() -> Fallible {
     let source = "#include <stdexcept>\nint main() {\n  try { throw std::runtime_error(\"no\"); }\n  \
                   catch (const std::exception &) {}\n  return 0;\n}\n";
     lab.build("g++", "prog.cc", source, "prog", &["-O0"])?;
+    // The program itself does not name what rethrows.
+    assert_eq!(lab.text(&["catch rethrow"])?, "Catchpoint 1 (rethrow)\n");
     let text = lab.script("catch throw\ncatch catch\nrun\nbt\nc\nc\n", &[])?;
     in_order(
         &text,
@@ -118,6 +120,98 @@ fn exceptions_are_caught() -> Fallible {
             "Catchpoint 2 (exception caught), 0x",
             "exited normally]",
         ],
+    );
+    Ok(())
+}
+
+const THROWS: &str = "#include <stdexcept>
+#include <exception>
+struct Odd { int n; };
+namespace geo { struct Lost : std::logic_error { Lost() : std::logic_error(\"lost\") {} }; }
+static void raise_one(int n) {
+  switch (n) {
+  case 0: throw std::runtime_error(\"no\");
+  case 1: throw Odd{7};
+  case 2: throw geo::Lost();
+  default: throw 5;
+  }
+}
+int turn;
+int main() {
+  for (; turn < 4; turn++) {
+    try {
+      try { raise_one(turn); } catch (...) { throw; }
+    } catch (...) {
+#ifdef KEPT
+      std::exception_ptr kept = std::current_exception();
+      try { std::rethrow_exception(kept); } catch (...) {}
+#endif
+    }
+  }
+  return 0;
+}
+";
+
+/// The stops of a session without the library's addresses, which are its probes' in gdb.
+fn stops(text: &str) -> Vec<String> {
+    let named = |line: &&str| {
+        let mut heads = ["Catchpoint", "\t", "$"].iter();
+        heads.any(|head| line.starts_with(head))
+    };
+    let plain = |line: &str| {
+        let line = line.split(" from ").next().unwrap_or(line);
+        let words = line.split(' ').filter(|w| !w.starts_with("0x"));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    text.lines().filter(named).map(plain).collect()
+}
+
+#[test]
+fn exceptions_are_caught_by_their_types() -> Fallible {
+    let lab = Lab::made("g++", "prog.cc", THROWS, &["-O0"])?;
+    for word in ["throw", "catch", "rethrow"] {
+        let (odd, lost) = (format!("catch {word} Odd"), format!("catch {word} ^geo::"));
+        let mut commands = vec![odd.as_str(), lost.as_str(), "run"];
+        for _ in 0..7 {
+            commands.extend(["print turn", "continue"]);
+        }
+        commands.insert(3, "info breakpoints");
+        let output = lab.verde(&commands, &[])?;
+        let ours = stops(&String::from_utf8_lossy(&output.stdout));
+        assert!(ours.iter().any(|l| l == "\tmatching: ^geo::"), "{ours:?}");
+        if let Some(theirs) = lab.gdb(&commands)? {
+            assert_eq!(ours, stops(&theirs), "{word}");
+        }
+    }
+    // One that is thrown again by std::exception_ptr, which gdb cannot tell.
+    lab.build("g++", "prog.cc", THROWS, "prog", &["-O0", "-DKEPT"])?;
+    let mut commands = vec!["catch catch Odd", "run"];
+    commands.extend(["print turn", "continue"].repeat(3));
+    let output = lab.verde(&commands, &[])?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let turns: Vec<&str> = text.lines().filter(|l| l.starts_with('$')).collect();
+    assert_eq!(turns, ["$1 = 1", "$2 = 1", "$3 = 1"]);
+    assert!(text.contains("exited normally]"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_caught_exception_has_a_condition_and_is_saved() -> Fallible {
+    let lab = Lab::made("g++", "prog.cc", THROWS, &["-O0"])?;
+    let saved = lab.path("saved").display().to_string();
+    let save = format!("save breakpoints {saved}");
+    let commands = ["catch rethrow int if 1", "info breakpoints", &save];
+    let text = lab.text(&commands)?;
+    in_order(&text, &["\tmatching: int\n", "\tstop only if 1\n"]);
+    assert_eq!(
+        std::fs::read_to_string(saved)?,
+        "catch rethrow int\n  condition $bpnum 1\n"
+    );
+    let output = lab.verde(&["catch throw ["], &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        errors.starts_with("invalid type-matching regexp: "),
+        "{errors}"
     );
     Ok(())
 }
@@ -153,6 +247,25 @@ fn commands_of_a_breakpoint_run_at_its_stops() -> Fallible {
         .stdin(std::fs::File::open(input)?);
     let text = String::from_utf8_lossy(&verde.output()?.stdout).into_owned();
     in_order(&text, &["(verde) >>>", "x is 4, text\n", "$1 = 5\n"]);
+    Ok(())
+}
+
+#[test]
+fn a_list_of_the_command_line_that_does_not_end_is_an_error() -> Fallible {
+    let lab = lab()?;
+    for (commands, opened) in [
+        (&["b main", "commands", "p 1", "r", "bt"][..], "commands"),
+        (&["if 1", "p 2"][..], "if 1"),
+    ] {
+        let output = lab.verde(commands, &[])?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let wanted = format!(
+            "\"{opened}\": there is no \"end\", so that the lines after it were not run.\n"
+        );
+        assert_eq!(errors, wanted, "{commands:?}");
+        assert_eq!(output.status.code(), Some(1), "{commands:?}");
+    }
+    assert_eq!(lab.text(&["if 1", "p 2", "end"])?, "$1 = 2\n");
     Ok(())
 }
 

@@ -53,6 +53,8 @@ struct Prompt {
     debugger: Box<dyn Commands>,
     /// What an empty line runs.
     again: Option<String>,
+    /// The line that began the list being read.
+    opened: String,
     failed: bool,
 }
 
@@ -76,6 +78,7 @@ pub fn debug(command: DebugCommand) -> Exit {
     let mut prompt = Prompt {
         debugger,
         again: None,
+        opened: String::new(),
         failed: false,
     };
     let exit = prompt.all(&command.commands, command.batch);
@@ -102,7 +105,23 @@ impl Prompt {
         if !batch {
             self.interact();
         }
+        self.report_open();
         self.exit(batch)
+    }
+
+    fn is_in_list(&self) -> bool {
+        self.debugger.prompt() == LIST_PROMPT
+    }
+
+    /// No line comes any more: what was to be run at the end of a list was not run.
+    fn report_open(&mut self) {
+        if self.is_in_list() {
+            self.failed = true;
+            complain(&format!(
+                "\"{}\": there is no \"end\", so that the lines after it were not run.",
+                self.opened
+            ));
+        }
     }
 
     fn exit(&self, batch: bool) -> Exit {
@@ -123,7 +142,11 @@ impl Prompt {
     }
 
     fn line(&mut self, line: &str) -> Flow {
+        let was_in_list = self.is_in_list();
         let ran = self.run(line);
+        if !was_in_list && self.is_in_list() {
+            self.opened = line.trim().to_owned();
+        }
         if let Some(debugger) = self.debugger.watched() {
             debugger.show_on_board();
         }
@@ -175,7 +198,7 @@ impl Prompt {
         }
         loop {
             let typed = reader.next(&self.debugger.prompt());
-            let in_list = self.debugger.prompt() == LIST_PROMPT;
+            let in_list = self.is_in_list();
             let is_over = matches!(typed, Typed::End);
             let line = match typed {
                 Typed::Line(line) if line.trim().is_empty() && !in_list => {

@@ -1,5 +1,4 @@
-//! Catchpoints: stops at system calls, signals, forks, execs, libraries and
-//! exceptions.
+//! Catchpoints: stops at system calls, signals, forks, execs and libraries.
 
 use super::Debugger;
 use super::failure::{NOT_RUN, Result, failure};
@@ -32,41 +31,6 @@ pub(super) struct Catch {
     pub traps: Vec<TrapId>,
 }
 
-/// Exceptions are caught where the C++ library handles them.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Exception {
-    Throw,
-    Catch,
-    Rethrow,
-}
-
-impl Exception {
-    pub fn word(self) -> &'static str {
-        match self {
-            Exception::Throw => "throw",
-            Exception::Catch => "catch",
-            Exception::Rethrow => "rethrow",
-        }
-    }
-
-    /// What has happened at a stop.
-    pub fn done(self) -> &'static str {
-        match self {
-            Exception::Throw => "thrown",
-            Exception::Catch => "caught",
-            Exception::Rethrow => "rethrown",
-        }
-    }
-
-    fn function(self) -> &'static str {
-        match self {
-            Exception::Throw => "__cxa_throw",
-            Exception::Catch => "__cxa_begin_catch",
-            Exception::Rethrow => "__cxa_rethrow",
-        }
-    }
-}
-
 /// What a catchpoint is called when it is hit.
 pub(super) fn catch_title(point: &Point) -> &'static str {
     match point.after {
@@ -76,7 +40,7 @@ pub(super) fn catch_title(point: &Point) -> &'static str {
 }
 
 const KINDS: &str = "syscall [NAME or NUMBER]..., signal [SIGNAL]..., fork, vfork, exec, \
-                     load [TEXT], unload [TEXT], throw, catch, rethrow";
+                     load [TEXT], unload [TEXT], throw [TYPE], catch [TYPE], rethrow [TYPE]";
 
 impl Event {
     fn parse(word: &str, rest: &str) -> Result<Event> {
@@ -205,14 +169,8 @@ impl Debugger {
 
     fn add_catch(&mut self, args: &str, temporary: bool) -> Result<()> {
         let (word, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
-        let exception = match word {
-            "throw" => Some(Exception::Throw),
-            "catch" => Some(Exception::Catch),
-            "rethrow" => Some(Exception::Rethrow),
-            _ => None,
-        };
-        if let Some(exception) = exception {
-            return self.catch_exception(exception, temporary);
+        if self.catch_exception(word, rest, temporary)? {
+            return Ok(());
         }
         let on = Event::parse(word, rest.trim())?;
         let title = on.title();
@@ -224,15 +182,6 @@ impl Debugger {
             return Err(e);
         }
         self.say(&format!("Catchpoint {number} ({title})"))
-    }
-
-    fn catch_exception(&mut self, exception: Exception, temporary: bool) -> Result<()> {
-        let spec = exception.function().to_owned();
-        let sites = self.sites(&spec)?;
-        let number = self.add_point(Kind::Code { spec, sites }, temporary, None);
-        self.points.get_mut(number)?.exception = Some(exception);
-        self.arm()?;
-        self.say(&format!("Catchpoint {number} ({})", exception.word()))
     }
 
     /// Puts a catchpoint's traps into the process.

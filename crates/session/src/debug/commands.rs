@@ -57,7 +57,7 @@ const COMMANDS: &[Command] = commands! {
     ["watch"], Debugger::set_watch, No, "watch EXPRESSION [if CONDITION]: stop when it is written and changes; what is in registers is looked at after every instruction";
     ["rwatch"], Debugger::set_rwatch, No, "rwatch EXPRESSION: stop when it is read";
     ["awatch"], Debugger::set_awatch, No, "awatch EXPRESSION: stop when it is read or written";
-    ["catch"], Debugger::set_catch, No, "catch EVENT: stop at syscall [NAME]..., signal [NAME]..., fork, vfork, exec, load [TEXT], unload, throw, catch, rethrow; e.g. catch syscall openat close";
+    ["catch"], Debugger::set_catch, No, "catch EVENT: stop at syscall [NAME]..., signal [NAME]..., fork, vfork, exec, load [TEXT], unload, throw [TYPE], catch [TYPE], rethrow [TYPE] (exceptions; TYPE is a regular expression); e.g. catch syscall openat close";
     ["tcatch"], Debugger::set_tcatch, No, "tcatch EVENT: catch it once";
     ["commands"], Debugger::set_commands, No, "commands [NUMBER]...: the lines that follow, up to end, run when the breakpoint stops the program; silent as the first one says nothing of the stop";
     ["define"], Debugger::define, No, "define NAME: the lines that follow, up to end, are a new command; $arg0, $arg1... are the words behind its name; if, else and while EXPRESSION choose and repeat lines; hook-CMD and hookpost-CMD run before and after a command, hook-stop before every stop is told";

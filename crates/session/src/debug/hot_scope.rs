@@ -10,7 +10,7 @@ use super::registers::to_dwarf;
 use std::collections::HashMap;
 use std::sync::Arc;
 use verde_engine::Tid;
-use verde_expr::{FrameScope, Node, eval, evaluate};
+use verde_expr::{FrameScope, Node, Value, eval, evaluate};
 use verde_symbols::{CfaFrom, Frame, Memory, Module, SourceFrame, backtrace, source_frames};
 
 /// Places remembered; a program has few that conditions are tested at again and again.
@@ -139,21 +139,34 @@ impl Debugger {
         node: &Node,
         current: Option<&str>,
     ) -> Result<bool> {
+        let value = match current {
+            None => eval(node, &mut self.here_in(tid, frame)?)?,
+            Some(text) => self.value_in(tid, frame, text)?,
+        };
+        Ok(value.to_bool()?)
+    }
+
+    /// The value of an expression in a frame of a thread.
+    pub(super) fn value_in(
+        &mut self,
+        tid: Tid,
+        frame: Option<FrameScope>,
+        text: &str,
+    ) -> Result<Value> {
+        Ok(evaluate(text, &mut self.here_in(tid, frame)?)?)
+    }
+
+    fn here_in(&mut self, tid: Tid, frame: Option<FrameScope>) -> Result<Here<'_>> {
         let Some(live) = &mut self.live else {
             return failure(NOT_RUN);
         };
-        let mut here = Here {
+        Ok(Here {
             process: Some((&mut live.process, tid)),
             images: &self.images,
             frame,
             innermost: true,
             memo: &mut self.memo,
             names: Names::All,
-        };
-        let value = match current {
-            None => eval(node, &mut here)?,
-            Some(text) => evaluate(text, &mut here)?,
-        };
-        Ok(value.to_bool()?)
+        })
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Debugger;
 use super::apply::range;
-use super::catches::Exception;
 use super::commands::{instead, nearest};
+use super::exceptions::Exception;
 use super::failure::{NO_STACK, NOT_RUN, Result, failure};
 use super::location::Spec;
 use super::names::pattern;
@@ -333,9 +333,11 @@ impl Debugger {
                 lines.push(format!("{kind}  {}{what}", column("")));
             }
             Kind::Code { .. } if point.exception.is_some() => {
-                let word = point.exception.map_or("", Exception::word);
+                let word = point.exception.as_ref().map_or("", Exception::word);
                 let what = format!("exception {word}");
                 lines.push(format!("{}  {}{what}", head("catchpoint"), column("")));
+                let matching = point.exception.as_ref().and_then(Exception::matching);
+                lines.extend(matching.map(|types| format!("\tmatching: {types}")));
             }
             Kind::Code { spec, sites } => {
                 let kind = if point.prints.is_some() {
@@ -375,7 +377,7 @@ impl Debugger {
         if let Some((number, _)) = point.thread {
             lines.push(format!("\tstop only in thread {number}"));
         }
-        let word = match (&point.kind, point.exception) {
+        let word = match (&point.kind, &point.exception) {
             (Kind::Catch(_), _) | (_, Some(_)) => "catchpoint",
             _ => "breakpoint",
         };

@@ -24,6 +24,7 @@ mod data;
 mod displays;
 mod dprintf;
 mod entries;
+mod exceptions;
 mod exits;
 mod failure;
 mod files;

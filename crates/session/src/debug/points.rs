@@ -1,6 +1,7 @@
 //! Breakpoints and watchpoints as the user counts them.
 
-use super::catches::{Catch, Exception};
+use super::catches::Catch;
+use super::exceptions::Exception;
 use super::failure::{Result, failure};
 use std::sync::Arc;
 use verde_engine::{FrameRef, Tid, TrapId};

@@ -36,12 +36,12 @@ impl Debugger {
 /// The lines that make a point.
 fn commands_of(point: &Point) -> Vec<String> {
     let once = point.after == After::Delete;
-    let head = match (&point.kind, point.exception) {
+    let head = match (&point.kind, &point.exception) {
         (Kind::Code { .. }, Some(exception)) => {
             format!(
                 "{} {}",
                 if once { "tcatch" } else { "catch" },
-                exception.word()
+                exception.typed()
             )
         }
         (Kind::Code { spec, .. }, None) => match &point.prints {

@@ -1,7 +1,8 @@
 //! Waiting for the program, and what is said when it stops.
 
 use super::Debugger;
-use super::catches::{Exception, catch_title};
+use super::catches::catch_title;
+use super::exceptions::Exception;
 use super::failure::{NOT_RUN, Result, failure};
 use super::hooks::Hooked;
 use super::interrupts::is_typed;
@@ -268,6 +269,12 @@ impl Debugger {
                 return Ok(Some(over_text(number, LEFT_BLOCK)));
             }
         }
+        let mut complaint = String::new();
+        match self.is_for_exception(tid, index) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(e) => complaint = format!("Error in reading the exception's type:\n{e}\n"),
+        }
         let condition = self.points.list[index].condition.as_ref();
         let node = self.points.list[index].test(cause);
         // With states of monitors in it, it is another expression each time.
@@ -275,7 +282,6 @@ impl Debugger {
             Some(c) => self.with_states(&c.text, false),
             None => Ok(None),
         };
-        let mut complaint = String::new();
         if let Some(None) = node {
             complaint = format!("Error in testing condition for breakpoint {number}:\n");
         }
@@ -320,7 +326,7 @@ impl Debugger {
             Kind::Watch(_) => changed,
             Kind::Catch(_) => caught,
             Kind::Code { .. } if point.exception.is_some() => {
-                let done = point.exception.map_or("", Exception::done);
+                let done = point.exception.as_ref().map_or("", Exception::done);
                 format!("\n{} {number} (exception {done}), ", catch_title(point))
             }
             Kind::Code { sites, .. } => {
