@@ -58,6 +58,7 @@ pub(crate) fn convert(value: &Value, ty: &Type) -> Result<Value, EvalError> {
             false => bad(UNSUPPORTED_QUAD),
         },
         Kind::Base(Encoding::Float) => Ok(Value::float(ty.clone(), value.to_float()?)),
+        Kind::Base(Encoding::ComplexFloat) => complex(value, ty),
         Kind::Base(Encoding::Bool) => Ok(Value::integer(ty.clone(), value.to_bool()?.into())),
         Kind::Base(_)
         | Kind::Enum
@@ -78,6 +79,42 @@ pub(crate) fn convert(value: &Value, ty: &Type) -> Result<Value, EvalError> {
         }),
         _ => Err(EvalError::BadType("Invalid cast.".into())),
     }
+}
+
+/// The type of the two parts of a complex number.
+fn part_of_complex(ty: &Type) -> Type {
+    let name = if ty.is_quad() { "_Float128" } else { "part" };
+    Type::base(name, Encoding::Float, ty.size().unwrap_or(0) / 2)
+}
+
+/// A number as a complex one: what is real has no imaginary part.
+fn complex(value: &Value, ty: &Type) -> Result<Value, EvalError> {
+    let part = part_of_complex(&ty.strip());
+    let parts = match complex_parts(value)? {
+        Some(parts) => parts,
+        None => [
+            value.clone(),
+            Value::integer(Type::base("int", Encoding::Signed, 4), 0),
+        ],
+    };
+    let mut bytes = Vec::new();
+    for number in &parts {
+        bytes.extend_from_slice(convert(number, &part)?.bytes()?);
+    }
+    Ok(Value::of(ty.clone(), bytes))
+}
+
+/// The real and the imaginary part of a complex number.
+pub(crate) fn complex_parts(value: &Value) -> Result<Option<[Value; 2]>, EvalError> {
+    let plain = value.ty.strip();
+    let Kind::Base(Encoding::ComplexFloat) = plain.kind() else {
+        return Ok(None);
+    };
+    let part = part_of_complex(&plain);
+    let bytes = value.bytes()?;
+    let (real, imaginary) = bytes.split_at(bytes.len() / 2);
+    let of = |bytes: &[u8]| Value::of(part.clone(), bytes.to_vec());
+    Ok(Some([of(real), of(imaginary)]))
 }
 
 /// A number cut to a type's bits.
@@ -109,16 +146,19 @@ pub(crate) fn arithmetic(
     }
     let (a, b) = (wrap(left.to_integer()?, common), right.to_integer()?);
     let bits = common.size().unwrap_or(8) * 8;
+    // Those of 128 bits without sign look negative here.
+    let unsigned = common.is_unsigned();
     let result = match operator {
         Binary::Shl if b < 0 || b >= bits as i128 => 0,
         Binary::Shl => a.wrapping_shl(b as u32),
         Binary::Shr if b < 0 || b >= bits as i128 => {
-            if a < 0 {
+            if a < 0 && !unsigned {
                 -1
             } else {
                 0
             }
         }
+        Binary::Shr if unsigned => (a as u128 >> b) as i128,
         Binary::Shr => a >> b,
         _ => {
             let b = wrap(b, common);
@@ -127,8 +167,10 @@ pub(crate) fn arithmetic(
                 Binary::Sub => a.wrapping_sub(b),
                 Binary::Mul => a.wrapping_mul(b),
                 Binary::Div if b == 0 => return Err(EvalError::DivisionByZero),
+                Binary::Div if unsigned => (a as u128 / b as u128) as i128,
                 Binary::Div => a.wrapping_div(b),
                 Binary::Rem if b == 0 => return Err(EvalError::DivisionByZero),
+                Binary::Rem if unsigned => (a as u128 % b as u128) as i128,
                 Binary::Rem => a.wrapping_rem(b),
                 Binary::And => a & b,
                 Binary::Or => a | b,
@@ -154,7 +196,10 @@ pub(crate) fn compare(
             wrap(left.to_integer()?, common),
             wrap(right.to_integer()?, common),
         );
-        Some(a.cmp(&b))
+        Some(match common.is_unsigned() {
+            true => (a as u128).cmp(&(b as u128)),
+            false => a.cmp(&b),
+        })
     };
     Ok(match operator {
         Binary::Eq => order == Some(Equal),

@@ -604,7 +604,7 @@ impl Evaluator<'_> {
         let plain = target.ty.strip();
         let value = match plain.kind() {
             Kind::Record(_) | Kind::Array(..) | Kind::Vector(..) => {
-                if source.ty.size() != target.ty.size() {
+                if source.ty.size() != target.ty.size() || is_strange_to(source, &plain) {
                     return Err(EvalError::BadType(
                         "Incompatible types in assignment.".into(),
                     ));
@@ -796,4 +796,15 @@ pub fn place_of(value: &Value) -> Option<Place> {
         Lvalue::Register(number, _) => Some(Place::Register(*number)),
         Lvalue::Convenience(_) => None,
     }
+}
+
+/// Whether Rust would not have a value in the place of one of another type. C's bytes are anybody's.
+fn is_strange_to(source: &Value, target: &Type) -> bool {
+    let ty = source.ty.strip();
+    let same = match (ty.kind(), target.kind()) {
+        (Kind::Record(_), Kind::Record(_)) => ty.qualified_name() == target.qualified_name(),
+        (Kind::Array(..), Kind::Array(..)) => true,
+        _ => false,
+    };
+    target.language() == Language::Rust && !same
 }

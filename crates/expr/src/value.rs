@@ -1,6 +1,6 @@
 //! Values: a type, bytes or the reason there are none, and where they came from.
 
-use crate::arithmetic::bit_field;
+use crate::arithmetic::{bit_field, complex_parts};
 use crate::containers::virtual_base_offset;
 use crate::error::EvalError;
 use crate::float::UNSUPPORTED_QUAD;
@@ -257,8 +257,15 @@ impl Value {
 
     /// The number in it, as floating point.
     pub fn to_float(&self) -> Result<f64, EvalError> {
+        if let Some([real, _]) = complex_parts(self)? {
+            return real.to_float();
+        }
         if !self.ty.is_float() {
-            return Ok(self.to_integer()? as f64);
+            let number = self.to_integer()?;
+            return Ok(match self.ty.is_unsigned() {
+                true => number as u128 as f64,
+                false => number as f64,
+            });
         }
         if self.ty.strip().is_quad() {
             return bad(UNSUPPORTED_QUAD);
