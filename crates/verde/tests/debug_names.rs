@@ -384,33 +384,7 @@ int main(void) {
 #[test]
 fn a_deadlock_is_seen() -> Fallible {
     let lab = Lab::c(DEADLOCK, &["-O0", "-pthread"])?;
-    // The process sleeps when all its threads do: then it is attached to.
-    let program = lab.path("prog");
-    let mut child = std::process::Command::new(&program).spawn()?;
-    let tasks = format!("/proc/{}/task", child.id());
-    let waits_for_mutexes = || -> std::io::Result<bool> {
-        let mut sleeping = 0;
-        for task in std::fs::read_dir(&tasks)? {
-            let call = std::fs::read_to_string(task?.path().join("syscall"))?;
-            // In futex, with an address of the program's own data or of a thread.
-            sleeping += usize::from(call.starts_with("202 "));
-        }
-        Ok(sleeping == 3)
-    };
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    let mut text = String::new();
-    while std::time::Instant::now() < end && !text.contains("deadlock") {
-        if !waits_for_mutexes()? {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-            continue;
-        }
-        let mut verde = std::process::Command::new(env!("CARGO_BIN_EXE_verde"));
-        verde.args(["attach", "--batch", "--ex", "info threads"]);
-        let output = verde.arg(child.id().to_string()).output()?;
-        text = String::from_utf8_lossy(&output.stdout).into_owned();
-    }
-    child.kill()?;
-    child.wait()?;
+    let text = threads_at_rest(&lab, 3, "deadlock")?;
     in_order(
         &text,
         &[
@@ -423,6 +397,76 @@ fn a_deadlock_is_seen() -> Fallible {
         ],
     );
     Ok(())
+}
+
+const ALONE: &str = r#"#include <pthread.h>
+#include <semaphore.h>
+static pthread_mutex_t mine = PTHREAD_MUTEX_INITIALIZER;
+static sem_t tokens;
+static void *twice(void *x) { pthread_mutex_lock(&mine); pthread_mutex_lock(&mine); return x; }
+static void *token(void *x) { sem_wait(&tokens); return x; }
+int main(void) {
+    pthread_t a, b;
+    sem_init(&tokens, 0, 0);
+    pthread_create(&a, 0, twice, 0);
+    pthread_create(&b, 0, token, 0);
+    pthread_join(a, 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_thread_that_waits_for_itself_is_seen() -> Fallible {
+    let lab = Lab::c(ALONE, &["-O0", "-pthread"])?;
+    let text = threads_at_rest(&lab, 3, "nothing there says")?;
+    in_order(
+        &text,
+        &[
+            "Thread 1 waits for the end of thread 2.\n",
+            "Thread 2 waits for the mutex at 0x",
+            " <mine>, which it holds itself: a deadlock.\n",
+            "Thread 3 waits to be woken at 0x",
+            " <tokens>; nothing there says by whom.\n",
+        ],
+    );
+    assert!(!text.contains("each other"), "{text}");
+    Ok(())
+}
+
+/// What `info threads` says when that many threads sleep and it says a word.
+fn threads_at_rest(
+    lab: &Lab,
+    count: usize,
+    word: &str,
+) -> Result<String, Box<dyn std::error::Error>> {
+    // The process sleeps when all its threads do: then it is attached to.
+    let program = lab.path("prog");
+    let mut child = std::process::Command::new(&program).spawn()?;
+    let tasks = format!("/proc/{}/task", child.id());
+    let waits_for_mutexes = || -> std::io::Result<bool> {
+        let mut sleeping = 0;
+        for task in std::fs::read_dir(&tasks)? {
+            let call = std::fs::read_to_string(task?.path().join("syscall"))?;
+            // In futex, with an address of the program's own data or of a thread.
+            sleeping += usize::from(call.starts_with("202 "));
+        }
+        Ok(sleeping == count)
+    };
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let mut text = String::new();
+    while std::time::Instant::now() < end && !text.contains(word) {
+        if !waits_for_mutexes()? {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            continue;
+        }
+        let mut verde = std::process::Command::new(env!("CARGO_BIN_EXE_verde"));
+        verde.args(["attach", "--batch", "--ex", "info threads"]);
+        let output = verde.arg(child.id().to_string()).output()?;
+        text = String::from_utf8_lossy(&output.stdout).into_owned();
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(text)
 }
 
 /// In a namespace of its own the program knows its threads by other numbers.

@@ -117,7 +117,7 @@ const TOPICS: &[Topic] = &[
             ),
             (
                 "info threads",
-                "every thread, and who waits for whom in a deadlock",
+                "every thread, and who waits for whom, where that is noted (mutexes of C and C++, joins)",
             ),
             ("thread apply all bt", "the calls of every thread"),
         ],

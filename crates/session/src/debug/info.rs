@@ -145,7 +145,8 @@ const TOPICS: &[Topic] = &[
     (
         "threads",
         Debugger::info_threads,
-        "threads and where they are; numbers may follow",
+        "threads, where they are and what they wait for: a mutex of the C library and who holds it, \
+         the end of a thread, a wake-up; numbers may follow",
     ),
     (
         "types",

@@ -1,5 +1,5 @@
-//! Who waits for whom: threads asleep in the kernel for a mutex, or for the
-//! end of another thread. Read from the system call itself, so that it needs
+//! Who waits for whom: threads asleep in the kernel for a mutex, for the
+//! end of another thread, or to be woken. Read from the system call itself, so that it needs
 //! no debug information of the C library.
 
 use super::Debugger;
@@ -11,10 +11,23 @@ use verde_sys::procfs::inner_id;
 
 /// What a thread waits for.
 enum Wait {
-    /// A mutex at an address, which another thread holds.
+    /// A mutex at an address, which a thread holds; it may be itself.
     Mutex(u64, Tid),
     /// That another thread ends.
     End(Tid),
+    /// To be woken at an address: a condition variable, a semaphore, a lock that does not note
+    /// its holder.
+    Wake(u64),
+}
+
+impl Wait {
+    /// The thread that it waits for.
+    fn on(&self) -> Option<Tid> {
+        match self {
+            Wait::Mutex(_, other) | Wait::End(other) => Some(*other),
+            Wait::Wake(_) => None,
+        }
+    }
 }
 
 const SYS_FUTEX: u64 = 202;
@@ -55,14 +68,18 @@ impl Live {
             self.process.read(Addr(at), &mut bytes).ok()?;
             Some(i32::from_ne_bytes(bytes))
         };
-        let known = |number: i32| ids.find(number).filter(|other| *other != tid);
         let now = word(regs.rdi)?;
         if now == LOCKED_AND_WAITED_FOR {
-            let holder = known(word(regs.rdi.checked_add(HOLDER)?)?)?;
-            return Some(Wait::Mutex(regs.rdi, holder));
+            let holder = regs.rdi.checked_add(HOLDER).and_then(word);
+            let holder = holder.and_then(|number| ids.find(number));
+            return Some(match holder {
+                Some(holder) => Wait::Mutex(regs.rdi, holder),
+                None => Wait::Wake(regs.rdi),
+            });
         }
         // The C library clears the id of a thread when it ends, and wakes who joins it.
-        known(now).map(Wait::End)
+        let ending = ids.find(now).filter(|other| *other != tid);
+        Some(ending.map_or(Wait::Wake(regs.rdi), Wait::End))
     }
 }
 
@@ -79,25 +96,33 @@ impl Debugger {
             if live.process.is_stopped(tid)
                 && let Some(wait) = live.wait_of(tid, &ids)
             {
-                let other = match wait {
-                    Wait::Mutex(_, holder) => number(holder),
-                    Wait::End(other) => number(other),
-                };
-                waits.push((thread, other, wait));
+                waits.push((thread, wait.on().map(number), wait));
             }
         }
-        let edges: Vec<(usize, usize)> = waits.iter().map(|(a, b, _)| (*a, *b)).collect();
+        let others = waits.iter().filter_map(|(a, b, _)| Some((*a, (*b)?)));
+        let edges: Vec<(usize, usize)> = others.filter(|(a, b)| a != b).collect();
         for (thread, other, wait) in waits {
-            let text = match wait {
-                Wait::Mutex(at, _) => {
-                    let symbol = symbol_text(&self.here(), at, true);
-                    let symbol = symbol.map_or(String::new(), |s| format!(" {s}"));
-                    format!(
-                        "Thread {thread} waits for the mutex at {at:#x}{symbol}, \
-                         which thread {other} holds."
-                    )
+            let text = match (wait, other) {
+                (Wait::Mutex(at, _), Some(other)) if other == thread => {
+                    let place = self.futex_text(at);
+                    let text = format!(
+                        "Thread {thread} waits for the mutex at {place}, which it holds itself: \
+                         a deadlock."
+                    );
+                    self.style.strong(&text)
                 }
-                Wait::End(_) => format!("Thread {thread} waits for the end of thread {other}."),
+                (Wait::Mutex(at, _), Some(other)) => format!(
+                    "Thread {thread} waits for the mutex at {}, which thread {other} holds.",
+                    self.futex_text(at)
+                ),
+                (Wait::End(_), Some(other)) => {
+                    format!("Thread {thread} waits for the end of thread {other}.")
+                }
+                (Wait::Mutex(at, _) | Wait::Wake(at), None) | (Wait::Wake(at), Some(_)) => format!(
+                    "Thread {thread} waits to be woken at {}; nothing there says by whom.",
+                    self.futex_text(at)
+                ),
+                (Wait::End(_), None) => continue,
             };
             self.say(&text)?;
         }
@@ -113,6 +138,12 @@ impl Debugger {
             }
             None => Ok(()),
         }
+    }
+
+    /// An address, and the variable there.
+    fn futex_text(&mut self, at: u64) -> String {
+        let symbol = symbol_text(&self.here(), at, true);
+        symbol.map_or_else(|| format!("{at:#x}"), |s| format!("{at:#x} {s}"))
     }
 }
 
