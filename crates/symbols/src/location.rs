@@ -246,15 +246,24 @@ impl Evaluator<'_> {
             .ok_or(LocationError::NoRegister(number))
     }
 
-    fn typed(&self, offset: gimli::UnitOffset, bytes: u64) -> Result<Value, LocationError> {
+    /// What is in a register, as a type: also of those whose contents are no addresses.
+    fn typed_register(
+        &self,
+        number: u16,
+        offset: gimli::UnitOffset,
+    ) -> Result<Value, LocationError> {
         if offset.0 == 0 {
-            return Ok(Value::Generic(bytes));
+            return Ok(Value::Generic(self.register(number)?));
         }
+        let registers = self.env.registers.ok_or(LocationError::NoFrame)?;
+        let bytes = registers.bytes(number);
+        self.typed(offset, &bytes.ok_or(LocationError::NoRegister(number))?)
+    }
+
+    fn typed(&self, offset: gimli::UnitOffset, bytes: &[u8]) -> Result<Value, LocationError> {
         let kind = self.base_type(offset)?;
-        Ok(Value::parse(
-            kind,
-            gimli::EndianSlice::new(&bytes.to_le_bytes(), gimli::LittleEndian),
-        )?)
+        let bytes = gimli::EndianSlice::new(bytes, gimli::LittleEndian);
+        Ok(Value::parse(kind, bytes)?)
     }
 
     fn base_type(&self, offset: gimli::UnitOffset) -> Result<ValueType, LocationError> {
@@ -323,14 +332,17 @@ impl Evaluator<'_> {
                     let mut word = [0; 8];
                     let size = usize::from(size).min(8);
                     self.env.memory.read(address, &mut word[..size])?;
-                    let value = self.typed(base_type, u64::from_le_bytes(word))?;
+                    let value = match base_type.0 {
+                        0 => Value::Generic(u64::from_le_bytes(word)),
+                        _ => self.typed(base_type, &word)?,
+                    };
                     evaluation.resume_with_memory(value)?
                 }
                 E::RequiresRegister {
                     register,
                     base_type,
                 } => {
-                    let value = self.typed(base_type, self.register(register.0)?)?;
+                    let value = self.typed_register(register.0, base_type)?;
                     evaluation.resume_with_register(value)?
                 }
                 E::RequiresFrameBase => {

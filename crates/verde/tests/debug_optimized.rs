@@ -524,3 +524,30 @@ fn a_watch_ends_with_its_inlined_call() -> Fallible {
     assert!(!text.contains("unreadable"), "{text}");
     Ok(())
 }
+
+const COMPUTED: &str = r#"#include <stdio.h>
+int main(int argc, char **argv) {
+    float f = argc * 1.5f;
+    double d = f / 3;
+    int whole = d * 4;
+    float turned = -f;
+    printf("%g\n", f);
+    printf("%g %g\n", f, f * 2);
+    return argc == 7 && argv == 0;
+}
+"#;
+
+/// What was never computed is computed from vector registers, by numbers of their types.
+#[test]
+fn numbers_that_only_the_debugger_computes() -> Fallible {
+    let lab = Lab::c(COMPUTED, &["-O2"])?;
+    lab.same_as_gdb(&[
+        "break 7",
+        "run",
+        "info locals",
+        "next",
+        "print d",
+        "print whole",
+        "print turned",
+    ])
+}
