@@ -7,7 +7,7 @@ use crate::ir::{Node, Op};
 use crate::nodes::{bad, decay, follow_reference, is_number, is_pointer};
 use crate::overloads::same;
 use crate::type_text::name_of;
-use verde_symbols::{Encoding, Kind, Type};
+use verde_symbols::{Encoding, Kind, Language, Type};
 
 impl Binder<'_> {
     /// An argument as a parameter of this type. Numbers and pointers are converted; a class is
@@ -46,6 +46,9 @@ impl Binder<'_> {
     }
 
     fn as_scalar(&self, node: Node, wanted: &Type) -> Option<Node> {
+        if self.language == Language::Cpp && is_no_conversion(&node, wanted) {
+            return None;
+        }
         let node = decay(node);
         let scalar = is_number(&node.ty) || is_pointer(&node.ty);
         let converted = scalar.then(|| self.convert(node, wanted.clone()));
@@ -64,6 +67,23 @@ impl Binder<'_> {
             true => Node::new(self.promoted(&plain), Op::Convert(node.boxed())),
             false => node,
         }
+    }
+}
+
+/// Whether C++ has no conversion, and none is meant: an address that a program has may be passed as an
+/// integer, one that the debugger makes for the call says nothing.
+fn is_no_conversion(node: &Node, wanted: &Type) -> bool {
+    let from = node.ty.strip();
+    let made = match from.kind() {
+        Kind::Array(..) => matches!(node.op, Op::Constant(_)),
+        Kind::Function(..) => true,
+        _ => false,
+    };
+    let from = decay(node.clone()).ty.strip();
+    match (is_pointer(&from), is_pointer(wanted)) {
+        (true, false) => made || wanted.is_float() || matches!(wanted.kind(), Kind::Enum),
+        (false, true) => from.is_float(),
+        _ => false,
     }
 }
 

@@ -57,3 +57,54 @@ fn an_overload_without_code_is_told() -> Fallible {
     );
     Ok(())
 }
+
+const CONVERTED: &str = r#"enum Way { one, two };
+struct Holder { int x; int m(int a) const { return x + a; } int f(double v) const { return (int)v; } };
+int plain(int a) { return a + 1; }
+long lasting(long a) { return a; }
+bool truth(bool a) { return a; }
+int way(Way w) { return w; }
+int text(const char *s) { return s[0]; }
+int main() {
+    Holder h{5};
+    int i = 3, *at = &i;
+    double d = 2.5;
+    return h.m(1) + h.f(d) + plain(i) + (int)lasting(*at) + truth(true) + way(two) + text("x");
+}
+"#;
+
+/// gdb refuses them, too; what it passes is passed.
+#[test]
+fn what_does_not_convert_is_not_passed() -> Fallible {
+    let lab = Lab::made("g++", "prog.cpp", CONVERTED, &[])?;
+    let wrong = [
+        r#"h.m("x")"#,
+        r#"h.f("x")"#,
+        "h.f(at)",
+        r#"plain("x")"#,
+        "plain(main)",
+        r#"lasting("x")"#,
+        r#"truth("x")"#,
+        "way(at)",
+        "text(d)",
+    ];
+    for call in wrong {
+        let command = format!("print {call}");
+        let output = lab.verde(&["break 12", "run", &command], &[])?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains("cannot be passed as"), "{call}: {errors}");
+        if let Some(theirs) = lab.gdb(&["break 12", "run", &command])? {
+            assert!(!theirs.contains("$1"), "{call}: {theirs}");
+        }
+    }
+    lab.same_as_gdb(&[
+        "break 12",
+        "run",
+        "print h.m(2.5)",
+        "print h.f(3)",
+        "print plain('a')",
+        "print lasting(at) == (long)at",
+        "print way(two)",
+        r#"print text("x")"#,
+    ])
+}
