@@ -80,3 +80,41 @@ fn skipped_functions_are_not_entered() -> Fallible {
     );
     Ok(())
 }
+
+const NUMBERS: &str = r#"#include <wchar.h>
+const wchar_t *wide = L"wide text";
+wchar_t few[] = L"few";
+double d = 3.14159;
+float f = 0.1f;
+signed char c = -1;
+int n = -1;
+int main(void) { return wide == 0; }
+"#;
+
+#[test]
+fn printf_and_echo_write_as_c_does() -> Fallible {
+    let lab = Lab::c(NUMBERS, &["-O0"])?;
+    lab.same_as_gdb(&[
+        "break main",
+        "run",
+        r#"printf "%g %g %g %g %g\n", 0.1, 1e10, 3.14, 100000.0, f"#,
+        r#"printf "%.3g|%.10g|%10.2g|%-8g|%G\n", d, d, d, d, 1e-10"#,
+        r#"printf "%g %g %g %g\n", 1000000.0, 123456789.0, 0.00001, 999999.5"#,
+        r#"printf "%e %.2e %E\n", d, d, d"#,
+        r#"printf "%#x %x %lx %lu %u %llu\n", n, n, n, n, n, -1"#,
+        r#"printf "%x %X %+d % d %p\n", c, c, 5, 5, 0"#,
+        r#"printf "%ls|%ls|%.2ls\n", wide, few, wide"#,
+        r"echo a\\nb\n",
+        r"echo c\\\\d\n",
+        r"echo \101\t|\n",
+    ])?;
+    for refused in [r#"printf "%a\n", d"#, r#"printf "%hd\n", n"#] {
+        let output = lab.verde(&["break main", "run", refused], &[])?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            errors.starts_with("Unrecognized format specifier"),
+            "{errors}"
+        );
+    }
+    Ok(())
+}

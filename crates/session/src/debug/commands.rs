@@ -4,7 +4,6 @@ use super::Debugger;
 use super::failure::{Result, failure};
 use super::hooks::Side;
 use super::lists::Owner;
-use std::io::Write;
 use std::path::Path;
 use verde_symbols::distance;
 
@@ -352,12 +351,5 @@ impl Debugger {
     pub(super) fn command_names() -> Vec<&'static str> {
         let names = COMMANDS.iter().map(|c| c.names[0]);
         names.chain(["source", "quit"]).collect()
-    }
-
-    fn echo(&mut self, args: &str) -> Result<()> {
-        let text = args.replace("\\n", "\n").replace("\\t", "\t");
-        write!(self.out, "{text}")?;
-        self.out.flush()?;
-        Ok(())
     }
 }

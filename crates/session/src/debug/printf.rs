@@ -5,11 +5,16 @@ use super::commands::Reply;
 use super::data::split_format;
 use super::failure::{Result, failure};
 use std::io::Write;
+use std::iter::Peekable;
+use std::str::CharIndices;
 use verde_expr::{PrintOptions, Value, print_value};
 use verde_symbols::{Kind, Memory};
 
 /// Text of a C string that is shown; a missing end must not fill the terminal.
 const LONGEST: usize = 1 << 16;
+
+/// The size of a wide character.
+const WIDE: usize = 4;
 
 /// A piece of a format.
 #[derive(Debug, PartialEq)]
@@ -24,7 +29,11 @@ struct Spec {
     left: bool,
     zero: bool,
     plus: bool,
+    /// A positive number begins with a space.
+    space: bool,
     alternate: bool,
+    /// With `l` or its like: 64 bits, wide characters.
+    long: bool,
     width: usize,
     precision: Option<usize>,
     letter: char,
@@ -47,6 +56,89 @@ impl Spec {
         }
         " ".repeat(missing) + &text
     }
+
+    /// A number with the sign that was asked for.
+    fn signed(&self, text: String) -> String {
+        match text.starts_with('-') {
+            false if self.plus => format!("+{text}"),
+            false if self.space => format!(" {text}"),
+            _ => text,
+        }
+    }
+
+    /// A number as C writes it.
+    fn float(&self, number: f64) -> String {
+        let precision = self.precision.unwrap_or(6);
+        let text = match self.letter.to_ascii_lowercase() {
+            _ if number.is_nan() && number.is_sign_negative() => "-nan".to_owned(),
+            _ if !number.is_finite() => number.to_string().to_lowercase(),
+            'f' => format!("{number:.precision$}"),
+            'e' => exponent(format!("{number:.precision$e}")),
+            _ => self.shorter(number, precision.max(1)),
+        };
+        match self.letter.is_ascii_uppercase() {
+            true => text.to_uppercase(),
+            false => text,
+        }
+    }
+
+    /// `%g`: so many digits, with an exponent where the number is far from them.
+    fn shorter(&self, number: f64, digits: usize) -> String {
+        let with_power = format!("{number:.*e}", digits - 1);
+        let power = with_power.split_once('e').and_then(|(_, p)| p.parse().ok());
+        let power: i64 = power.unwrap_or(0);
+        let whole = |text: &str| match text.contains('.') && !self.alternate {
+            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+            false => text.to_owned(),
+        };
+        match usize::try_from(digits as i64 - 1 - power) {
+            Ok(decimals) if power >= -4 => whole(&format!("{number:.decimals$}")),
+            _ => match with_power.split_once('e') {
+                Some((mantissa, power)) => exponent(format!("{}e{power}", whole(mantissa))),
+                None => with_power,
+            },
+        }
+    }
+}
+
+/// What a backslash and the characters after it stand for.
+fn escape(chars: &mut Peekable<CharIndices>) -> Option<char> {
+    let (_, first) = chars.next()?;
+    if let Some(digit) = first.to_digit(8) {
+        let mut code = digit;
+        for _ in 0..2 {
+            let Some(digit) = chars.peek().and_then(|(_, c)| c.to_digit(8)) else {
+                break;
+            };
+            code = code * 8 + digit;
+            chars.next();
+        }
+        return char::from_u32(code);
+    }
+    Some(match first {
+        'n' => '\n',
+        't' => '\t',
+        'r' => '\r',
+        'a' => '\u{7}',
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'v' => '\u{b}',
+        'e' => '\u{1b}',
+        other => other,
+    })
+}
+
+/// A text with what its backslashes stand for.
+fn unescaped(text: &str) -> String {
+    let mut out = String::new();
+    let mut chars = text.char_indices().peekable();
+    while let Some((_, c)) = chars.next() {
+        match c {
+            '\\' => out.extend(escape(&mut chars)),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// Reads `"FORMAT"`; the rest of the line follows.
@@ -54,18 +146,11 @@ fn quoted(text: &str) -> Result<(String, &str)> {
     let bad = || super::Failure("Bad format string".to_owned());
     let inner = text.strip_prefix('"').ok_or_else(bad)?;
     let mut out = String::new();
-    let mut chars = inner.char_indices();
+    let mut chars = inner.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         match c {
             '"' => return Ok((out, inner[at + 1..].trim_start())),
-            '\\' => match chars.next().ok_or_else(bad)?.1 {
-                'n' => out.push('\n'),
-                't' => out.push('\t'),
-                'r' => out.push('\r'),
-                'a' => out.push('\u{7}'),
-                'e' => out.push('\u{1b}'),
-                other => out.push(other),
-            },
+            '\\' => out.push(escape(&mut chars).ok_or_else(bad)?),
             c => out.push(c),
         }
     }
@@ -89,7 +174,8 @@ fn pieces(format: &str) -> Result<Vec<Piece>> {
             };
             match c {
                 '-' => spec.left = true,
-                '+' | ' ' => spec.plus = c == '+',
+                '+' => spec.plus = true,
+                ' ' => spec.space = true,
                 '#' => spec.alternate = true,
                 '0' if spec.width == 0 && !after_point => spec.zero = true,
                 '0'..='9' => {
@@ -104,12 +190,14 @@ fn pieces(format: &str) -> Result<Vec<Piece>> {
                     after_point = true;
                     spec.precision = Some(0);
                 }
-                'l' | 'h' | 'z' | 'j' | 't' | 'L' | 'q' => {}
+                'l' | 'z' | 'j' | 't' | 'q' => spec.long = true,
+                'L' => {}
                 '%' => {
                     text.push('%');
                     break;
                 }
-                'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' | 's' | 'p' | 'f' | 'g' | 'e' | 'a' => {
+                'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' | 's' | 'p' | 'f' | 'g' | 'e' | 'G'
+                | 'E' => {
                     spec.letter = c;
                     out.push(Piece::Text(std::mem::take(&mut text)));
                     out.push(Piece::Value(spec));
@@ -170,6 +258,12 @@ pub(super) fn check(args: &str) -> Result<()> {
 }
 
 impl Debugger {
+    pub(super) fn echo(&mut self, args: &str) -> Result<()> {
+        write!(self.out, "{}", unescaped(args))?;
+        self.out.flush()?;
+        Ok(())
+    }
+
     pub(super) fn printf(&mut self, args: &str) -> Result<()> {
         let text = self.printed(args)?;
         write!(self.out, "{text}")?;
@@ -204,7 +298,11 @@ impl Debugger {
     }
 
     fn formatted(&mut self, spec: &Spec, value: &Value) -> Result<String> {
-        let width = value.ty.size().unwrap_or(8).clamp(1, 8) * 8;
+        // What C passes has the size of an int at least.
+        let width = match spec.long {
+            true => 64,
+            false => value.ty.size().unwrap_or(8).clamp(4, 8) * 8,
+        };
         let unsigned = |v: i128| (v as u64) & (u64::MAX >> (64 - width));
         Ok(match spec.letter {
             's' => spec.pad(self.string_of(spec, value)?, false),
@@ -213,17 +311,12 @@ impl Debugger {
                 let c = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
                 spec.pad(c.to_string(), false)
             }
-            'f' | 'g' | 'e' | 'a' => {
+            'f' | 'g' | 'e' | 'G' | 'E' => {
                 let number = match value.to_float() {
                     Ok(number) => number,
                     Err(_) => value.to_integer()? as f64,
                 };
-                let text = match (spec.letter, spec.precision) {
-                    ('f', precision) => format!("{number:.*}", precision.unwrap_or(6)),
-                    ('e', precision) => exponent(format!("{number:.*e}", precision.unwrap_or(6))),
-                    _ => verde_expr::format_float(&number.to_le_bytes()),
-                };
-                spec.pad(text, true)
+                spec.pad(spec.signed(spec.float(number)), true)
             }
             letter => {
                 let number = match value.to_integer() {
@@ -231,9 +324,9 @@ impl Debugger {
                     Err(_) => value.to_float()? as i128,
                 };
                 let text = match letter {
-                    'd' | 'i' if spec.plus => format!("{number:+}"),
-                    'd' | 'i' => number.to_string(),
+                    'd' | 'i' => spec.signed(number.to_string()),
                     'u' => unsigned(number).to_string(),
+                    'p' if number == 0 => "(nil)".to_owned(),
                     'p' => format!("{:#x}", unsigned(number)),
                     'o' => format!("{:o}", unsigned(number)),
                     'x' if spec.alternate => format!("{:#x}", unsigned(number)),
@@ -253,21 +346,29 @@ impl Debugger {
         };
         let limit = spec.precision.unwrap_or(LONGEST);
         let here = self.here();
+        let size = if spec.long { WIDE } else { 1 };
         let Some(mut at) = at else {
             if let (Kind::Array(..), Ok(bytes)) = (value.ty.strip().kind(), value.bytes()) {
-                let ended = bytes.split(|b| *b == 0).next().unwrap_or_default();
-                let ended = &ended[..ended.len().min(limit)];
-                return Ok(escaped(&String::from_utf8_lossy(ended)));
+                let units = bytes.chunks_exact(size).take(limit);
+                let ended = units.take_while(|unit| unit.iter().any(|b| *b != 0));
+                return Ok(text_of(
+                    &ended.flatten().copied().collect::<Vec<u8>>(),
+                    size,
+                ));
             }
             return Ok(print_value(value, &here, &PrintOptions::default())?);
         };
         let mut bytes = Vec::new();
-        let mut byte = [0];
-        while bytes.len() < limit && here.read(at, &mut byte).is_ok() && byte[0] != 0 {
-            bytes.push(byte[0]);
-            at = at.wrapping_add(1);
+        let mut unit = [0; WIDE];
+        let unit = &mut unit[..size];
+        while bytes.len() < limit.saturating_mul(size)
+            && here.read(at, unit).is_ok()
+            && unit.iter().any(|b| *b != 0)
+        {
+            bytes.extend_from_slice(unit);
+            at = at.wrapping_add(size as u64);
         }
-        Ok(escaped(&String::from_utf8_lossy(&bytes)))
+        Ok(text_of(&bytes, size))
     }
 
     /// `output[/FORMAT] EXPRESSION`: a value alone, without number and newline.
@@ -301,6 +402,18 @@ fn exponent(text: String) -> String {
         }
         None => text,
     }
+}
+
+/// Characters of one byte or wide ones.
+fn text_of(bytes: &[u8], size: usize) -> String {
+    if size == 1 {
+        return escaped(&String::from_utf8_lossy(bytes));
+    }
+    let wide = bytes.as_chunks::<WIDE>().0.iter().map(|unit| {
+        let code = u32::from_le_bytes(*unit);
+        char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+    });
+    escaped(&wide.collect::<String>())
 }
 
 /// Text of the program must not command the terminal.
