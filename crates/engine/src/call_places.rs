@@ -181,8 +181,20 @@ pub(crate) fn places(call: i64, args: &[u64; 6], word: &dyn Fn(u64) -> Option<u6
             list.get(2, TIMESPEC);
         }
         number::SYS_rt_sigsuspend => list.get(0, SIGSET),
-        number::SYS_pause | number::SYS_sched_yield | number::SYS_exit | number::SYS_exit_group => {
-        }
+        // Numbers alone; whatever the other registers hold is no address.
+        number::SYS_pause
+        | number::SYS_sched_yield
+        | number::SYS_close
+        | number::SYS_fsync
+        | number::SYS_fdatasync
+        | number::SYS_flock
+        | number::SYS_tee
+        | number::SYS_shutdown
+        | number::SYS_kill
+        | number::SYS_tkill
+        | number::SYS_tgkill
+        | number::SYS_exit
+        | number::SYS_exit_group => {}
         number::SYS_recvmmsg | number::SYS_sendmmsg => {
             let receives = call == number::SYS_recvmmsg;
             for i in 0..a2.min(MOST) {
@@ -429,6 +441,16 @@ mod tests {
             (0x5000, 9, Back::Nothing),
         ];
         assert_eq!(sendmsg, expected);
+    }
+
+    /// What is left in the other registers is no address.
+    #[test]
+    fn numbers_alone_are_no_places() {
+        let none = |at: u64| panic!("{at:#x} is read");
+        for call in [number::SYS_pause, number::SYS_close, number::SYS_fsync] {
+            let known = places(call, &[0x5000; 6], &none);
+            assert!(matches!(known, Known::Movable(list) if list.is_empty()));
+        }
     }
 
     #[test]

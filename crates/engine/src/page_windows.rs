@@ -82,13 +82,20 @@ pub(crate) enum BorrowerCall {
     Made,
 }
 
+/// A task waits for something, maybe for another one. On a busy machine one that is about to run, or to
+/// tell that it has stopped, takes its time, too: nobody else can help it.
+fn may_wait(stat: Option<&Stat>) -> bool {
+    !matches!(stat.and_then(Stat::state), Some('R' | 't'))
+}
+
 /// Lets a child that stands before a call make it; how it stops then. `None`:
 /// the call takes longer.
 fn await_call_of(child: Tid, patience: Duration) -> Result<Option<WaitStatus>> {
     let deadline = Instant::now() + patience;
+    let stat = Stat::open(child, child).ok();
     let mut entered = false;
     ptrace::resume(child, Go::Syscall, 0)?;
-    while Instant::now() < deadline {
+    while Instant::now() < deadline || !may_wait(stat.as_ref()) {
         match wait::try_task(child)? {
             Some(WaitStatus::Syscall) if !entered => {
                 entered = true;
@@ -189,7 +196,7 @@ impl Process {
         let stat = Stat::open(self.pid, tid).ok();
         let mut asleep = None;
         let mut entered = false;
-        while surely || Instant::now() < deadline {
+        while surely || Instant::now() < deadline || !may_wait(stat.as_ref()) {
             match wait::try_task(tid) {
                 Ok(Some(WaitStatus::Syscall)) if !entered => {
                     entered = true;

@@ -62,7 +62,10 @@ pub(crate) fn reach(call: i64, args: &[u64; 6], known: &Known, pages: &Pages) ->
 fn remapped(call: i64, args: &[u64; 6]) -> Option<SmallVec<[Range<u64>; 2]>> {
     let range = |at: u64, len: u64| at..at.saturating_add(len);
     Some(match call {
-        number::SYS_munmap | number::SYS_mprotect | number::SYS_pkey_mprotect => {
+        number::SYS_munmap
+        | number::SYS_mprotect
+        | number::SYS_pkey_mprotect
+        | number::SYS_madvise => {
             smallvec![range(args[0], args[1])]
         }
         number::SYS_mmap if args[3] & number::MAP_FIXED as u64 == 0 => SmallVec::new(),

@@ -375,6 +375,62 @@ int main(int c, char **v) {
     }
 }
 
+/// Eight words on a page, more than the CPU has slots: writes to all of them.
+fn eight_words() -> String {
+    let words = (0..8).map(|i| format!(" transition {{ event write s.g[{i}] success init }}"));
+    format!("state init accepting {{{} }}", words.collect::<String>())
+}
+
+/// Who is not given a CPU does not wait for others: they are not let go with a page open.
+#[test]
+fn a_call_that_is_late_is_waited_for() {
+    let bench = Bench::c(
+        r#"
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+struct { volatile long g[8]; char path[256]; } s __attribute__((aligned(4096)));
+static volatile int calls;
+static void *late(void *unused) {
+    struct sched_param none = {0};
+    sched_setscheduler(0, SCHED_IDLE, &none);
+    for (; calls < 4; calls++) syscall(SYS_getcwd, s.path, sizeof s.path);
+    return 0;
+}
+int main(void) {
+    pthread_t thread;
+    long n = 0;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    pid_t busy[2];
+    for (int i = 0; i < 2; i++)
+        if (!(busy[i] = fork())) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (;;) ;
+        }
+    pthread_create(&thread, 0, late, 0);
+    for (; calls < 4 || n % 8; n++) s.g[n % 8] = n;
+    pthread_join(thread, 0);
+    for (int i = 0; i < 2; i++) kill(busy[i], SIGKILL);
+    dprintf(1, "%ld", n);
+    return 0;
+}
+"#,
+        &["-O1", "-D_GNU_SOURCE", "-pthread"],
+    );
+    let ran = bench.check_property(&eight_words(), &[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let made: u64 = ran.out.parse().expect("a number");
+    assert_eq!(ran.last()["events"], made, "{}", ran.err);
+}
+
 /// In Rust, and in a program without a loader.
 #[test]
 fn what_each_thread_has_for_itself_in_rust_and_static_programs() {
