@@ -164,7 +164,9 @@ fn nearest(wanted: &str, count: usize, all: impl FnOnce(&mut dyn FnMut(&str))) -
     let mut best: Vec<(usize, String)> = Vec::new();
     all(&mut |candidate| {
         let candidate = base_name(candidate);
-        if candidate.is_empty() || candidate == wanted {
+        // A destructor is called like its class, which was meant.
+        let is_other_kind = candidate.starts_with('~') && !wanted.starts_with('~');
+        if candidate.is_empty() || candidate == wanted || is_other_kind {
             return;
         }
         // Every name of a letter or two is near every other: one has to begin as the other.

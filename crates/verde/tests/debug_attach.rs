@@ -268,6 +268,15 @@ fn processes_that_cannot_be_attached_to() -> Fallible {
 }
 
 #[test]
+fn root_is_not_told_to_become_root() -> Fallible {
+    let is_root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self")?) == 0;
+    let output = attach("1", &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!is_root || !errors.contains("try as root"), "{errors}");
+    Ok(())
+}
+
+#[test]
 fn checkpoints_that_cannot_be_are_refused_at_the_start() -> Fallible {
     let lab = lab()?;
     let program = Loaded::start(&lab)?;

@@ -696,3 +696,26 @@ fn segments_are_registers() -> Fallible {
         "print $cs",
     ])
 }
+
+#[test]
+fn what_is_proposed_is_what_could_be_meant() -> Fallible {
+    let source = "namespace geo { struct Circle { int r; ~Circle(); }; Circle::~Circle() { r = 0; } }\n\
+                  int main() { int in = 1; geo::Circle c{in}; return c.r - in; }\n";
+    let lab = Lab::made("g++", "prog.cc", source, &["-O0"])?;
+    for name in ["geo::Circle", "int"] {
+        let output = lab.verde(&["break main", "run", &format!("print {name}")], &[])?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !errors.is_empty() && !errors.contains("Did you mean"),
+            "{errors}"
+        );
+    }
+    lab.same_as_gdb(&["break main", "run", "hbreak main", "thbreak main"])?;
+    let help = lab.text(&["help info threads"])?;
+    assert!(
+        help.starts_with("info threads: threads, where they are"),
+        "{help}"
+    );
+    assert_eq!(help.lines().count(), 1, "{help}");
+    Ok(())
+}

@@ -551,3 +551,28 @@ fn numbers_that_only_the_debugger_computes() -> Fallible {
         "print turned",
     ])
 }
+
+const ONLY_INLINED: &str = "volatile int v;
+static inline __attribute__((always_inline)) int mixed(int a)
+{
+    v = a * 31;
+    return v ^ 5;
+}
+int main(void)
+{
+    return mixed(v) & 1;
+}
+";
+
+#[test]
+fn a_function_without_code_of_its_own_is_listed_and_named() -> Fallible {
+    let lab = Lab::c(ONLY_INLINED, &["-O2"])?;
+    let text = lab.text(&["set listsize 3", "list mixed"])?;
+    assert!(text.contains("int mixed(int a)"), "{text}");
+    let output = lab.verde(&["disassemble mixed"], &[])?;
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "Function \"mixed\" has no code of its own: all its calls are inlined.\n"
+    );
+    Ok(())
+}

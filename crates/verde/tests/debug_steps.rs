@@ -780,3 +780,21 @@ fn until_leads_out_of_a_recursion() -> Fallible {
     ];
     lab.same_as_gdb(&commands)
 }
+
+const AGAIN: &str = r#"int squares[4];
+static int square(int x) { return x * x; }
+int main(void) {
+    for (int i = 0; i < 4; i++) { squares[i] = square(i); }
+    return squares[3] - 9;
+}
+"#;
+
+#[test]
+fn another_call_from_the_same_place_is_another_frame() -> Fallible {
+    let lab = Lab::c(AGAIN, &["-O0"])?;
+    let commands = ["break 4", "run", "step", "step", "step", "step", "bt"];
+    lab.same_as_gdb(&commands)?;
+    let text = lab.text(&commands)?;
+    in_order(&text, &["square (x=1) at", "square (x=2) at"]);
+    Ok(())
+}

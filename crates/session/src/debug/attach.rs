@@ -6,7 +6,7 @@ use super::{Debugger, Interrupts};
 use std::io::Write;
 use std::path::PathBuf;
 use verde_engine::{Error, Options, Process, Tid};
-use verde_sys::{number, procfs};
+use verde_sys::{number, procfs, task};
 
 impl Debugger {
     /// Attaches to a process; all its threads are stopped. Ending the
@@ -83,6 +83,10 @@ fn refused(pid: Tid, error: &Error) -> Failure {
         return Failure(format!("process {pid} has ended"));
     }
     match e.errno {
+        number::EPERM | number::EACCES if task::is_root() => Failure(format!(
+            "process {pid}: not permitted, also to root: it is not to be traced, or this is a \
+             container that forbids it"
+        )),
         number::EPERM | number::EACCES => Failure(format!(
             "process {pid}: not permitted; it belongs to another user, or \
              /proc/sys/kernel/yama/ptrace_scope forbids it: try as root"

@@ -8,21 +8,28 @@ use super::points::{Kind, Point, Site};
 use verde_engine::{Addr, On, Owner, Tid, Trap};
 use verde_symbols::{FileAddr, LineSpan, Modules};
 
+/// What scripts wait for, though the CPU's registers are not needed.
+const HARDWARE: &str = "Hardware assisted breakpoint";
+
 impl Debugger {
     pub(super) fn set_break(&mut self, args: &str) -> Result<()> {
-        self.add_break(args, false)
+        self.add_break(args, false, "Breakpoint")
     }
 
     pub(super) fn set_tbreak(&mut self, args: &str) -> Result<()> {
-        self.add_break(args, true)
+        self.add_break(args, true, "Temporary breakpoint")
     }
 
-    fn add_break(&mut self, args: &str, temporary: bool) -> Result<()> {
+    pub(super) fn set_hbreak(&mut self, args: &str) -> Result<()> {
+        self.add_break(args, false, HARDWARE)
+    }
+
+    pub(super) fn set_thbreak(&mut self, args: &str) -> Result<()> {
+        self.add_break(args, true, HARDWARE)
+    }
+
+    fn add_break(&mut self, args: &str, temporary: bool, title: &str) -> Result<()> {
         let (number, text) = self.place_break(args, temporary)?;
-        let title = match temporary {
-            true => "Temporary breakpoint",
-            false => "Breakpoint",
-        };
         self.say(&format!("{title} {number}{text}"))
     }
 

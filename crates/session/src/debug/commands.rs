@@ -48,8 +48,8 @@ const COMMANDS: &[Command] = commands! {
     ["break", "b", "br", "brea"], Debugger::set_break, No, "break LOCATION [if CONDITION]: stop there; e.g. break f, break a.c:12 if n > 3, break *0x1139, break -function f, break -source a.c -line 12";
     ["tbreak", "tb"], Debugger::set_tbreak, No, "tbreak LOCATION [if CONDITION]: stop there once";
     ["dprintf"], Debugger::dprintf, No, "dprintf LOCATION,\"FORMAT\",EXPRESSION...: print there and go on; e.g. dprintf list.c:12,\"n %d\\n\",n";
-    ["hbreak"], Debugger::set_break, No, "hbreak LOCATION [if CONDITION]: as break, which needs no help of the CPU's here";
-    ["thbreak"], Debugger::set_tbreak, No, "thbreak LOCATION [if CONDITION]: as tbreak";
+    ["hbreak"], Debugger::set_hbreak, No, "hbreak LOCATION [if CONDITION]: as break, which needs no help of the CPU's here";
+    ["thbreak"], Debugger::set_thbreak, No, "thbreak LOCATION [if CONDITION]: as tbreak";
     ["save"], Debugger::save_points, No, "save breakpoints FILE: the commands that set the breakpoints again; source FILE runs them";
     ["rbreak"], Debugger::rbreak, No, "rbreak [FILE:]REGEX: stop at every function of the program, or of a file, whose name fits";
     ["skip"], Debugger::skip, No, "skip [function NAME or file FILE]: step does not enter it; skip delete [NUMBER]...; info skip lists them";

@@ -217,6 +217,12 @@ impl Debugger {
             return self.say("source FILE: run the commands of a file");
         }
         let found = entry(args)?;
+        if found.name == "info"
+            && let Some((_, topic)) = args.split_once(char::is_whitespace)
+            && let Some(text) = super::info::described().find(|(name, _)| *name == topic.trim())
+        {
+            return self.say(&format!("info {}: {}", text.0, text.1));
+        }
         self.help_entry(&found)?;
         let all = TOPICS.iter().flat_map(|t| t.examples);
         let typed = |text: &str| entry(text).is_ok_and(|e| e.name == found.name);

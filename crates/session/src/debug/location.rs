@@ -287,6 +287,11 @@ impl Debugger {
     }
 
     pub(super) fn unknown_function(&self, name: &str) -> String {
+        if self.inlined_named(name).is_some() {
+            return format!(
+                "Function \"{name}\" has no code of its own: all its calls are inlined."
+            );
+        }
         let near = self.images.program().nearest_names(name, 3);
         match near.is_empty() {
             true => format!("Function \"{name}\" not defined."),

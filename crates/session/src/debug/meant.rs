@@ -4,7 +4,7 @@ use super::Debugger;
 use super::location::Spec;
 use std::fmt;
 use std::sync::Arc;
-use verde_symbols::{Outlook, SourceFile};
+use verde_symbols::{FunctionQuery, Outlook, SourceFile};
 
 /// One of the places that a location means.
 pub(super) struct Meant {
@@ -67,6 +67,17 @@ impl Debugger {
             rest.is_some_and(|r| r.is_empty() || r.ends_with('/'))
         });
         named.map(Arc::new).collect()
+    }
+
+    /// Where a function is declared that has no code but in others.
+    pub(super) fn inlined_named(&self, name: &str) -> Option<(Arc<SourceFile>, u32)> {
+        let query = FunctionQuery::parse(name);
+        self.images.loaded().iter().find_map(|l| {
+            let calls = l.module.inlined_calls(&query).into_iter();
+            calls
+                .map(|c| c.die)
+                .find_map(|die| l.module.declared_at(die))
+        })
     }
 
     /// Where a variable is declared: in the file that is shown, if there is one of its name.

@@ -281,6 +281,10 @@ impl Debugger {
         let EvalError::UnknownName(name) = &error else {
             return error.into();
         };
+        // Who writes a type means no variable that is called almost like it.
+        if TYPE_WORDS.contains(&name.as_str()) {
+            return error.into();
+        }
         let here = self.here();
         let mut near = arguments(&here);
         near.extend(locals(&here));
@@ -315,6 +319,10 @@ impl Debugger {
         paths.is_empty().then_some(only)
     }
 }
+
+const TYPE_WORDS: [&str; 8] = [
+    "int", "char", "long", "short", "float", "double", "signed", "unsigned",
+];
 
 /// The files of a program, or why it is none.
 fn images_of(program: &Path) -> Result<Images> {

@@ -220,6 +220,7 @@ impl Debugger {
             Spec::Function(name) => {
                 let found = self.functions(name)?;
                 let function = found.into_iter().find_map(|(_, f)| f.declared);
+                let function = function.or_else(|| self.inlined_named(name));
                 match function.or_else(|| self.variable_named(name)) {
                     Some(place) => Ok(place),
                     None => failure(self.unknown_function(name)),

@@ -45,13 +45,13 @@ impl Debugger {
         };
         for left in (0..count).rev() {
             let before = self.standing();
-            let reason = self.whole_step(kind)?;
+            let (reason, was_left) = self.whole_step(kind)?;
             // Only where it ends is of interest.
             if left > 0 && matches!(reason, Reason::Step | Reason::StepCaught) {
                 continue;
             }
             // Another call is another frame, also when it is inlined.
-            let same = self.standing().calls == before.calls;
+            let same = !was_left && self.standing().calls == before.calls;
             return self.announce(reason, before.frame.filter(|_| same));
         }
         Ok(())
@@ -75,17 +75,19 @@ impl Debugger {
     }
 
     /// A step by line that returned into the middle of the caller's line goes
-    /// on to the end of that line.
-    fn whole_step(&mut self, kind: StepKind) -> Result<Reason> {
+    /// on to the end of that line. Also whether it has left the frame that it began in: the next
+    /// call from the same place has one that looks the same.
+    fn whole_step(&mut self, kind: StepKind) -> Result<(Reason, bool)> {
         let first = self.kind_here(kind)?;
         if !matches!(kind, StepKind::Into | StepKind::Over) {
-            return self.one_step(first);
+            return Ok((self.one_step(first)?, false));
         }
         // The call that the program is about to make is entered without a move.
         if kind == StepKind::Into && self.enter_inlined()? {
-            return Ok(Reason::Step);
+            return Ok((Reason::Step, false));
         }
         let mut start = self.standing();
+        let (began, mut left) = (start.frame, false);
         let first = match first {
             // It stands before one that is skipped.
             StepKind::Into if start.before_call => StepKind::Over,
@@ -96,6 +98,8 @@ impl Debugger {
             // Back in the caller, in the middle of the line that called: what is inlined
             // there is gone over as well.
             let now = self.standing();
+            let is_outer = |now: FrameRef| began.is_some_and(|began| now.cfa > began.cfa);
+            left |= now.frame.is_none_or(is_outer);
             let mut guide = self.symbol_guide();
             let is_back = self.returned_to_skipped(kind, &start);
             if is_back || (now.frame != start.frame && self.is_inside_line(0)) {
@@ -115,7 +119,7 @@ impl Debugger {
             };
             reason = self.one_step_by(kind, Rc::new(guide))?;
         }
-        Ok(reason)
+        Ok((reason, left))
     }
 
     /// The address of the thread where code begins that was moved before its statement.
@@ -172,7 +176,7 @@ impl Debugger {
         // the end of a call that the function has made of itself.
         let passed = self.entry_of_function(pc)..self.end_of_line(pc);
         loop {
-            let reason = self.whole_step(StepKind::Over)?;
+            let (reason, _) = self.whole_step(StepKind::Over)?;
             let now = self.live.as_ref().and_then(|live| live.frame(0).ok());
             let is_passed = now.is_some_and(|frame| passed.contains(&frame.pc));
             if !is_passed || !matches!(reason, Reason::Step) {
