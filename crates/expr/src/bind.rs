@@ -182,7 +182,10 @@ impl Binder<'_> {
             }
             _ => match found {
                 Err(EvalError::UnknownName(unknown)) => {
-                    let member = self.member_of_class(name)?;
+                    let member = match self.language {
+                        Language::Rust => self.unit_variant(name)?,
+                        _ => self.member_of_class(name)?,
+                    };
                     member.ok_or(EvalError::UnknownName(unknown))
                 }
                 found => found,

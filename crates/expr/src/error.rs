@@ -2,6 +2,9 @@
 
 use verde_symbols::LocationError;
 
+/// What is said of a type where a value is wanted, in gdb's words.
+pub(crate) const TYPE_NAME: &str = "Attempt to use a type name as an expression";
+
 /// Why an expression could not be parsed, bound or evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EvalError {

@@ -80,7 +80,10 @@ pub fn compile(text: &str, scope: &dyn Scope) -> Result<Node, EvalError> {
 
 /// Parses, binds and evaluates an expression.
 pub fn evaluate(text: &str, scope: &mut dyn Scope) -> Result<Value, EvalError> {
-    let node = compile(text, scope)?;
+    let node = compile(text, scope).map_err(|why| match type_named(text, scope) {
+        Ok((_, true)) => EvalError::BadType(error::TYPE_NAME.to_owned()),
+        _ => why,
+    })?;
     eval(&node, scope)
 }
 

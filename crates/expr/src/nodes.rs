@@ -78,13 +78,13 @@ pub(crate) fn deref(node: Node) -> Result<Node, EvalError> {
         Kind::Pointer(_) => {
             let target = plain.target().unwrap_or_else(Type::void);
             if matches!(target.strip().kind(), Kind::Void) {
-                return bad("Attempt to take contents of a non-pointer value.");
+                return bad("Attempt to dereference a generic pointer.");
             }
             Ok(Node::new(target, Op::Deref(node.boxed())))
         }
-        // gdb reads the word an integer points to.
+        // gdb reads the int that an integer points to.
         _ if node.ty.is_integral() => {
-            let ty = builtin::long();
+            let ty = builtin::int();
             let pointer = Node::new(ty.pointer_to(), Op::Convert(node.boxed()));
             Ok(Node::new(ty, Op::Deref(pointer.boxed())))
         }

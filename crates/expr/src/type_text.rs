@@ -446,6 +446,15 @@ fn field(member: &Member, indent: usize, outer: &[DieId]) -> String {
     )
 }
 
+/// Whether a name is an operator's that is called like what it returns.
+fn is_conversion(name: &str) -> bool {
+    let Some(to) = name.strip_prefix("operator ") else {
+        return false;
+    };
+    let word = to.split(['[', ' ']).next().unwrap_or(to);
+    !matches!(word, "new" | "delete" | "co_await") && !to.starts_with('"')
+}
+
 fn method_text(class: &Type, method: &verde_symbols::MemberFunction) -> String {
     let Kind::Function(result, parameters, variadic, _) = method.ty.kind() else {
         return format!("{};", method.name);
@@ -466,7 +475,8 @@ fn method_text(class: &Type, method: &verde_symbols::MemberFunction) -> String {
     let base = class
         .name()
         .map_or("", |n| n.split('<').next().unwrap_or(n));
-    let is_maker = method.name == base || method.name == format!("~{base}");
+    let is_maker =
+        method.name == base || method.name == format!("~{base}") || is_conversion(&method.name);
     let list = if method.name.starts_with('~') {
         String::new()
     } else {

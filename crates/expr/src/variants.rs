@@ -1,15 +1,49 @@
 //! Fields of a Rust enum: those of the variant that it holds now.
 
+use crate::bind::Binder;
 use crate::concrete::Still;
-use crate::error::EvalError;
+use crate::error::{EvalError, TYPE_NAME};
 use crate::eval::eval;
 use crate::ir::{Node, Op};
-use crate::nodes::{bad, is_number};
+use crate::nodes::{bad, constant, is_number};
 use crate::rust_print::active_variant;
 use crate::scope::Scope;
 use crate::type_text::name_of;
 use crate::value::Value;
 use verde_symbols::{Memory, Type, Variant};
+
+impl Binder<'_> {
+    /// `Enum::Variant` of an enum whose variants can have fields: the value, if this one has none.
+    pub(crate) fn unit_variant(&self, path: &str) -> Result<Option<Node>, EvalError> {
+        let enumeration = path.rsplit_once("::").and_then(|(class, name)| {
+            let class = self.lookup.find_type(None, class)?;
+            Some((class.variant_part()?, class, name))
+        });
+        let Some((part, class, name)) = enumeration else {
+            return Ok(None);
+        };
+        let called = |v: &&Variant| {
+            let held = v.member.name.as_deref();
+            held.or_else(|| v.member.ty.name()) == Some(name)
+        };
+        let Some(variant) = part.variants.iter().find(called) else {
+            return Ok(None);
+        };
+        if !variant.member.ty.strip().members().is_empty() {
+            return bad(TYPE_NAME);
+        }
+        let mut bytes = vec![0; class.size().unwrap_or(0) as usize];
+        if let (Some(tag), Some(value)) = (&part.discriminant, variant.value) {
+            let from = tag.offset as usize;
+            let size = tag.ty.size().unwrap_or(0).min(16) as usize;
+            let Some(place) = bytes.get_mut(from..from.saturating_add(size)) else {
+                return Ok(None);
+            };
+            place.copy_from_slice(&value.to_le_bytes()[..size]);
+        }
+        Ok(Some(constant(Value::of(class, bytes))))
+    }
+}
 
 /// The field of an enum, if any of its variants has it, or if it is known which one is held. Which one is read is decided when it is
 /// read; the type is what the variants agree on, the widest of their numbers, or else that of the
