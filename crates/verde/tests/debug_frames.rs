@@ -148,3 +148,32 @@ fn a_stop_is_told_without_the_files_of_outer_frames() -> Fallible {
     assert_eq!(counts, ["0", "1"], "{text}");
     lab.same_as_gdb(&["run", "info args", "up", "info locals", "bt"])
 }
+
+const OWNED: &str = "struct D {
+  int d = 4;
+  int own() {
+    auto add = [this](int z) {
+      return z + d;
+    };
+    return add(2);
+  }
+};
+int main() {
+  auto plain = [](int z) {
+    return z - 6;
+  };
+  D d;
+  return plain(d.own());
+}
+";
+
+#[test]
+fn a_lambda_is_named_with_the_function_around_it() -> Fallible {
+    let lab = Lab::made("g++", "prog.cc", OWNED, &["-O0"])?;
+    let commands = ["break 5", "break 12", "run", "bt", "continue", "bt"];
+    lab.same_as_gdb(&commands)?;
+    let text = lab.text(&commands)?;
+    let name = "D::own()::{lambda(int)#1}::operator()(int) const (";
+    assert!(text.contains(name), "{text}");
+    Ok(())
+}

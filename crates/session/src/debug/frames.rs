@@ -19,10 +19,15 @@ impl Debugger {
     /// The name of a frame's function, if anything knows it.
     pub(super) fn function_name(&self, level: usize) -> Option<String> {
         let live = self.live.as_ref()?;
-        if let Some(source) = &live.levels.get(level)?.source {
-            return Some(source.name.clone());
-        }
         let frame = live.frame(level).ok()?;
+        if let Some(source) = &live.levels.get(level)?.source {
+            // A lambda's class has no name: only the linker's tells whose it is.
+            let linked = match (source.name.as_str(), &frame.module) {
+                ("operator()", Some((module, _))) => module.readable_name(source.die),
+                _ => None,
+            };
+            return Some(linked.unwrap_or_else(|| source.name.clone()));
+        }
         let (module, bias) = frame.module.as_ref()?;
         let at = FileAddr::of(frame.lookup(), *bias);
         module.linker_name_at(at, true).map(|(name, _)| name)
