@@ -175,5 +175,8 @@ fn a_lambda_is_named_with_the_function_around_it() -> Fallible {
     let text = lab.text(&commands)?;
     let name = "D::own()::{lambda(int)#1}::operator()(int) const (";
     assert!(text.contains(name), "{text}");
+    // Its name begins with that of the function, which is another one.
+    let text = lab.text(&["break 5", "run", "frame function D::own"])?;
+    assert!(text.ends_with("7\t    return add(2);\n"), "{text}");
     Ok(())
 }

@@ -19,18 +19,27 @@ impl Debugger {
     /// The name of a frame's function, if anything knows it.
     pub(super) fn function_name(&self, level: usize) -> Option<String> {
         let live = self.live.as_ref()?;
-        let frame = live.frame(level).ok()?;
         if let Some(source) = &live.levels.get(level)?.source {
-            // A lambda's class has no name: only the linker's tells whose it is.
-            let linked = match (source.name.as_str(), &frame.module) {
-                ("operator()", Some((module, _))) => module.readable_name(source.die),
-                _ => None,
-            };
-            return Some(linked.unwrap_or_else(|| source.name.clone()));
+            return Some(source.name.clone());
         }
+        let frame = live.frame(level).ok()?;
         let (module, bias) = frame.module.as_ref()?;
         let at = FileAddr::of(frame.lookup(), *bias);
         module.linker_name_at(at, true).map(|(name, _)| name)
+    }
+
+    /// The function of a frame as it is shown. A lambda's class has no name: only the linker's
+    /// tells whose it is.
+    fn shown_name(&self, level: usize) -> Option<String> {
+        let name = self.function_name(level)?;
+        let of_lambda = || {
+            let live = self.live.as_ref()?;
+            let source = live.levels.get(level)?.source.as_ref()?;
+            let (module, _) = live.frame(level).ok()?.module.as_ref()?;
+            module.readable_name(source.die)
+        };
+        let linked = (name == "operator()").then(of_lambda).flatten();
+        Some(linked.unwrap_or(name))
     }
 
     /// The frame does not stand at the beginning of a statement.
@@ -71,7 +80,7 @@ impl Debugger {
             false => String::new(),
         };
         let inside = self.is_inside_line(level);
-        let name = self.function_name(level);
+        let name = self.shown_name(level);
         let Some(live) = &mut self.live else {
             return (number, String::new());
         };
