@@ -9,7 +9,8 @@
    descriptors that waits for it), user (another one), full (no
    descriptor is left), narrow and narrowest (fewer descriptors than it has), segment (of System V), closed (memory, read-only for now), shut (memory, for nobody for now), mapped (a file), cut (a mapped file that becomes shorter), leases, seals (of files),
    urgent (data), overruns (of a timer), chosen (signals to be read), mode (of a file without a name), leads (a session
-   with a terminal), secret (memory), keys and thread_keys (in keyrings).
+   with a terminal), secret (memory), keys and thread_keys (in keyrings), large (memory, and a place in the order in which
+   the kernel kills), huge (pages of the system's pool), shares (its memory with a child that nobody traces).
    Sets it up, calls `hold`, looks whether it is so, uses it up. Exits with 1 and says
    where if not; going back to `hold` must make it so again. */
 #define _GNU_SOURCE
@@ -252,6 +253,37 @@ static void thread_keys(void) {
     hold();
     CHECK(write(there[1], "", 1) == 1);
     CHECK(!pthread_join(other, 0));
+}
+
+static void large(void) {
+    int score = open("/proc/self/oom_score_adj", O_WRONLY);
+    CHECK(write(score, "7", 1) == 1 && !close(score));
+    CHECK(mmap(0, 100 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+    hold();
+}
+
+static void huge(void) {
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB;
+    char *at = mmap(0, 4 << 20, PROT_READ | PROT_WRITE, flags, -1, 0);
+    CHECK(at != MAP_FAILED);
+    at[0] = at[2 << 20] = 1;
+    hold();
+}
+
+static volatile int shared_ends;
+static int shares_memory(void *unused) {
+    while (!shared_ends)
+        sched_yield();
+    return 0;
+}
+
+static void shares(void) {
+    static char stack[65536];
+    int child = clone(shares_memory, stack + sizeof stack, CLONE_VM | CLONE_UNTRACED | SIGCHLD, 0);
+    CHECK(child > 0);
+    hold();
+    shared_ends = 1;
+    CHECK(waitpid(child, 0, 0) == child);
 }
 
 static void session(void) {
@@ -760,7 +792,8 @@ int main(int argc, char **argv) {
                {"owners", owners}, {"priorities", priorities}, {"directory", directory}, {"ended", ended}, {"input", input}, {"user", user}, {"full", full}, {"narrow", narrow},
                {"narrowest", narrowest}, {"segment", segment}, {"closed", closed}, {"shut", shut}, {"mapped", mapped}, {"cut", cut},
                {"leases", leases}, {"seals", seals}, {"urgent", urgent}, {"overruns", overruns}, {"chosen", chosen}, {"mode", mode}, {"leads", leads},
-               {"secret", secret}, {"keys", keys}, {"thread_keys", thread_keys}};
+               {"secret", secret}, {"keys", keys}, {"thread_keys", thread_keys},
+               {"large", large}, {"huge", huge}, {"shares", shares}};
     /* Nothing from who has started the tests. */
     CHECK(!syscall(SYS_close_range, 3, ~0U, 0));
     CHECK(!chdir(argv[2]));

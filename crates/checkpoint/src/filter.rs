@@ -1,6 +1,7 @@
 //! What threads may do, and seccomp filters of the program. Calls that we make in it must not be asked:
 //! a filter may kill the program for one that it does not expect. What else is in their way.
 
+use crate::save::has_ended;
 use crate::{Error, Result};
 use verde_engine::{Process, Tid};
 use verde_sys::procfs;
@@ -62,6 +63,10 @@ pub(crate) fn pass(process: &Process, tids: Vec<Tid>) -> Result<Passage> {
     }
     // The copy would be the first process there, and the namespace end with it.
     if procfs::has_namespace_for_children(process.pid()) {
+        // One that has ended has none that could be seen.
+        if has_ended(process.pid()) {
+            return Err(Error::Ended);
+        }
         return Err(Error::Unsupported(
             "a pid namespace for its children (unshare(CLONE_NEWPID))",
         ));

@@ -148,14 +148,7 @@ mod tests {
         let scratch = world.scratch(4096).expect("memory");
         let instruction = world.syscall_instruction().expect("an instruction");
         let pid = world.pid();
-        let program = Program {
-            pid,
-            namespaced: false,
-            group: Group::Other,
-            own_session: false,
-            adopts_orphans: false,
-            filtered: false,
-        };
+        let program = Program::plain(pid);
         let mut leader = Leader::borrow(pid, instruction, scratch, &program).expect("borrowed");
         let told = fork(&mut leader, Copy::default()).expect("a copy");
         let untold = clone(&mut leader, Copy::default()).expect("a copy");

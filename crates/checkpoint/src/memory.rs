@@ -10,6 +10,7 @@ use verde_sys::memory::Contents;
 use verde_sys::number as n;
 use verde_sys::pagemap::PageMap;
 use verde_sys::procfs::{self, Mapping};
+use verde_sys::ptrace;
 use verde_sys::remote::RemoteError;
 
 /// Shared memory kept with a snapshot, at most.
@@ -45,6 +46,25 @@ impl Maps {
     /// Those of a frozen one.
     pub fn of_frozen(pid: Tid) -> Result<Maps> {
         Ok(Maps::parse(procfs::maps_text(pid)?))
+    }
+
+    /// So much memory may be a process's own.
+    pub fn own_size(&self) -> u64 {
+        let own = self.list.iter().filter(|m| m.write && !m.shared);
+        own.map(|m| m.end - m.start).sum()
+    }
+
+    /// Huge pages of the system's pool that are the program's own, if the pool has too few left for
+    /// another set of them.
+    pub fn scarce_huge_pages(&self) -> Option<u64> {
+        let taken = |m: &&Mapping| !m.shared && m.name.starts_with("/anon_hugepage");
+        let taken: u64 = self
+            .list
+            .iter()
+            .filter(taken)
+            .map(|m| m.end - m.start)
+            .sum();
+        (taken > 0 && procfs::free_huge_pages() < taken).then_some(taken)
     }
 
     fn parse(text: String) -> Maps {
@@ -84,9 +104,11 @@ pub(crate) fn fork_all(
     }
     let mut forkable = Vec::new();
     for range in ranges {
-        // Memory of devices stays excluded, and what the kernel may drop at any time cleared.
-        if advise(leader, &range, range.advice.0).is_ok() {
-            forkable.push(range);
+        match advise(leader, &range, range.advice.0) {
+            Ok(()) => forkable.push(range),
+            // Memory of devices stays excluded, and what the kernel may drop at any time cleared.
+            Err(Error::Remote(RemoteError::Refused(_))) => {}
+            Err(error) => return Err(error),
         }
     }
     if forkable.is_empty() {
@@ -141,6 +163,8 @@ fn uncopied(leader: &Leader, maps: &Maps, copy: Tid) -> Result<Vec<Range>> {
         }
     };
     ranges.extend(cleared.into_iter().map(|map| range(map, CLEARED)));
+    // One that was killed meanwhile seems to have no memory that the copy could lack.
+    ptrace::regs(leader.remote.tid())?;
     Ok(ranges)
 }
 
@@ -342,4 +366,36 @@ fn writes(one: &Mapping, other: &Mapping) -> bool {
         && (one.inode, &one.name) == (other.inode, &other.name)
         && one.offset <= other.offset
         && other.offset + (other.end - other.start) <= one.offset + (one.end - one.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Program;
+    use verde_engine::{Launch, Options};
+    use verde_sys::signals;
+
+    #[test]
+    fn what_a_copy_lacks_is_not_asked_of_the_dead() {
+        let launch = Launch {
+            program: "/bin/true".into(),
+            ..Launch::default()
+        };
+        let mut process = Process::launch(&launch, Options::default()).expect("launched");
+        let mut world = process.stop_all().expect("stopped");
+        world.calm().expect("calm");
+        let scratch = world.scratch(4096).expect("memory");
+        let instruction = world.syscall_instruction().expect("an instruction");
+        let pid = world.pid();
+        let program = Program::plain(pid);
+        let mut leader = Leader::borrow(pid, instruction, scratch, &program).expect("borrowed");
+        let copy = fork(&mut leader, Copy::default()).expect("a copy");
+        let maps = Maps::of_frozen(pid).expect("maps");
+        assert!(uncopied(&leader, &maps, copy.pid()).is_ok_and(|ranges| ranges.is_empty()));
+        signals::send(pid, n::SIGKILL).expect("killed");
+        while ptrace::regs(pid).is_ok() {
+            std::thread::yield_now();
+        }
+        assert!(uncopied(&leader, &maps, copy.pid()).is_err());
+    }
 }

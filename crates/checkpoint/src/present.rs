@@ -36,9 +36,11 @@ impl Present {
 
     /// After the end of the process. `None`: it has ended as well.
     pub(crate) fn outlive(self) -> Option<Snapshot> {
-        if self.words.is_empty() {
+        if !self.snapshot.moved {
             return Some(self.snapshot);
         }
+        // Who shares memory shares this, too: not before.
+        self.snapshot.program.offer(self.snapshot.frozen_pid());
         let memory = Contents::open(self.snapshot.frozen_pid()).ok()?;
         for (at, word) in &self.words {
             memory.write(*at, word).ok()?;
@@ -100,10 +102,18 @@ impl Snapshot {
     /// Gives a snapshot that has the memory of the program itself a copy of it, as all others
     /// have: with what forks leave out, and it is known what that was.
     pub(crate) fn settle(&self) -> Result<()> {
-        let mut body = self.body.borrow_mut();
-        if body.ranges.is_some() {
+        if self.body.borrow().ranges.is_some() {
             return Ok(());
         }
+        let settled = self.settle_body();
+        match settled.is_err() && !self.body.borrow().frozen.alive() {
+            true => Err(Error::Lost),
+            false => settled,
+        }
+    }
+
+    fn settle_body(&self) -> Result<()> {
+        let mut body = self.body.borrow_mut();
         let instruction = self.knowledge.syscall_instruction().ok_or(Error::Lost)?;
         let pid = body.frozen.pid;
         let mut leader = Leader::borrow(pid, instruction, self.scratch, &self.program)?;

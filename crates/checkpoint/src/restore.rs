@@ -128,12 +128,8 @@ fn hold(process: &mut Process) -> Option<Frozen> {
         return None;
     }
     let program = Program {
-        pid,
         namespaced: world.has_namespace(),
-        group: Group::Other,
-        own_session: false,
-        adopts_orphans: false,
-        filtered: false,
+        ..Program::plain(pid)
     };
     let mut leader = Leader::borrow(pid, instruction, scratch, &program).ok()?;
     let holder = memory::share(&mut leader, Group::of(pid).ok()?).ok()?;
@@ -222,6 +218,7 @@ fn revive(
     }
     let unfinished = result?;
     let pid = unfinished.pid();
+    program.spare(pid);
     // Its threads inherit that, too.
     ptrace::suspend_seccomp(pid, IfTracerDies::Kill, program.filtered)?;
     match program.group {

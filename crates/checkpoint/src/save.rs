@@ -112,6 +112,9 @@ fn take_stopped(
         warnings.push(Warning::Overruns(overruns));
     }
     let maps = Maps::of(world)?;
+    if let Some(bytes) = maps.scarce_huge_pages() {
+        warnings.push(Warning::HugePages(bytes));
+    }
     let shared = Shared::save(&maps, &mut leader, &mut warnings)?;
     let descriptors = Descriptors::save(pid, children.is_empty(), options, &shared, &mut warnings)?;
     outside_of_processes(pid, &children, &mut warnings);
@@ -120,8 +123,11 @@ fn take_stopped(
     }
     let files = options.layers.as_ref().map(|l| l.save(pid)).transpose()?;
     let group = Group::of(pid)?;
-    // Where there are shadow stacks, who shares memory gets another one.
-    let moved = memory == Memory::Moved && !world.has_shadow_stacks();
+    let is_shared = |child: &Tid| task::shares_memory(pid, *child);
+    // Where there are shadow stacks, who shares memory gets another one; a child that has the memory
+    // would go on with it.
+    let moved =
+        memory == Memory::Moved && !world.has_shadow_stacks() && !children.iter().any(is_shared);
     let (frozen, ranges) = match moved {
         true => (memory::share(&mut leader, group)?, None),
         false => {
@@ -132,6 +138,8 @@ fn take_stopped(
     drop(leader);
     drop(open);
     together.with_frozen(frozen.pid);
+    let is_large = maps.own_size() > LARGE;
+    let oom_score = is_large.then(|| procfs::oom_score(pid)).flatten();
     let program = Program {
         pid,
         namespaced: world.has_namespace(),
@@ -139,7 +147,11 @@ fn take_stopped(
         own_session: task::session(pid)? == pid,
         adopts_orphans,
         filtered,
+        oom_score,
     };
+    if !moved {
+        program.offer(frozen.pid);
+    }
     let borrow = || Leader::borrow(frozen.pid, instruction, scratch, &program);
     let mut copy = None;
     if program.own_session {
@@ -175,6 +187,9 @@ fn take_stopped(
     Ok((snapshot, warnings))
 }
 
+/// Where memory runs out, processes that may be smaller are hardly chosen.
+const LARGE: u64 = 64 << 20;
+
 /// What the program uses that is no process's own.
 fn outside_of_processes(pid: Tid, children: &[Tid], warnings: &mut Vec<Warning>) {
     let pids: Vec<Tid> = children.iter().copied().chain([pid]).collect();
@@ -188,7 +203,8 @@ fn outside_of_processes(pid: Tid, children: &[Tid], warnings: &mut Vec<Warning>)
     }
 }
 
-fn has_ended(pid: Tid) -> bool {
+/// A process is not there any more, or is being reaped.
+pub(crate) fn has_ended(pid: Tid) -> bool {
     let state = procfs::status_field(pid, pid, "State");
     state.is_none_or(|s| s.starts_with(['Z', 'X']))
 }

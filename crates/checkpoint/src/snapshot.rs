@@ -181,6 +181,43 @@ pub(crate) struct Program {
     pub adopts_orphans: bool,
     /// It may have a seccomp filter, which is off while we make calls.
     pub filtered: bool,
+    /// How soon it is killed where memory runs out (`oom_score_adj`), if its copies go before it.
+    pub oom_score: Option<i32>,
+}
+
+impl Program {
+    /// One without anything of its own that would have to be looked after.
+    pub fn plain(pid: Tid) -> Program {
+        Program {
+            pid,
+            namespaced: false,
+            group: Group::Other,
+            own_session: false,
+            adopts_orphans: false,
+            filtered: false,
+            oom_score: None,
+        }
+    }
+
+    /// Where memory runs out a frozen copy goes first.
+    pub fn offer(&self, frozen: Tid) {
+        if self.oom_score.is_some() {
+            give_oom_score(frozen, procfs::FIRST_TO_GO);
+        }
+    }
+
+    /// A restored one goes when the program would have gone.
+    pub fn spare(&self, restored: Tid) {
+        if let Some(score) = self.oom_score {
+            give_oom_score(restored, score);
+        }
+    }
+}
+
+fn give_oom_score(pid: Tid, score: i32) {
+    if let Err(error) = procfs::set_oom_score(pid, score) {
+        tracing::debug!(%pid, %error, "oom_score_adj stays");
+    }
 }
 
 impl Snapshot {

@@ -61,6 +61,8 @@ pub enum Warning {
     Sealed(Vec<String>),
     /// Files that were sealed since, so that their contents cannot come back.
     SealedContents(Vec<String>),
+    /// Bytes of huge pages of which the system has too few for a copy.
+    HugePages(u64),
     /// Bytes of shared memory beyond what a checkpoint keeps.
     SharedMemory(u64),
     /// Files that were written since.
@@ -234,6 +236,13 @@ impl fmt::Display for Warning {
                 "files sealed since the checkpoint (F_ADD_SEALS) stay sealed, with the contents \
                  of now: {}",
                 list.join(", ")
+            ),
+            Warning::HugePages(bytes) => write!(
+                f,
+                "{} MB of huge pages (MAP_HUGETLB) are more than the system has left: what the \
+                 program writes there from now on may be taken from the checkpoint, and a \
+                 restarted program get SIGBUS",
+                bytes >> 20
             ),
             Warning::SharedMemory(bytes) => write!(
                 f,

@@ -4,8 +4,9 @@
 mod common;
 
 use common::{Program, compile, exec, next, run_out, transparent};
-use verde_checkpoint::{Options, Present, Snapshot};
+use verde_checkpoint::{Options, Present, Snapshot, Warning};
 use verde_engine::{Cause, End, Process};
+use verde_sys::{number, procfs, signals, task};
 
 /// Goes back to `snapshot`, and forth to the present again.
 fn there_and_back(process: &mut Process, snapshot: &Snapshot, meanwhile: impl Fn(&Process)) {
@@ -55,6 +56,57 @@ fn memory_is_there_that_forks_leave_out_or_clear() {
         assert_eq!((end, text.as_str()), (End::Exited(0), ""), "{kind}");
     }
     let _ = std::fs::remove_dir_all(dir);
+}
+
+/// Runs a program to `hold`.
+fn held(kind: &str) -> (Program, Process) {
+    let program = compile("ck_ties.c", &["-O1"]);
+    let (mut process, output) = program.launch_with(&[kind, "/"], transparent());
+    let hold = program.address(&process, "hold");
+    exec(&mut process, hold);
+    process.resume_all().expect("resumed");
+    assert!(next(&mut process).ended().is_none(), "{}", output.text());
+    (program, process)
+}
+
+/// Where memory runs out copies go first, and the program when it would have gone.
+#[test]
+fn copies_go_before_the_program() {
+    let (_program, mut process) = held("large");
+    let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    let (present, _) = Present::take(&mut process, &Options::default()).expect("saved");
+    let score = |pid| procfs::oom_score(pid);
+    assert_eq!(score(process.pid()), Some(7));
+    let restored = snapshot
+        .restore(&mut process, Some(present))
+        .expect("restored");
+    let present = restored.present.expect("the present");
+    let copies = [snapshot.frozen_pid(), present.frozen_pid()];
+    assert_eq!(copies.map(score), [Some(1000); 2]);
+    assert_eq!(score(process.pid()), Some(7));
+    present.restore(&mut process, None).expect("restored");
+    assert_eq!(score(process.pid()), Some(7));
+}
+
+/// It would go on changing what is kept.
+#[test]
+fn memory_that_a_child_shares_is_copied() {
+    let (_program, mut process) = held("shares");
+    let (snapshot, warnings) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    let child = warnings.iter().find_map(|w| match w {
+        Warning::Children(list) => list.first().copied(),
+        _ => None,
+    });
+    let child = child.expect("a child");
+    assert!(task::shares_memory(process.pid(), child));
+    let (present, _) = Present::take(&mut process, &Options::default()).expect("saved");
+    let restored = snapshot
+        .restore(&mut process, Some(present))
+        .expect("restored");
+    let present = restored.present.expect("the present");
+    let shares = task::shares_memory(present.frozen_pid(), child);
+    signals::send(child, number::SIGKILL).expect("killed");
+    assert!(!shares);
 }
 
 fn consumed(program: &Program, process: &Process) -> u64 {

@@ -199,6 +199,40 @@ fn keyrings_are_a_warning() {
     }
 }
 
+/// The system's pool of huge pages has this many until it is dropped.
+struct Pool;
+
+impl Pool {
+    const FILE: &str = "/proc/sys/vm/nr_hugepages";
+
+    fn of(pages: u32) -> Option<Pool> {
+        let before = fs::read_to_string(Pool::FILE).ok()?;
+        // Somebody else's.
+        if before.trim() != "0" {
+            return None;
+        }
+        fs::write(Pool::FILE, pages.to_string()).ok()?;
+        let pool = Pool;
+        let now = fs::read_to_string(Pool::FILE).ok()?;
+        (now.trim() == pages.to_string()).then_some(pool)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let _ = fs::write(Pool::FILE, "0");
+    }
+}
+
+#[test]
+fn huge_pages_that_are_too_few_are_a_warning() {
+    let Some(_pool) = Pool::of(2) else {
+        eprintln!("skipped: the pool of huge pages is somebody else's, or cannot be changed");
+        return;
+    };
+    runs_with("huge", &[Warning::HugePages(4 << 20)], &[]);
+}
+
 #[test]
 fn a_session_of_its_own_keeps_its_id() {
     comes_back("session");

@@ -327,6 +327,33 @@ pub fn proportional_size(pid: Tid) -> Result<u64> {
     Ok(number.unwrap_or(0) * 1024)
 }
 
+/// The highest of all scores: where memory runs out its process is killed first.
+pub const FIRST_TO_GO: i32 = 1000;
+
+/// How soon a process is killed where memory runs out (`oom_score_adj`).
+pub fn oom_score(pid: Tid) -> Option<i32> {
+    let text = text(format!("/proc/{pid}/oom_score_adj")).ok()?;
+    text.trim().parse().ok()
+}
+
+/// Chooses it, for all processes with the same memory.
+pub fn set_oom_score(pid: Tid, score: i32) -> Result<()> {
+    fs::write(format!("/proc/{pid}/oom_score_adj"), score.to_string())
+        .map_err(|e| SysError::from_io("write /proc/pid/oom_score_adj", &e))
+}
+
+/// Bytes of the huge pages that the system has left and has promised to nobody.
+pub fn free_huge_pages() -> u64 {
+    let text = text("/proc/meminfo".to_owned()).unwrap_or_default();
+    let field = |name: &str| {
+        let line = text.lines().find_map(|l| l.strip_prefix(name));
+        let number = line.and_then(|l| l.trim_start_matches(':').split_whitespace().next());
+        number.and_then(|n| n.parse::<u64>().ok()).unwrap_or(0)
+    };
+    let pages = field("HugePages_Free").saturating_sub(field("HugePages_Rsvd"));
+    pages * field("Hugepagesize") * 1024
+}
+
 /// What a thread may do, as text: two threads with the same may do the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rights {

@@ -496,10 +496,7 @@ impl Debugger {
                 1 => String::new(),
                 n => format!(", {n} threads"),
             };
-            let memory = match checkpoint.snapshot.memory_cost() {
-                Ok(bytes) => format!(", {}", size(bytes)),
-                Err(_) => ", lost".to_owned(),
-            };
+            let memory = cost(checkpoint);
             let event = match checkpoint.monitors.as_ref().map_or(0, Then::event) {
                 0 => String::new(),
                 n => format!(", after event {n}"),
@@ -510,7 +507,10 @@ impl Debugger {
         let timeline = &self.checkpoints.timeline;
         lines.extend(self.automatic.summary(self.automation.budget, timeline));
         let undo = self.checkpoints.undo.as_ref();
-        lines.extend(undo.map(|u| format!("{}, before the last restart: restart undo", u.place)));
+        lines.extend(undo.map(|undo| {
+            let (place, memory) = (&undo.place, cost(undo));
+            format!("{place}, before the last restart: restart undo{memory}")
+        }));
         self.say_all(lines, "No checkpoints.")
     }
 
@@ -559,5 +559,13 @@ impl Debugger {
         if let Some(then) = checkpoint.and_then(|c| c.monitors) {
             self.forget_then(then);
         }
+    }
+}
+
+/// The memory that a checkpoint costs, to be said of it.
+fn cost(checkpoint: &Checkpoint) -> String {
+    match checkpoint.snapshot.memory_cost() {
+        Ok(bytes) => format!(", {}", size(bytes)),
+        Err(_) => ", lost".to_owned(),
     }
 }
