@@ -2,6 +2,7 @@
 
 use crate::ast::Binary;
 use crate::error::EvalError;
+use crate::extended::{combined, converted, is_extended, order};
 use crate::float::UNSUPPORTED_QUAD;
 use crate::nodes::bad;
 use crate::value::{Data, Value, extend};
@@ -57,7 +58,13 @@ pub(crate) fn convert(value: &Value, ty: &Type) -> Result<Value, EvalError> {
             true => Ok(value.clone()),
             false => bad(UNSUPPORTED_QUAD),
         },
-        Kind::Base(Encoding::Float) => Ok(Value::float(ty.clone(), value.to_float()?)),
+        Kind::Base(Encoding::Float) => {
+            let scalar = complex_parts(value)?.map_or_else(|| value.clone(), |[real, _]| real);
+            match converted(&scalar)?.filter(|_| is_extended(ty)) {
+                Some(bytes) => Ok(Value::of(ty.clone(), bytes)),
+                None => Ok(Value::float(ty.clone(), scalar.to_float()?)),
+            }
+        }
         Kind::Base(Encoding::ComplexFloat) => complex(value, ty),
         Kind::Base(Encoding::Bool) => Ok(Value::integer(ty.clone(), value.to_bool()?.into())),
         Kind::Base(_)
@@ -117,6 +124,20 @@ pub(crate) fn complex_parts(value: &Value) -> Result<Option<[Value; 2]>, EvalErr
     Ok(Some([of(real), of(imaginary)]))
 }
 
+/// The bytes of a floating-point number with the other sign.
+pub(crate) fn negated(number: &Value) -> Result<Vec<u8>, EvalError> {
+    let mut bytes = number.bytes()?.to_vec();
+    // After the sign of an x87's number there is padding.
+    let top = match is_extended(&number.ty) {
+        true => bytes.get_mut(9),
+        false => bytes.last_mut(),
+    };
+    if let Some(byte) = top {
+        *byte ^= 0x80;
+    }
+    Ok(bytes)
+}
+
 /// A number cut to a type's bits.
 pub(crate) fn wrap(value: i128, ty: &Type) -> i128 {
     let size = ty.size().unwrap_or(8).min(16) as usize;
@@ -130,6 +151,11 @@ pub(crate) fn arithmetic(
     common: &Type,
 ) -> Result<Value, EvalError> {
     if common.is_float() {
+        if is_extended(common)
+            && let Some(bytes) = combined(operator, left, right)?
+        {
+            return Ok(Value::of(common.clone(), bytes));
+        }
         let (a, b) = (left.to_float()?, right.to_float()?);
         let result = match operator {
             Binary::Add => a + b,
@@ -189,7 +215,9 @@ pub(crate) fn compare(
     common: &Type,
 ) -> Result<bool, EvalError> {
     use std::cmp::Ordering::*;
-    let order = if common.is_float() {
+    let order = if is_extended(common) {
+        order(left, right)?
+    } else if common.is_float() {
         left.to_float()?.partial_cmp(&right.to_float()?)
     } else {
         let (a, b) = (

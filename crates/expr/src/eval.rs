@@ -1,6 +1,6 @@
 //! Evaluation of bound expressions.
 
-use crate::arithmetic::{arithmetic, bit_field, compare, convert, in_bits};
+use crate::arithmetic::{arithmetic, bit_field, compare, convert, in_bits, negated};
 use crate::concrete::Still;
 use crate::dynamic::part_of_object;
 use crate::error::EvalError;
@@ -216,7 +216,8 @@ impl Evaluator<'_> {
             Op::Negate(operand) => {
                 let value = self.value(operand)?;
                 if node.ty.is_float() {
-                    return Ok(Value::float(node.ty.clone(), -value.to_float()?));
+                    let number = convert(&value, &node.ty)?;
+                    return Ok(Value::of(node.ty.clone(), negated(&number)?));
                 }
                 Ok(Value::integer(
                     node.ty.clone(),

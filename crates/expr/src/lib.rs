@@ -18,6 +18,7 @@ mod dollar;
 mod dynamic;
 mod error;
 mod eval;
+mod extended;
 mod flags;
 mod float;
 mod format;

@@ -105,3 +105,61 @@ fn quads_are_not_calculated_with() -> Fallible {
     }
     Ok(())
 }
+
+const NUMBERS: &str = r#"long double ld = 1.1L, third = 1.0L / 3, big = 1e4000L;
+long double tiny = 3.6451995318824746025e-4951L, neg = -2.7L, zero = 0, endless = __builtin_infl();
+long l = 9007199254740993; double d = 0.1; unsigned long ul = -1; __float128 q = 1.5Q;
+int main(void) { return 0; }
+"#;
+
+/// With the bits that they have, not with those of a `double`.
+#[test]
+fn they_are_calculated_with() -> Fallible {
+    let lab = Lab::c(NUMBERS, &["-O0"])?;
+    let sums = [
+        "1.0L/3",
+        "ld",
+        "ld*2",
+        "ld+1",
+        "ld/3",
+        "ld-third",
+        "third*3",
+        "third*third",
+        "big*big",
+        "big/7",
+        "tiny",
+        "tiny/2",
+        "tiny*3",
+        "neg+ld",
+        "neg*d",
+        "ld-ld",
+        "-ld",
+        "-q",
+        "ld+l",
+        "ld > third",
+        "third < 0.3333333333333333",
+        "(long double)l",
+        "(long double)ul",
+        "ul + 0.0L",
+        "zero - zero",
+        "zero + neg",
+        "neg - neg",
+        "endless + 1",
+        "endless - endless",
+        "1/zero",
+        "(double)third",
+        "big - 1",
+        "tiny + big",
+        "ld = third * 5",
+        "ld += 1",
+        "big > endless",
+        "!ld",
+    ];
+    let commands = sums.iter().map(|s| format!("print {s}"));
+    let commands: Vec<String> = ["break main".to_owned(), "run".to_owned()]
+        .into_iter()
+        .chain(commands)
+        .collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    lab.same_as_gdb(&commands)
+}
