@@ -289,9 +289,23 @@ impl Monitor {
         }
     }
 
-    /// Puts a slice into a state on somebody's word: no block runs, nobody is told.
-    pub fn set_state(&mut self, slice: SlotRef, state: StateId) {
-        self.core.slices.set_state(slice, state);
+    /// Puts a slice into a state on somebody's word: no block runs. A slice that breaks its
+    /// property by it is a violation as any other (at event `n`), and what one that is put
+    /// back does from then on is judged anew.
+    pub fn set_state(
+        &mut self,
+        slice: SlotRef,
+        state: StateId,
+        n: Option<u64>,
+        observer: &mut dyn Observer,
+    ) {
+        let slices = &mut self.core.slices;
+        slices.set_state(slice, state);
+        if self.property.state(state).verdict != Verdict::False {
+            slices.forget_reported(slice);
+        } else if slices.counts(slice) && slices.mark_reported(slice) {
+            observer.violation(slices, slice, Violation::Hopeless, n);
+        }
     }
 
     /// A copy for a checkpoint: nothing that happens to one shows in the other.

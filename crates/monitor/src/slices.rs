@@ -632,12 +632,19 @@ impl Slices {
         self.levels[r.level as usize].set(r.slot, HISTORY, at);
     }
 
-    /// True the first time it is called for a slice.
+    /// True the first time it is called for a slice, and after `forget_reported`.
     pub fn mark_reported(&mut self, r: SlotRef) -> bool {
         let l = &mut self.levels[r.level as usize];
         let meta = l.word(r.slot, META);
         l.set(r.slot, META, meta | REPORTED);
         meta & REPORTED == 0
+    }
+
+    /// The next violation of the slice is another one.
+    pub fn forget_reported(&mut self, r: SlotRef) {
+        let l = &mut self.levels[r.level as usize];
+        let meta = l.word(r.slot, META);
+        l.set(r.slot, META, meta & !REPORTED);
     }
 
     fn enter(&mut self, s: StateId, counts: bool) {

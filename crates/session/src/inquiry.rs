@@ -3,7 +3,7 @@
 
 use crate::json::{Json, Object};
 use serde_json::{Value, json};
-use verde_monitor::{Cell, Host, Monitor, Slices, SlotRef, Step, Tag};
+use verde_monitor::{Cell, Host, Monitor, Observer, Slices, SlotRef, Step, Tag};
 use verde_property::StateId;
 
 pub(crate) type Answer = Result<Value, String>;
@@ -53,14 +53,20 @@ enum Change {
 }
 
 impl Write {
-    /// Changes the slice, if it is still the one that was meant.
-    pub fn carry_out(self, monitor: &mut Monitor, host: &mut dyn Host) {
+    /// Changes the slice, if it is still the one that was meant. `n`: the event that was on its way.
+    pub fn carry_out(
+        self,
+        monitor: &mut Monitor,
+        n: Option<u64>,
+        host: &mut dyn Host,
+        observer: &mut dyn Observer,
+    ) {
         let slices = monitor.slices();
         let same = slices.is_live(self.slice) && slices.created(self.slice) == self.created;
         match self.what {
             Change::Env(name, cell) if same => monitor.set_env(self.slice, name, cell, host),
             Change::Env(_, cell) => host.release(cell),
-            Change::State(state) if same => monitor.set_state(self.slice, state),
+            Change::State(state) if same => monitor.set_state(self.slice, state, n, observer),
             Change::State(_) => {}
         }
     }

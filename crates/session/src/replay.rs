@@ -414,7 +414,7 @@ impl<'s> Replay<'s> {
             self.rows(monitor, n, e);
             if called(&monitor) {
                 let (seen, code) = self.ones[monitor].parts(&mut self.host);
-                wrong = wrong.or(code.applied(seen).map(|r| (monitor, r)));
+                wrong = wrong.or(code.applied(seen, n).map(|r| (monitor, r)));
                 self.say_printed(monitor);
             }
             self.violations(monitor, Some(e));

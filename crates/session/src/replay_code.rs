@@ -147,7 +147,7 @@ impl Code<'_> {
         );
         let Around { python, desk, .. } = around.into_inner();
         let mut monitor = started?;
-        carry_out(desk.writes, &mut monitor, python);
+        desk.carry_out(&mut monitor, None, python);
         Ok(monitor)
     }
 
@@ -164,24 +164,27 @@ impl Code<'_> {
             let args = serde_json::json!([name]).to_string();
             around.fire(monitor.slices(), "debug", &args);
         }
-        carry_out(around.desk.writes, monitor, around.python);
+        around.desk.carry_out(monitor, Some(event.n), around.python);
         (relevant, around.raised)
     }
 
     /// Every property has seen the event.
-    pub fn applied(mut self, monitor: &mut Monitor) -> Option<Raised> {
+    pub fn applied(mut self, monitor: &mut Monitor, n: u64) -> Option<Raised> {
         if !self.switches.callbacks {
             return None;
         }
         let mut around = self.around().into_inner();
         around.fire(monitor.slices(), "event_applied", "[]");
-        carry_out(around.desk.writes, monitor, around.python);
+        around.desk.carry_out(monitor, Some(n), around.python);
         around.raised
     }
 }
 
-fn carry_out(writes: Vec<Write>, monitor: &mut Monitor, python: &mut PythonHost) {
-    for write in writes {
-        write.carry_out(monitor, python);
+impl Desk<'_> {
+    /// Changes slices as code asked for, at an event or at none.
+    fn carry_out(self, monitor: &mut Monitor, n: Option<u64>, python: &mut PythonHost) {
+        for write in self.writes {
+            write.carry_out(monitor, n, python, self.recorder);
+        }
     }
 }

@@ -316,8 +316,10 @@ fn a_static_program_without_symbols() -> Fallible {
 #[test]
 fn inlined_functions_are_inconclusive() -> Fallible {
     let case = Case::new("vector", &["-O2".to_owned()])?;
+    let junit = case.dir.path().join("junit.xml");
     let output = Command::new(env!("CARGO_BIN_EXE_verde"))
-        .args(["check", "-p", "std:vector"])
+        .args(["check", "-p", "std:vector", "--junit"])
+        .arg(&junit)
         .arg(case.dir.path().join("good"))
         .stdin(Stdio::null())
         .output()?;
@@ -327,6 +329,13 @@ fn inlined_functions_are_inconclusive() -> Fallible {
         errors.contains("what vector watches was never found"),
         "{errors}"
     );
+    assert!(errors.contains("vector: inconclusive"), "{errors}");
+    let junit = std::fs::read_to_string(junit)?;
+    let skipped = "<skipped message=\"inconclusive\"/>";
+    assert!(junit.contains(skipped), "{junit}");
+    let (_, rows) = case.check("good", &[])?;
+    let last = rows.last().ok_or("no rows")?;
+    assert_eq!(last["properties"][0]["verdict"], "inconclusive", "{last}");
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 mod answers;
 mod arguments;
 mod bench;
+mod by_hand;
 mod calls;
 mod ci;
 mod conventions;

@@ -7,12 +7,13 @@ use super::super::stops::{Reason, description};
 use super::feed::{Moment, Stands};
 use super::then::Then;
 use super::values::Owned;
-use super::{Interruption, Irv, nanoseconds_since};
+use super::{Interruption, Irv, One, nanoseconds_since};
 use crate::board::{
     self, Answer, Asked, Board, CheckpointView, EventView, Frame, FrameView, Keeper, Marks,
     ProgramState, ProgramView, PropertyView, Request, SliceId, SourceView, ThreadView, TrackView,
 };
 use crate::json::Json;
+use crate::recorder::Recorder;
 use crate::report::ViolationRow;
 use crate::rows::final_word;
 use crate::trace::key_of;
@@ -621,17 +622,17 @@ impl Debugger {
             }
             Request::SetEnv { slice, name, value } => {
                 let cell = board::parse_value(&value)?;
-                self.change(irv, &slice, |m, r, host| {
+                self.change(irv, &slice, |m, r, host, _| {
                     let at = m.property().env.iter().position(|n| *n == name);
                     let at = at.ok_or_else(|| format!("there is no variable {name}"))?;
                     m.set_env(r, at, cell, host);
                     Ok(())
                 })
             }
-            Request::SetState { slice, state } => self.change(irv, &slice, |m, r, _| {
+            Request::SetState { slice, state } => self.change(irv, &slice, |m, r, _, observer| {
                 let id = board::state_named(m.property(), &state);
                 let id = id.ok_or_else(|| format!("there is no state {state}"))?;
-                m.set_state(r, id);
+                m.set_state(r, id, None, observer);
                 Ok(())
             }),
             Request::Stack { n } => Ok(Answer::Stack {
@@ -649,13 +650,19 @@ impl Debugger {
             &mut Monitor,
             verde_monitor::SlotRef,
             &mut verde_pyhost::PythonHost,
+            &mut Recorder,
         ) -> Result<(), String>,
     ) -> Result<Answer, String> {
         let index = irv.monitor_of_board(id.property)?;
         let Irv { ones, python, .. } = irv;
-        let m = ones[index].monitor.as_mut().ok_or("no monitor")?;
+        let One {
+            monitor, recorder, ..
+        } = &mut ones[index];
+        let m = monitor.as_mut().ok_or("no monitor")?;
         let r = board::find(m, id).ok_or("this slice has ended")?;
-        change(m, r, python)?;
+        change(m, r, python, recorder)?;
+        self.report_found(irv, index);
+        self.say_latched(irv);
         if self.live.is_some() && irv.is_stale() {
             self.instrument(irv, None);
             self.say_complaints(irv);

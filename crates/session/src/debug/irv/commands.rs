@@ -271,7 +271,7 @@ impl Debugger {
         };
         let tid = self.live.as_ref().map(|l| l.tid);
         let mut out = String::new();
-        let done = self.with_context(&mut irv, index, tid, |context, slices| {
+        let done = self.with_context(&mut irv, index, (tid, None), |context, slices| {
             let asking = verde_pyhost::Asking {
                 services: &mut context.desk,
                 slices: Some(slices),
@@ -283,6 +283,8 @@ impl Debugger {
             context.desk.print_all(&out);
             done
         });
+        self.report_found(&mut irv, index);
+        self.say_latched(&mut irv);
         let latch = irv.take_latch();
         if latch.reinstrument || irv.is_stale() {
             self.instrument(&mut irv, tid);

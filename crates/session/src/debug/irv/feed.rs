@@ -866,7 +866,8 @@ impl Debugger {
     #[cold]
     fn tell_not_taken(&mut self, irv: &mut Irv, source: usize, index: usize, tid: Tid) {
         let text = serde_json::json!([irv.alphabet.sources[source].name]).to_string();
-        self.with_context(irv, index, Some(tid), |context, slices| {
+        let at = (Some(tid), Some(irv.n));
+        self.with_context(irv, index, at, |context, slices| {
             context.fire(slices, "debug", &text);
         });
     }
@@ -881,9 +882,7 @@ impl Debugger {
         let mut writes = Vec::new();
         let context = RefCell::new(parts.context(self, &mut writes, Some(tid)));
         let relevant = monitor.apply(event, &mut CodeHost(&context), &mut Watcher(&context));
-        for write in writes {
-            write.carry_out(monitor, parts.python);
-        }
+        parts.carry_out(writes, monitor, Some(event.n));
         let gone = parts.latch.gone.take();
         let slices = monitor.slices();
         let moved = parts.latch.moved.take().and_then(|slice| match gone {
@@ -931,6 +930,14 @@ impl Debugger {
             for failure in failures {
                 self.failed(irv, index, &failure);
             }
+        }
+    }
+
+    /// Slices that broke their property at no event: somebody has put them into a state.
+    pub(super) fn report_found(&mut self, irv: &mut Irv, index: usize) {
+        let found = std::mem::take(&mut irv.ones[index].recorder.violations);
+        for violation in found {
+            self.violated(irv, index, violation, None);
         }
     }
 

@@ -113,6 +113,21 @@ impl Parts<'_> {
     }
 }
 
+impl Parts<'_> {
+    /// Changes slices as code asked for, at an event or at none.
+    pub fn carry_out(&mut self, writes: Vec<Write>, monitor: &mut Monitor, n: Option<u64>) {
+        let known = self.recorder.violations.len();
+        for write in writes {
+            write.carry_out(monitor, n, self.python, self.recorder);
+        }
+        // What remains of an event that is given up does not count.
+        if self.latch.restore.is_some() && self.recorder.violations.len() > known {
+            self.recorder.violations.truncate(known);
+            self.latch.taken_back = true;
+        }
+    }
+}
+
 impl Surroundings for Context<'_> {
     fn is_abandoned(&self) -> bool {
         self.desk.latch.restore.is_some()
@@ -281,17 +296,19 @@ impl Debugger {
         if !irv.ones[index].switches.callbacks || irv.latch.restore.is_some() {
             return;
         }
-        self.with_context(irv, index, Some(tid), |context, slices| {
+        let at = (Some(tid), Some(irv.n));
+        self.with_context(irv, index, at, |context, slices| {
             context.fire(slices, "event_applied", "[]");
         });
     }
 
-    /// Runs something for a monitor outside of an event, and carries out what it asked for.
+    /// Runs something for a monitor besides its blocks, and carries out what it asked for. `n`: the
+    /// event that it belongs to; without one, `report_found` is for the caller to do.
     pub(super) fn with_context<T>(
         &mut self,
         irv: &mut Irv,
         index: usize,
-        tid: Option<Tid>,
+        (tid, n): (Option<Tid>, Option<u64>),
         f: impl FnOnce(&mut Context, &Slices) -> T,
     ) -> Option<T> {
         let (monitor, mut parts) = irv.parts(index);
@@ -299,9 +316,7 @@ impl Debugger {
         let mut writes = Vec::new();
         let mut context = parts.context(self, &mut writes, tid);
         let result = f(&mut context, monitor.slices());
-        for write in writes {
-            write.carry_out(monitor, parts.python);
-        }
+        parts.carry_out(writes, monitor, n);
         Some(result)
     }
 }

@@ -242,18 +242,13 @@ impl Debugger {
             Ok(monitor) => monitor,
             Err(failure) => return Err(Failed::Initialization { property, failure }),
         };
-        for write in writes {
-            write.carry_out(&mut monitor, &mut irv.python);
-        }
+        parts.carry_out(writes, &mut monitor, None);
         irv.ones[index].version = u64::MAX;
         if let Some(root) = monitor.slices().root() {
             self.say_start(irv, index, &monitor, root);
         }
         irv.ones[index].monitor = Some(monitor);
-        let found = std::mem::take(&mut irv.ones[index].recorder.violations);
-        for violation in found {
-            self.violated(irv, index, violation, None);
-        }
+        self.report_found(irv, index);
         Ok(())
     }
 

@@ -302,11 +302,12 @@ impl Debugger {
         let Some(index) = index else {
             return;
         };
-        self.with_context(irv, index, tid, |context, slices| {
+        self.with_context(irv, index, (tid, None), |context, slices| {
             for block in blocks {
                 context.run_reaction(Some(slices), slices.root(), *block);
             }
         });
+        self.report_found(irv, index);
         if irv.is_stale() {
             self.instrument(irv, tid);
         }

@@ -3,8 +3,8 @@
 use super::super::Debugger;
 use super::super::failure::{Result, failure};
 use super::super::stops::Reason;
-use super::Irv;
 use super::alphabet::Source;
+use super::{Irv, One};
 use crate::report::{FinalRow, ProgramEnd, Row};
 use crate::rows::final_property;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -191,13 +191,7 @@ impl Debugger {
         let violated = self.finish_monitors(&mut irv, ending);
         let mut unobserved = Vec::new();
         for one in &irv.ones {
-            let missed = irv.missed(one);
-            let inlined = || irv.sources_of(one).any(|s| !s.found && self.is_inlined(s));
-            let reasons: Vec<String> = match one.is_shipped && (!missed.is_empty() || inlined()) {
-                // Its names are nobody's mistake.
-                true => vec![format!("what {} watches {NEVER_FOUND}", one.name)],
-                false => missed.iter().map(|s| self.why_unobserved(s)).collect(),
-            };
+            let reasons = self.unobserved(&irv, one);
             let away = one
                 .away()
                 .filter(|_| one.outcome == Some(FinalVerdict::Inconclusive));
@@ -220,6 +214,17 @@ impl Debugger {
         }
     }
 
+    /// What of a property was not observed, if that makes its verdict worthless.
+    fn unobserved(&self, irv: &Irv, one: &One) -> Vec<String> {
+        let missed = irv.missed(one);
+        let inlined = || irv.sources_of(one).any(|s| !s.found && self.is_inlined(s));
+        match one.is_shipped && (!missed.is_empty() || inlined()) {
+            // Its names are nobody's mistake.
+            true => vec![format!("what {} watches {NEVER_FOUND}", one.name)],
+            false => missed.iter().map(|s| self.why_unobserved(s)).collect(),
+        }
+    }
+
     fn why_unobserved(&self, source: &Source) -> String {
         let title = source.title();
         if source.is_blind {
@@ -238,7 +243,7 @@ impl Debugger {
         let mut properties = Vec::new();
         self.report_put_off(irv);
         for index in 0..irv.ones.len() {
-            let found_all = irv.missed(&irv.ones[index]).is_empty();
+            let found_all = self.unobserved(irv, &irv.ones[index]).is_empty();
             let one = &mut irv.ones[index];
             let known = complete && one.tally.failed == 0 && one.listens();
             let Some(monitor) = &mut one.monitor else {
@@ -297,8 +302,8 @@ impl Debugger {
         violated
     }
 
-    /// What the last event found, at the prompt.
-    fn say_latched(&mut self, irv: &mut Irv) {
+    /// What the last event or command found, at the prompt.
+    pub(super) fn say_latched(&mut self, irv: &mut Irv) {
         if matches!(irv.output, super::Output::Prompt) {
             for line in std::mem::take(&mut irv.latch.lines) {
                 irv.output.remark(&mut self.out, &line);
