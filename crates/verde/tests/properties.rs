@@ -138,7 +138,8 @@ macro_rules! properties {
 properties! {
     addrinfo: "twice" -> "freed_twice", "leak" -> "open";
     condition: "never" -> "wait_without_mutex", "released" -> "wait_without_mutex", "another" -> "wait_without_mutex";
-    curl: "early" -> "made_before_global_init", "use" -> "used_after_cleanup", "leak" -> "open";
+    curl: "early" -> "made_before_global_init", "use" -> "used_after_cleanup", "leak" -> "open",
+        "callback" -> "open";
     dir: "use" -> "used_after_close", "leak" -> "open";
     dl: "use" -> "used_after_close", "leak" -> "open";
     fd: "use" -> "used_after_close", "twice" -> "closed_twice", "flags" -> "used_after_close", "copy" -> "used_after_close",
