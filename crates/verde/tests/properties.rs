@@ -340,6 +340,65 @@ fn inlined_functions_are_inconclusive() -> Fallible {
     Ok(())
 }
 
+/// Where nothing can be read nothing is known, and the program runs all the same.
+#[test]
+fn vectors_without_debug_information_are_inconclusive() -> Fallible {
+    let case = Case::new("vector", &["-g0".to_owned()])?;
+    let (output, rows) = case.check("good", &[])?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(101), "{errors}");
+    assert!(!output.stdout.is_empty(), "{errors}");
+    let said = "what vector watches is in functions whose parameters cannot be read";
+    assert!(errors.contains(said), "{errors}");
+    let last = rows.last().ok_or("no rows")?;
+    assert_eq!(last["properties"][0]["verdict"], "inconclusive", "{last}");
+    Ok(())
+}
+
+/// A library without debug information takes nothing from the program that has it.
+#[test]
+fn vectors_of_a_library_without_debug_information() -> Fallible {
+    let dir = tempfile::tempdir()?;
+    let (library, linked, loading) = ("libgrow.so", "linked", "loading");
+    let here = dir.path().join(library);
+    let builds: [&[&str]; 3] = [
+        &["-shared", "-fPIC", "-o", library, "vector_library.cc"],
+        &[
+            "-g",
+            "-Wl,-rpath,.",
+            "-o",
+            linked,
+            "vector_loads.cc",
+            library,
+        ],
+        &["-g", "-DLOADS", "-o", loading, "vector_loads.cc"],
+    ];
+    for arguments in builds {
+        let named = arguments.iter().map(|a| match a.ends_with(".cc") {
+            true => sources().join(a),
+            false => PathBuf::from(a),
+        });
+        let mut command = Command::new("g++");
+        let status = command.args(named).current_dir(&dir).status()?;
+        assert!(status.success());
+    }
+    for (program, argument) in [(linked, None), (loading, Some(here))] {
+        let output = Command::new(env!("CARGO_BIN_EXE_verde"))
+            .args(["check", "-p", "std:vector", "--"])
+            .arg(dir.path().join(program))
+            .args(argument)
+            .current_dir(&dir)
+            .stdin(Stdio::null())
+            .output()?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(100), "{program}: {errors}");
+        assert!(errors.contains("reached `used_after_move`"), "{errors}");
+        assert!(errors.contains("its calls are not observed"), "{errors}");
+        assert!(!errors.contains("error:"), "{errors}");
+    }
+    Ok(())
+}
+
 #[test]
 fn an_unknown_name_lists_the_known_ones() -> Fallible {
     let output = Command::new(env!("CARGO_BIN_EXE_verde"))

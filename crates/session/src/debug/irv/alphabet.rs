@@ -1,7 +1,7 @@
 //! The events that the monitors know, each once, whoever names it.
 
 use super::data::{Datum, Locals};
-use super::reads::Read;
+use super::reads::{How, Read};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -35,6 +35,13 @@ pub struct Site {
     pub trap: Option<TrapId>,
 }
 
+impl Site {
+    /// What the event names is not there.
+    pub fn is_misfit(&self) -> bool {
+        self.reads.iter().any(|r| matches!(r.how, How::Unknown))
+    }
+}
+
 /// An event of the alphabet.
 pub struct Source {
     pub kind: Kind,
@@ -62,6 +69,8 @@ pub struct Source {
     pub slots: u64,
     /// Its datum is where nothing can watch it.
     pub is_blind: bool,
+    /// There are functions of its name, but of none what the event names can be read.
+    pub is_unreadable: bool,
     /// What the user was told about it.
     pub told: bool,
 }
@@ -99,6 +108,7 @@ impl Alphabet {
                         is_inlined: false,
                         slots: 0,
                         is_blind: false,
+                        is_unreadable: false,
                         told: false,
                     });
                     self.sources.len() - 1

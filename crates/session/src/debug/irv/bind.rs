@@ -33,11 +33,23 @@ impl Debugger {
         notes: &mut Vec<Note>,
     ) {
         let source = &irv.alphabet.sources[index];
+        let known = notes.len();
         let found = match source.kind {
             Kind::Call | Kind::Unwound => {
                 let functions = self.callable(irv, index);
                 let source = &irv.alphabet.sources[index];
-                let sites = self.call_sites(source, &functions, notes);
+                let mut sites = self.call_sites(source, &functions, notes);
+                // Nobody can write a shipped property otherwise: it does without those functions.
+                if irv.is_shipped(source) && sites.iter().any(Site::is_misfit) {
+                    sites.clear();
+                    irv.alphabet.sources[index].is_unreadable = true;
+                    let new = &mut notes[known..];
+                    for note in new.iter_mut().filter(|n| n.is_error) {
+                        note.text += "; its calls are not observed";
+                        note.is_error = false;
+                    }
+                }
+                let source = &irv.alphabet.sources[index];
                 let is_inlined = self.note_inlined(source, &functions, notes);
                 irv.alphabet.sources[index].is_inlined |= is_inlined;
                 sites
@@ -318,9 +330,7 @@ pub(super) fn note_misfit(
     notes: &mut Vec<Note>,
 ) {
     if let Some(text) = wrong {
-        let useless = sites
-            .iter()
-            .all(|s| s.reads.iter().any(|r| matches!(r.how, How::Unknown)));
+        let useless = sites.iter().all(Site::is_misfit);
         notes.push(Note {
             text: format!("event {}: {text}", source.title()),
             is_error: useless,

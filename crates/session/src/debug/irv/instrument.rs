@@ -278,9 +278,7 @@ impl Debugger {
                 Kind::Line => "line",
                 _ => continue,
             };
-            let asks =
-                |u: &super::alphabet::User| irv.one(u.monitor).is_some_and(|one| !one.is_shipped);
-            if source.found || !source.users.iter().any(asks) {
+            if source.found || irv.is_shipped(source) {
                 continue;
             }
             let name = source.name.rsplit(['!', ':']).next().unwrap_or_default();

@@ -372,6 +372,27 @@ impl Irv {
         sources.filter(|s| !s.found || s.is_blind).collect()
     }
 
+    /// All who ask for a source came with Verde.
+    fn is_shipped(&self, source: &alphabet::Source) -> bool {
+        let asks = |u: &alphabet::User| self.one(u.monitor).is_some_and(|one| !one.is_shipped);
+        !source.users.iter().any(asks)
+    }
+
+    /// Nothing can lead a property out of its first state, because what the program has for it
+    /// cannot be read.
+    fn is_unreadable(&self, one: &One) -> bool {
+        let Some(monitor) = &one.monitor else {
+            return false;
+        };
+        let property = monitor.property();
+        let begins = |u: &alphabet::User| {
+            let first = &property.state(property.init).transitions;
+            u.monitor == one.id && first.iter().any(|t| t.event == u.spec)
+        };
+        let mut first = self.sources_of(one).filter(|s| s.users.iter().any(begins));
+        self.sources_of(one).any(|s| s.is_unreadable) && !first.any(|s| s.found)
+    }
+
     fn sources_of(&self, one: &One) -> impl Iterator<Item = &alphabet::Source> + Clone {
         let id = one.id;
         let uses = move |s: &&alphabet::Source| s.users.iter().any(|u| u.monitor == id);

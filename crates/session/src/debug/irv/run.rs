@@ -16,6 +16,8 @@ use verde_sys::number::{SIGHUP, SIGINT, SIGTERM};
 
 const UNFIT: &str = "the program was not run: an event does not fit it";
 
+const UNREADABLE: &str = "is in functions whose parameters cannot be read";
+
 const NEVER_FOUND: &str = "was never found in the program or a library";
 
 /// So far apart a signal to a process group may reach two of its processes.
@@ -218,6 +220,9 @@ impl Debugger {
     fn unobserved(&self, irv: &Irv, one: &One) -> Vec<String> {
         let missed = irv.missed(one);
         let inlined = || irv.sources_of(one).any(|s| !s.found && self.is_inlined(s));
+        if irv.is_unreadable(one) {
+            return vec![format!("what {} watches {UNREADABLE}", one.name)];
+        }
         match one.is_shipped && (!missed.is_empty() || inlined()) {
             // Its names are nobody's mistake.
             true => vec![format!("what {} watches {NEVER_FOUND}", one.name)],
