@@ -158,7 +158,7 @@ properties! {
         "read" -> "not_connected", "write" -> "not_connected", "closed" -> "used_after_close";
     thread: "detached" -> "joined_after_detach", "loose" -> "joined_after_detach", "leak" -> "joinable", "attributes" -> "joinable";
     vector: "moved" -> "used_after_move", "reserve" -> "used_after_move", "assign" -> "used_after_move",
-        "another" -> "used_after_move", "erase" -> "used_after_erase", "clear" -> "used_after_erase";
+        "another" -> "used_after_move", "often" -> "used_after_move", "erase" -> "used_after_erase", "clear" -> "used_after_erase";
 }
 
 #[test]

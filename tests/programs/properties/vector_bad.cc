@@ -24,6 +24,10 @@ int main(int argc, char **argv) {
     } else if (!std::strcmp(what, "another")) {
         v = std::vector<int>(100, 1);
         sum += *it; // BAD another
+    } else if (!std::strcmp(what, "often")) {
+        for (int i = 0; i < 100; i++)
+            v.push_back(i);
+        sum += *it; // BAD often
     } else if (!std::strcmp(what, "erase")) {
         v.erase(v.begin());
         sum += *it; // BAD erase

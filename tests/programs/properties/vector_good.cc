@@ -2,6 +2,10 @@
 #include <string>
 #include <vector>
 
+struct alignas(64) Wide {
+    int value;
+};
+
 int main() {
     std::vector<int> v;
     std::vector<std::string> names;
@@ -47,6 +51,15 @@ int main() {
     for (bool flag : flags)
         sum += flag;
     flags.clear();
+    // What one has left another one gets.
+    std::vector<Wide> wide, other;
+    wide.reserve(64);
+    wide.reserve(200);
+    other.reserve(40);
+    for (int i = 0; i < 4; i++)
+        other.push_back({i});
+    for (auto it = other.begin(); it != other.end(); ++it)
+        sum += (*it).value;
     std::printf("%d\n", sum);
     return 6;
 }
