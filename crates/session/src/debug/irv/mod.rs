@@ -374,8 +374,8 @@ impl Irv {
 
     /// All who ask for a source came with Verde.
     fn is_shipped(&self, source: &alphabet::Source) -> bool {
-        let asks = |u: &alphabet::User| self.one(u.monitor).is_some_and(|one| !one.is_shipped);
-        !source.users.iter().any(asks)
+        let is_shipped = |u: &alphabet::User| self.one(u.monitor).is_some_and(|one| one.is_shipped);
+        source.users.iter().all(is_shipped)
     }
 
     /// Nothing can lead a property out of its first state, because what the program has for it
