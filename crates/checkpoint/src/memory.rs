@@ -48,6 +48,11 @@ impl Maps {
         Ok(Maps::parse(procfs::maps_text(pid)?))
     }
 
+    /// Nobody but the process has what is there.
+    pub fn is_own(&self, at: Addr) -> bool {
+        self.list.iter().any(|m| !m.shared && m.contains(at))
+    }
+
     /// So much memory may be a process's own.
     pub fn own_size(&self) -> u64 {
         let own = self.list.iter().filter(|m| m.write && !m.shared);

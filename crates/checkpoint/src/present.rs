@@ -7,7 +7,7 @@ use crate::save::{self, Memory};
 use crate::snapshot::{Body, Options, Snapshot};
 use crate::threads::ThreadState;
 use crate::{Error, Result, Warning};
-use verde_engine::{Addr, Process};
+use verde_engine::{Addr, Process, Tid};
 use verde_sys::memory::Contents;
 
 /// A process as it is now, for [`Snapshot::restore`] to keep. It shares the memory of the
@@ -16,17 +16,30 @@ pub struct Present {
     snapshot: Snapshot,
     /// What the kernel changes in the memory when the process ends, as it is now.
     words: Vec<(Addr, [u8; 4])>,
+    /// Threads that ran, and would change the memory.
+    stopped: Vec<Tid>,
 }
 
 impl Present {
-    /// Saves a process. Threads that run are stopped for it.
+    /// Saves a process. Threads that run are stopped for it, until the restore.
     pub fn take(process: &mut Process, options: &Options) -> Result<(Present, Vec<Warning>)> {
-        let (snapshot, warnings) = save::take(process, options, Memory::Moved)?;
-        let words = match snapshot.moved {
-            true => words_of_ends(&snapshot)?,
-            false => Vec::new(),
+        let (taken, stopped) = save::take(process, options, Memory::Moved)?;
+        let present = Present {
+            snapshot: taken.snapshot,
+            words: taken.words,
+            stopped,
         };
-        Ok((Present { snapshot, words }, warnings))
+        Ok((present, taken.warnings))
+    }
+
+    /// It is not replaced after all.
+    pub(crate) fn abandon(self, process: &mut Process) {
+        drop(self.snapshot);
+        for tid in self.stopped {
+            if let Err(error) = process.resume(tid) {
+                tracing::warn!(%tid, %error, "thread not resumed");
+            }
+        }
     }
 
     /// The memory of the process stays when it ends.
@@ -54,23 +67,27 @@ const MOST_FUTEXES: usize = 2048;
 /// A futex is on the list by this address, plus one if it inherits priorities.
 const INHERITS: u64 = 1;
 
-/// The words that tell of ended threads, and that they held futexes.
-fn words_of_ends(snapshot: &Snapshot) -> Result<Vec<(Addr, [u8; 4])>> {
-    let memory = Contents::open(snapshot.frozen_pid())?;
+/// The words that tell of ended threads, and that they held futexes. Not those that others have,
+/// too, and wait for: they see the end.
+pub(crate) fn words_of_ends(
+    threads: &[ThreadState],
+    maps: &Maps,
+    memory: &Contents,
+) -> Vec<(Addr, [u8; 4])> {
     let mut words = Vec::new();
-    for thread in &snapshot.threads {
+    for thread in threads {
         let mut futexes = Vec::new();
         // What cannot be read the kernel does not change either.
-        let _ = robust_futexes(thread, &memory, &mut futexes);
+        let _ = robust_futexes(thread, memory, &mut futexes);
         let cleared = (thread.clear_tid != 0).then_some(Addr(thread.clear_tid));
         for at in cleared.into_iter().chain(futexes) {
             let mut word = [0; 4];
-            if memory.read(at, &mut word).is_ok() {
+            if maps.is_own(at) && memory.read(at, &mut word).is_ok() {
                 words.push((at, word));
             }
         }
     }
-    Ok(words)
+    words
 }
 
 /// Follows the list that a thread keeps of the robust futexes it holds.

@@ -48,26 +48,20 @@ pub(crate) fn restore(
     present: Option<Present>,
     without: &Items,
 ) -> Result<Restored> {
-    Snapshot::check(process)?;
-    if !snapshot.body.borrow().frozen.alive() {
-        return Err(Error::Lost);
-    }
     let start = Instant::now();
-    snapshot.settle()?;
-    // Tearing the memory down takes as long as copying it: later, elsewhere.
-    let goes = process.ended().is_none() && !present.as_ref().is_some_and(Present::has_memory);
-    let is_large = || procfs::resident(process.pid()).is_none_or(|bytes| bytes > SMALL);
-    let holder = match goes && is_large() {
-        true => hold(process),
-        false => None,
+    let has_memory = present.as_ref().is_some_and(Present::has_memory);
+    let Place {
+        holder,
+        mut together,
+    } = match make_place(snapshot, process, has_memory) {
+        Ok(place) => place,
+        Err(error) => {
+            if let Some(present) = present {
+                present.abandon(process);
+            }
+            return Err(error);
+        }
     };
-    let mut together = Together::new(process.own_cpus());
-    let pid = process.pid();
-    if process.ended().is_none() {
-        together.with_thread(pid);
-    }
-    process.make_place()?;
-    together.without(pid);
     let present = present.and_then(Present::outlive);
     together.with_frozen(snapshot.frozen_pid());
     let result = replace(snapshot, process, without);
@@ -99,6 +93,37 @@ pub(crate) fn restore(
             })
         }
     }
+}
+
+/// Where a process was.
+struct Place {
+    /// Who has its memory until it can be torn down.
+    holder: Option<Frozen>,
+    together: Together,
+}
+
+/// Ends the present process. `kept`: its memory stays.
+fn make_place(snapshot: &Snapshot, process: &mut Process, kept: bool) -> Result<Place> {
+    Snapshot::check(process)?;
+    if !snapshot.body.borrow().frozen.alive() {
+        return Err(Error::Lost);
+    }
+    snapshot.settle()?;
+    // Tearing the memory down takes as long as copying it: later, elsewhere.
+    let goes = process.ended().is_none() && !kept;
+    let is_large = || procfs::resident(process.pid()).is_none_or(|bytes| bytes > SMALL);
+    let holder = match goes && is_large() {
+        true => hold(process),
+        false => None,
+    };
+    let mut together = Together::new(process.own_cpus());
+    let pid = process.pid();
+    if process.ended().is_none() {
+        together.with_thread(pid);
+    }
+    process.make_place()?;
+    together.without(pid);
+    Ok(Place { holder, together })
 }
 
 /// Those of these processes that have not ended.

@@ -4,13 +4,14 @@ use crate::descriptors::Descriptors;
 use crate::filter::Passage;
 use crate::leader::Leader;
 use crate::memory::{self, Maps, Shared};
+use crate::present::words_of_ends;
 use crate::signals::Pending;
 use crate::snapshot::{Beyond, Body, Group, Options, Program, Snapshot};
 use crate::threads::Saved;
 use crate::timers::Timers;
 use crate::{Error, Result, Warning, descriptors, filter, threads};
 use std::time::Instant;
-use verde_engine::{Process, StopGuard, Tid};
+use verde_engine::{Addr, Process, StopGuard, Tid};
 use verde_sys::number as n;
 use verde_sys::payload::{SaveEntry, ThreadEntry};
 use verde_sys::procfs::Stat;
@@ -26,18 +27,28 @@ pub(crate) enum Memory {
     Moved,
 }
 
+/// A process that was saved.
+pub(crate) struct Taken {
+    pub snapshot: Snapshot,
+    pub warnings: Vec<Warning>,
+    /// What the kernel changes in moved memory when the process ends, as it is now.
+    pub words: Vec<(Addr, [u8; 4])>,
+}
+
+/// Also the threads that ran before, and are stopped still: moved memory must not change any more.
 pub(crate) fn take(
     process: &mut Process,
     options: &Options,
     memory: Memory,
-) -> Result<(Snapshot, Vec<Warning>)> {
+) -> Result<(Taken, Vec<Tid>)> {
     Snapshot::check(process)?;
     // Each holds one.
     limits::more_descriptors();
     let start = Instant::now();
     let mut world = process.stop_all()?;
     match take_stopped(&mut world, options, memory, start) {
-        Ok(done) => Ok(done),
+        Ok(taken) if taken.snapshot.moved => Ok((taken, world.release())),
+        Ok(taken) => Ok((taken, Vec::new())),
         Err(error) => Err(translate(&mut world, error)),
     }
 }
@@ -61,7 +72,7 @@ fn take_stopped(
     options: &Options,
     memory: Memory,
     start: Instant,
-) -> Result<(Snapshot, Vec<Warning>)> {
+) -> Result<Taken> {
     world.calm()?;
     let tids = world.threads();
     let count = tids.len() as u64;
@@ -135,6 +146,10 @@ fn take_stopped(
             (frozen, Some(ranges))
         }
     };
+    let words = match moved {
+        true => words_of_ends(&threads, &maps, &leader.memory),
+        false => Vec::new(),
+    };
     drop(leader);
     drop(open);
     together.with_frozen(frozen.pid);
@@ -184,7 +199,11 @@ fn take_stopped(
         saved_in: start.elapsed(),
         moved,
     };
-    Ok((snapshot, warnings))
+    Ok(Taken {
+        snapshot,
+        warnings,
+        words,
+    })
 }
 
 /// Where memory runs out, processes that may be smaller are hardly chosen.

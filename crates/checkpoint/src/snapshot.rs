@@ -239,7 +239,8 @@ impl Snapshot {
 
     /// Saves a process. Threads that run are stopped for it and go on after.
     pub fn take(process: &mut Process, options: &Options) -> Result<(Snapshot, Vec<Warning>)> {
-        crate::save::take(process, options, Memory::Copied)
+        let (taken, _) = crate::save::take(process, options, Memory::Copied)?;
+        Ok((taken.snapshot, taken.warnings))
     }
 
     /// Makes the process what it was; the present one is killed. All threads

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Program, compile, exec, next, run_out, transparent};
-use verde_checkpoint::{Options, Present, Snapshot, Warning};
+use verde_checkpoint::{Error, Options, Present, Snapshot, Warning};
 use verde_engine::{Cause, End, Process};
 use verde_sys::{number, procfs, signals, task};
 
@@ -125,9 +125,8 @@ fn twenty_eight_threads_go_back_and_forth() {
     let args = [count.as_str(), "12", "13", file.as_str()];
     let (mut process, output) = program.launch_with(&args, transparent());
     let at = program.address(&process, "every_kind");
-    let trap = Cause::Trap {
-        id: exec(&mut process, at),
-    };
+    let id = exec(&mut process, at);
+    let trap = Cause::Trap { id };
     let run = |process: &mut Process, hits: usize| {
         let mut seen = 0;
         process.resume_all().expect("resumed");
@@ -140,7 +139,7 @@ fn twenty_eight_threads_go_back_and_forth() {
         process.stop_all().expect("stopped").keep();
     };
     run(&mut process, 100);
-    for round in 0..20 {
+    for round in 0..15 {
         let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
         let then = consumed(&program, &process);
         run(&mut process, 1 + 7 * (round % 29));
@@ -151,6 +150,22 @@ fn twenty_eight_threads_go_back_and_forth() {
         assert_eq!(consumed(&program, &process), now);
         run(&mut process, 40);
     }
+    // Whoever ran does not go on, until it is not replaced.
+    let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+    process.remove(id).expect("removed");
+    process.resume_all().expect("resumed");
+    let (present, _) = Present::take(&mut process, &Options::default()).expect("saved");
+    let now = consumed(&program, &process);
+    for _ in 0..2000 {
+        assert_eq!(consumed(&program, &process), now);
+    }
+    signals::send(snapshot.frozen_pid(), number::SIGKILL).expect("killed");
+    while verde_sys::ptrace::regs(snapshot.frozen_pid()).is_ok() {
+        std::thread::yield_now();
+    }
+    let lost = snapshot.restore(&mut process, Some(present));
+    assert!(matches!(lost, Err(Error::Lost)));
+    drop(snapshot);
     let end = run_out(&mut process, |_, _| {});
     let sum = items * (items + 1) / 2;
     assert_eq!(output.text(), format!("done sum={sum} bad=0\n"));

@@ -6,7 +6,8 @@ use crate::shadow::ShadowStack;
 use crate::succeed::{Knowledge, reap};
 use crate::thread::{Happening, State, Thread};
 use crate::{Error, Follow, ForkKind, Process, Result, Tid, loans};
-use verde_sys::{number, ptrace, signals};
+use verde_sys::ptrace::{self, Go};
+use verde_sys::{number, signals};
 
 /// A child that has not run since its birth.
 pub(crate) struct Born {
@@ -103,12 +104,12 @@ impl Process {
 
     /// Lets the children of some threads go, told or not.
     pub(crate) fn release_born(&mut self, of: impl Fn(Tid) -> bool) -> Result<()> {
-        for (_, born) in self
-            .born
-            .extract_if(|maker, _| of(*maker))
-            .collect::<Vec<_>>()
-        {
-            self.let_born_go(&born)?;
+        let born = self.born.extract_if(|maker, _| of(*maker));
+        let born: Vec<Born> = born.map(|(_, born)| born).collect();
+        // Each, whatever becomes of the others.
+        let mut gone = Ok(());
+        for born in &born {
+            gone = gone.and(self.let_born_go(born));
         }
         let untold = |t: &mut Thread| match t.happening {
             Some(Happening::Fork(child, ForkKind::Fork)) if of(t.tid) => {
@@ -119,9 +120,9 @@ impl Process {
         };
         let untold: Vec<Tid> = self.threads.values_mut().filter_map(untold).collect();
         for child in untold {
-            self.release_new(child)?;
+            gone = gone.and(self.release_new(child));
         }
-        Ok(())
+        gone
     }
 
     /// The program is killed, and with it those that were held: they have not
@@ -129,6 +130,8 @@ impl Process {
     pub(crate) fn kill_born(&mut self) -> Result<()> {
         for born in std::mem::take(&mut self.born).into_values() {
             unless_gone(signals::send(born.child, number::SIGKILL))?;
+            // One that was already dying when it stopped is not woken by another SIGKILL.
+            let _ = ptrace::resume(born.child, Go::Continue, 0);
             reap(born.child);
             self.loan_ends(born.child);
         }

@@ -6,7 +6,7 @@ use crate::call_places::{Known, places};
 use crate::calls::Causes;
 use crate::detour::{Way, arguments};
 use crate::reach::{EXECS, Reach, reach};
-use crate::thread::Thread;
+use crate::thread::{State, Thread};
 use crate::watch::wanted;
 use crate::{Addr, Process, Result, Tid, TrapId};
 use std::time::{Duration, Instant};
@@ -82,10 +82,14 @@ pub(crate) enum BorrowerCall {
     Made,
 }
 
-/// A task waits for something, maybe for another one. On a busy machine one that is about to run, or to
-/// tell that it has stopped, takes its time, too: nobody else can help it.
-fn may_wait(stat: Option<&Stat>) -> bool {
-    !matches!(stat.and_then(Stat::state), Some('R' | 't'))
+/// How late a thread may be on its way into a call on a busy machine.
+const LATE: Duration = Duration::from_secs(2);
+
+/// Whether it is of use to wait for a call after `deadline`: a task that has no CPU, or is about to tell that it has
+/// stopped, waits for nobody. `entered`: it is in the call, and not still on its way.
+fn is_late(stat: Option<&Stat>, deadline: Instant, entered: bool) -> bool {
+    matches!(stat.and_then(Stat::state), Some('R' | 't'))
+        && (entered || Instant::now() < deadline + LATE)
 }
 
 /// Lets a child that stands before a call make it; how it stops then. `None`:
@@ -95,7 +99,7 @@ fn await_call_of(child: Tid, patience: Duration) -> Result<Option<WaitStatus>> {
     let stat = Stat::open(child, child).ok();
     let mut entered = false;
     ptrace::resume(child, Go::Syscall, 0)?;
-    while Instant::now() < deadline || !may_wait(stat.as_ref()) {
+    while Instant::now() < deadline || is_late(stat.as_ref(), deadline, entered) {
         match wait::try_task(child)? {
             Some(WaitStatus::Syscall) if !entered => {
                 entered = true;
@@ -196,7 +200,15 @@ impl Process {
         let stat = Stat::open(self.pid, tid).ok();
         let mut asleep = None;
         let mut entered = false;
-        while surely || Instant::now() < deadline || !may_wait(stat.as_ref()) {
+        let goes = |p: &Process| {
+            p.threads
+                .get(&tid)
+                .is_some_and(|t| t.state == State::Running)
+        };
+        while surely
+            || Instant::now() < deadline
+            || goes(self) && is_late(stat.as_ref(), deadline, entered)
+        {
             match wait::try_task(tid) {
                 Ok(Some(WaitStatus::Syscall)) if !entered => {
                     entered = true;

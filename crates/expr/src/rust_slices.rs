@@ -8,7 +8,7 @@ use crate::ir::{Node, Op};
 use crate::known;
 use crate::nodes::{constant, deref, is_pointer};
 use crate::overloads::same;
-use crate::value::Value;
+use crate::value::{Value, WHOLE};
 use verde_symbols::{Kind, Language, Type};
 
 const TEXT: [&str; 2] = ["&str", "&mut str"];
@@ -129,10 +129,10 @@ impl Evaluator<'_> {
             }
         };
         let plain = node.ty.strip();
-        let mut bytes = vec![0; plain.size().unwrap_or(16) as usize];
+        let mut bytes = vec![0; plain.size().unwrap_or(16).min(WHOLE) as usize];
         for (name, word) in [("data_ptr", addr), ("length", *count)] {
             let place = plain.find_member(name).map(|m| m.offset as usize);
-            if let Some(part) = place.and_then(|at| bytes.get_mut(at..at + 8)) {
+            if let Some(part) = place.and_then(|at| bytes.get_mut(at..at.saturating_add(8))) {
                 part.copy_from_slice(&word.to_le_bytes());
             }
         }

@@ -9,7 +9,7 @@ use crate::nodes::{bad, constant, is_number};
 use crate::rust_print::active_variant;
 use crate::scope::Scope;
 use crate::type_text::name_of;
-use crate::value::Value;
+use crate::value::{Value, WHOLE};
 use verde_symbols::{Memory, Type, Variant};
 
 impl Binder<'_> {
@@ -32,7 +32,10 @@ impl Binder<'_> {
         if !variant.member.ty.strip().members().is_empty() {
             return bad(TYPE_NAME);
         }
-        let mut bytes = vec![0; class.size().unwrap_or(0) as usize];
+        let Some(size) = class.size().filter(|size| *size <= WHOLE) else {
+            return Ok(None);
+        };
+        let mut bytes = vec![0; size as usize];
         if let (Some(tag), Some(value)) = (&part.discriminant, variant.value) {
             let from = tag.offset as usize;
             let size = tag.ty.size().unwrap_or(0).min(16) as usize;

@@ -170,7 +170,7 @@ impl Code<'_> {
 
     /// Every property has seen the event.
     pub fn applied(mut self, monitor: &mut Monitor, n: u64) -> Option<Raised> {
-        if !self.switches.callbacks {
+        if !self.switches.callbacks || self.switches.halted {
             return None;
         }
         let mut around = self.around().into_inner();

@@ -141,11 +141,11 @@ pub fn is_apart(tid: Tid, other: Tid) -> bool {
     differ(KCMP_FILES) || differ(KCMP_FS)
 }
 
-/// Whether two processes have one memory. Where the kernel cannot tell: no.
+/// Whether two processes have one memory, as far as the kernel tells: else they may have.
 pub fn shares_memory(pid: Tid, other: Tid) -> bool {
     const KCMP_VM: i32 = 1;
     // SAFETY: no memory is involved.
-    unsafe { libc::syscall(libc::SYS_kcmp, pid.0, other.0, KCMP_VM) == 0 }
+    unsafe { libc::syscall(libc::SYS_kcmp, pid.0, other.0, KCMP_VM) <= 0 }
 }
 
 /// Moves a child that has not called exec into a process group of this

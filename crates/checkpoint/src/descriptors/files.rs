@@ -43,6 +43,9 @@ struct File {
     mapped: Option<u64>,
 }
 
+/// In a mode: its owner may write.
+const OWNER_WRITES: u32 = 0o200;
+
 /// Contents kept with a snapshot, at most.
 const MOST_CONTENTS: u64 = 64 << 20;
 
@@ -63,18 +66,23 @@ impl File {
     fn put_back(&self, pid: Tid) -> Option<()> {
         let contents = self.contents.as_ref()?;
         let path = place(pid, self.number);
-        if fs::metadata(&path).ok()?.mode() != self.mode {
-            let mode = fs::Permissions::from_mode(self.mode);
-            fs::set_permissions(&path, mode).ok()?;
-        }
+        let now = fs::metadata(&path).ok()?.mode();
+        let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).ok();
         // A sealed one cannot have changed.
         if fs::read(&path).is_ok_and(|now| now == *contents) {
-            return Some(());
+            return match now == self.mode {
+                true => Some(()),
+                false => set(self.mode),
+            };
+        }
+        if now & OWNER_WRITES == 0 {
+            set(now | OWNER_WRITES)?;
         }
         let mut file = fs::OpenOptions::new().write(true).open(&path).ok()?;
         // Not emptied before: who has mapped it would lose its memory.
         file.write_all(contents).ok()?;
         file.set_len(contents.len() as u64).ok()?;
+        set(self.mode)?;
         file.set_modified(self.written?).ok()
     }
 }

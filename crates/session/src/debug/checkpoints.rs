@@ -395,6 +395,7 @@ impl Debugger {
                 return Err(error.into());
             }
         };
+        self.leaves_as_it_likes();
         self.terminal.go_back(&checkpoint.manners);
         self.checkpoints.timeline.restored(checkpoint.moment);
         self.automatic.went_back(checkpoint);

@@ -87,8 +87,8 @@ impl Exception {
 const HEADER: u64 = 80;
 /// The unwinder's part, between the header and the object that was thrown.
 const UNWINDER: u64 = 32;
-/// Who made an exception, in the unwinder's first word: `GNUCC++` and `CLNGC++`.
-const MAKERS: [u64; 2] = [0x0047_4e55_4343_2b2b, 0x0043_4c4e_4743_2b2b];
+/// Who made an exception, in the unwinder's first word: `GNUCC++`. Others have other headers.
+const MAKER: u64 = 0x0047_4e55_4343_2b2b;
 /// The longest name of a type.
 const LONGEST: usize = 1 << 16;
 
@@ -101,7 +101,7 @@ fn word(process: &Process, at: u64) -> Result<u64> {
 /// Where the type of an exception is told, by the unwinder's part of it; `None`: it is not of C++.
 fn type_info(process: &Process, unwinder: u64) -> Result<Option<u64>> {
     let class = word(process, unwinder)?;
-    if !MAKERS.contains(&(class >> 8)) {
+    if class >> 8 != MAKER {
         return Ok(None);
     }
     let first = word(process, unwinder.wrapping_sub(HEADER))?;

@@ -16,7 +16,7 @@ use crate::rows::{event_row, violation_row};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
-use verde_engine::{Addr, CallId, Cause, ForkKind, On, Regs, Tid, TrapId};
+use verde_engine::{Addr, CallId, Cause, Follow, ForkKind, On, Regs, Tid, TrapId};
 use verde_expr::{FrameScope, Value, compile, eval, returned_value};
 use verde_monitor::{Arg, Event};
 use verde_property::{Kind, When};
@@ -263,8 +263,10 @@ impl Debugger {
                 ..
             } => {
                 let text = "forked children run unchecked";
+                let options = self.live.as_ref().map(|l| &l.process.options);
+                let is_left = options.is_some_and(|o| o.follow == Follow::Parent);
                 // Without a property there is nothing to check.
-                if !irv.ones.is_empty() && irv.once(text) {
+                if is_left && !irv.ones.is_empty() && irv.once(text) {
                     irv.output.print(&mut self.out, "verde", text);
                 }
             }
