@@ -7,7 +7,6 @@ use crate::leader::Leader;
 use std::cell::RefCell;
 use std::os::fd::RawFd;
 use verde_engine::{Addr, Scratch, Tid};
-use verde_sys::memory::Contents;
 use verde_sys::remote::Remote;
 
 thread_local! {
@@ -29,13 +28,9 @@ pub(crate) struct Copy {
 impl Copy {
     /// Borrows it for system calls.
     pub fn borrow(&self) -> Result<Leader> {
-        Ok(Leader {
-            remote: Remote::begin(self.pid, self.instruction)?,
-            memory: Contents::open(self.pid)?,
-            scratch: self.scratch,
-            namespaced: self.namespaced,
-            filtered: self.filtered,
-        })
+        let remote = Remote::begin(self.pid, self.instruction)?;
+        let (namespaced, filtered) = (self.namespaced, self.filtered);
+        Ok(Leader::new(remote, self.scratch, namespaced, filtered))
     }
 }
 

@@ -12,6 +12,7 @@ use verde_sys::pagemap::PageMap;
 use verde_sys::procfs::{self, Mapping};
 use verde_sys::ptrace;
 use verde_sys::remote::RemoteError;
+use verde_sys::sizes::{self, Sizes};
 
 /// Shared memory kept with a snapshot, at most.
 const MOST_SHARED: u64 = 64 << 20;
@@ -77,14 +78,14 @@ impl Maps {
         Maps { text, list }
     }
 
+    /// How large all of them are.
+    fn size(&self) -> u64 {
+        let sizes = self.list.iter().filter(|m| m.name != "[vsyscall]");
+        sizes.map(|m| m.end - m.start).sum()
+    }
+
     /// Those that a copy does not have.
     fn missing_in(&self, copy: Tid) -> Result<Vec<&Mapping>> {
-        // A copy is smaller by what was left out. The kernel tells sizes much faster than maps.
-        let sizes = self.list.iter().filter(|m| m.name != "[vsyscall]");
-        let size: u64 = sizes.map(|m| m.end - m.start).sum();
-        if procfs::memory_size(copy) == Some(size) {
-            return Ok(Vec::new());
-        }
         let there = procfs::maps_text(copy)?;
         if self.text == there {
             return Ok(Vec::new());
@@ -153,7 +154,28 @@ fn advise(leader: &mut Leader, range: &Range, advice: u64) -> Result<()> {
 
 /// What the copy lacks.
 fn uncopied(leader: &Leader, maps: &Maps, copy: Tid) -> Result<Vec<Range>> {
-    let missing = maps.missing_in(copy)?;
+    let original = leader.remote.tid();
+    // A copy is smaller by what was left out, and has fewer pages by what was cleared. The kernel
+    // tells sizes much faster than maps and pages.
+    let there = Sizes::of(copy);
+    let is_mapped = there.is_some_and(|sizes| sizes.mapped == maps.size());
+    let own = |sizes: Option<Sizes>| sizes.map(|sizes| sizes.own);
+    let is_whole = is_mapped && sizes::count_every_page() && own(Sizes::of(original)) == own(there);
+    let ranges = match is_whole {
+        true => Vec::new(),
+        false => lacking(leader, maps, copy, is_mapped)?,
+    };
+    // One that was killed meanwhile seems to have no memory that the copy could lack.
+    ptrace::regs(original)?;
+    Ok(ranges)
+}
+
+/// The same by a look at everything. `is_mapped`: no mapping is missing.
+fn lacking(leader: &Leader, maps: &Maps, copy: Tid, is_mapped: bool) -> Result<Vec<Range>> {
+    let missing = match is_mapped {
+        true => Vec::new(),
+        false => maps.missing_in(copy)?,
+    };
     let mut ranges: Vec<Range> = missing.iter().map(|m| range(m, EXCLUDED)).collect();
     let is_there = |map: &&Mapping| missing.iter().all(|m| m.start != map.start);
     let maps = maps.list.iter().filter(|m| can_be_cleared(m));
@@ -163,13 +185,12 @@ fn uncopied(leader: &Leader, maps: &Maps, copy: Tid) -> Result<Vec<Range>> {
         // Not every kernel can tell.
         Err(_) => {
             let memory = Contents::open(copy)?;
-            let is_cleared = |map: &&Mapping| is_cleared(map, &leader.memory, &memory);
+            let original_memory = leader.memory()?;
+            let is_cleared = |map: &&Mapping| is_cleared(map, original_memory, &memory);
             looked_at.into_iter().filter(is_cleared).collect()
         }
     };
     ranges.extend(cleared.into_iter().map(|map| range(map, CLEARED)));
-    // One that was killed meanwhile seems to have no memory that the copy could lack.
-    ptrace::regs(leader.remote.tid())?;
     Ok(ranges)
 }
 
@@ -272,7 +293,7 @@ impl Shared {
             left -= len;
             let mut bytes = vec![0; len as usize];
             // A mapping may be longer than its file.
-            let got = leader.memory.read_some(map.start, &mut bytes);
+            let got = leader.memory()?.read_some(map.start, &mut bytes);
             bytes.truncate(got);
             list.push(Piece {
                 at: map.start,
@@ -289,8 +310,8 @@ impl Shared {
     }
 
     /// All of a file of this length is kept, for it is in memory.
-    pub fn keeps(&self, path: &str, len: u64) -> bool {
-        let is_all = |p: &Piece| p.name == path && p.offset == 0 && p.bytes.len() as u64 >= len;
+    pub fn keeps<'a>(&self, path: impl Fn() -> &'a str, len: u64) -> bool {
+        let is_all = |p: &Piece| p.offset == 0 && p.bytes.len() as u64 >= len && p.name == path();
         self.0.iter().any(is_all)
     }
 

@@ -17,6 +17,7 @@ use verde_sys::number as n;
 use verde_sys::payload::{self, CloneArgs, ThreadEntry};
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::remote::Remote;
+use verde_sys::sizes::Sizes;
 use verde_sys::{SysError, procfs, task, wait};
 
 /// What a restore did.
@@ -111,7 +112,7 @@ fn make_place(snapshot: &Snapshot, process: &mut Process, kept: bool) -> Result<
     snapshot.settle()?;
     // Tearing the memory down takes as long as copying it: later, elsewhere.
     let goes = process.ended().is_none() && !kept;
-    let is_large = || procfs::resident(process.pid()).is_none_or(|bytes| bytes > SMALL);
+    let is_large = || Sizes::of(process.pid()).is_none_or(|sizes| sizes.resident > SMALL);
     let holder = match goes && is_large() {
         true => hold(process),
         false => None,
@@ -190,7 +191,7 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
     }
     copy.beyond(&tids, instruction, &mut warnings)?;
     drop(open);
-    let change = process.succeed(&snapshot.knowledge, &tids)?;
+    let change = process.succeed(&snapshot.knowledge, &tids, copy.memory)?;
     unfinished.keep();
     // Ends of steps and events of properties are set anew where they are due.
     let users = |(_, trap): &&(_, Trap)| trap.owner == Owner::User;

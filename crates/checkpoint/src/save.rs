@@ -57,9 +57,9 @@ pub(crate) fn take(
 pub(crate) fn look(process: &Process) -> Result<()> {
     Snapshot::check(process)?;
     let pid = process.pid();
-    let targets = verde_sys::descriptors::targets(pid)?;
+    let targets = verde_sys::descriptor::targets(pid)?;
     let maps = procfs::maps(pid)?;
-    let bound = descriptors::bound(targets.iter().map(String::as_str))
+    let bound = descriptors::bound(targets.iter().filter_map(|t| t.strip_prefix("anon_inode:")))
         .or_else(|| maps.iter().find_map(memory::bound));
     match bound {
         Some(what) => Err(Error::Unsupported(what)),
@@ -107,13 +107,8 @@ fn take_stopped(
     if !keyrings.is_empty() {
         warnings.push(Warning::Keyrings(keyrings));
     }
-    let mut leader = Leader {
-        remote,
-        memory: world.contents()?,
-        scratch,
-        namespaced: world.has_namespace(),
-        filtered,
-    };
+    let mut leader = Leader::new(remote, scratch, world.has_namespace(), filtered)
+        .with_memory(world.contents()?);
     let timers = Timers::save(pid, &mut leader, intervals)?;
     let overruns: Vec<i32> = pending
         .timers()
@@ -147,7 +142,7 @@ fn take_stopped(
         }
     };
     let words = match moved {
-        true => words_of_ends(&threads, &maps, &leader.memory),
+        true => words_of_ends(&threads, &maps, leader.memory()?),
         false => Vec::new(),
     };
     drop(leader);

@@ -22,7 +22,7 @@ use crate::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
-use verde_sys::memory::Memory;
+use verde_sys::memory::{Contents, Memory};
 use verde_sys::namespace::Namespace;
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::{WaitStatus, number, procfs, signals, wait};
@@ -201,13 +201,7 @@ impl Process {
         if self.end.is_some() {
             return Ok(());
         }
-        // A first thread ends after all others, also those nobody has met.
-        let mut tids: Vec<Tid> = self.threads.keys().copied().collect();
-        for tid in procfs::threads(self.pid).unwrap_or_default() {
-            if !tids.contains(&tid) {
-                tids.push(tid);
-            }
-        }
+        let tids: Vec<Tid> = self.threads.keys().copied().collect();
         for tid in &tids {
             self.cancel_step(*tid)?;
         }
@@ -245,14 +239,20 @@ impl Process {
         unless_gone(signals::send(self.pid, number::SIGKILL))
     }
 
-    /// Waits for the end of the killed process, seeing threads off that were
-    /// born at the last moment.
+    /// Waits for the end of the killed process. A first thread ends after all others: those that
+    /// nobody has met are seen off.
     fn reap_first_thread(&self) {
+        let mut waited = false;
         loop {
             match wait::try_task(self.pid) {
                 Ok(Some(status)) if status.is_end() => return,
                 Ok(Some(_)) => {
                     let _ = ptrace::resume(self.pid, ptrace::Go::Continue, 0);
+                }
+                // To look for others takes about as long as to end.
+                Ok(None) if !waited => {
+                    waited = true;
+                    std::thread::yield_now();
                 }
                 Ok(None) => {
                     let threads = procfs::threads(self.pid).unwrap_or_default();
@@ -271,14 +271,19 @@ impl Process {
     /// Goes on with a copy of the process of then. `tids` gives for each
     /// thread of then the id it has in the copy, the first thread first; all
     /// are stopped and have the registers of then. The present one has made
-    /// its place. The traps of now are set in the copy.
-    pub fn succeed(&mut self, then: &Knowledge, tids: &[(Tid, Tid)]) -> Result<Succession> {
+    /// its place. The traps of now are set in the copy. `memory`: that of the copy.
+    pub fn succeed(
+        &mut self,
+        then: &Knowledge,
+        tids: &[(Tid, Tid)],
+        memory: Contents,
+    ) -> Result<Succession> {
         let Some(&(_, pid)) = tids.first() else {
             return Err(Error::Gone);
         };
         let new_id = |old: Tid| tids.iter().find(|(then, _)| *then == old).map(|t| t.1);
         self.pid = pid;
-        self.memory = Memory::open(pid)?;
+        self.memory = Memory::of(memory)?;
         self.end = None;
         self.end_reported = false;
         self.group = None;

@@ -1,68 +1,12 @@
-//! Open descriptors of another process: what /proc says of them, and what can
-//! be asked and set through a duplicate of ours.
+//! What is behind open descriptors of another process, asked and set through duplicates of ours.
 
+use crate::descriptor;
 use crate::error::{Result, SysError, check};
-use crate::{Tid, procfs, sockets};
-use std::cell::OnceCell;
+use crate::{Tid, sockets};
 use std::fs;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
-
-/// One descriptor.
-#[derive(Clone, Debug)]
-pub struct Descriptor {
-    /// Its number.
-    pub number: RawFd,
-    /// What it leads to: a path, `pipe:[1234]`, `anon_inode:[eventfd]`.
-    pub target: String,
-    /// Its fdinfo file.
-    info: String,
-    pid: Tid,
-    about: OnceCell<Option<fs::Metadata>>,
-}
-
-/// The open descriptors of a process.
-pub fn of_process(pid: Tid) -> Result<Vec<Descriptor>> {
-    let entries = fs::read_dir(format!("/proc/{pid}/fd"))
-        .map_err(|e| SysError::from_io("list /proc/pid/fd", &e))?;
-    let mut list = Vec::new();
-    for entry in entries.flatten() {
-        let number = entry.file_name().to_str().and_then(|n| n.parse().ok());
-        // Others close theirs at any moment.
-        list.extend(number.and_then(|number| one(pid, number).ok()));
-    }
-    list.sort_by_key(|d| d.number);
-    Ok(list)
-}
-
-/// What the open descriptors of a process lead to.
-pub fn targets(pid: Tid) -> Result<Vec<String>> {
-    let entries = fs::read_dir(format!("/proc/{pid}/fd"))
-        .map_err(|e| SysError::from_io("list /proc/pid/fd", &e))?;
-    let links = entries
-        .flatten()
-        .filter_map(|e| fs::read_link(e.path()).ok());
-    Ok(links.map(|l| l.to_string_lossy().into_owned()).collect())
-}
-
-/// One of them.
-pub fn one(pid: Tid, number: RawFd) -> Result<Descriptor> {
-    let target = fs::read_link(place(pid, number));
-    let target = target.map_err(|e| SysError::from_io("read /proc/pid/fd", &e))?;
-    Ok(Descriptor {
-        number,
-        target: target.to_string_lossy().into_owned(),
-        info: info(pid, number)?,
-        pid,
-        about: OnceCell::new(),
-    })
-}
-
-fn info(pid: Tid, number: RawFd) -> Result<String> {
-    let info = procfs::text(format!("/proc/{pid}/fdinfo/{number}"));
-    info.map_err(|e| SysError::from_io("read /proc/pid/fdinfo", &e))
-}
 
 /// Whether a descriptor of a process is the file that an epoll instance of it waits for under the
 /// number `on`; `nth`: of several such ones, in the order of its fdinfo.
@@ -85,7 +29,7 @@ pub fn is_waited_for(pid: Tid, number: RawFd, epoll: RawFd, on: RawFd, nth: u32)
 /// Whether a descriptor of a process is a message queue (`mq_open`), which looks like a file.
 pub fn is_queue(pid: Tid, number: RawFd) -> bool {
     const MQUEUE_MAGIC: i64 = 0x1980_0202;
-    let Ok(path) = std::ffi::CString::new(place(pid, number)) else {
+    let Ok(path) = std::ffi::CString::new(descriptor::place(pid, number)) else {
         return false;
     };
     // SAFETY: the path is a string, and the call fills the structure.
@@ -113,11 +57,6 @@ pub fn is_unix_socket(socket: &OwnedFd) -> bool {
         .is_ok_and(|d| d == libc::AF_UNIX)
 }
 
-/// Where a descriptor of a process is found as a file.
-pub fn place(pid: Tid, number: RawFd) -> String {
-    format!("/proc/{pid}/fd/{number}")
-}
-
 /// Which file one of this process's own descriptors leads to: device and inode.
 pub fn identity(ours: impl AsFd) -> Option<(u64, u64)> {
     // SAFETY: the call fills the structure.
@@ -128,66 +67,11 @@ pub fn identity(ours: impl AsFd) -> Option<(u64, u64)> {
     }
 }
 
-impl Descriptor {
-    /// What the file behind it was when this was first asked.
-    pub fn about(&self) -> Option<&fs::Metadata> {
-        let look = || fs::metadata(place(self.pid, self.number)).ok();
-        self.about.get_or_init(look).as_ref()
-    }
-
-    /// A line `name: value` of its fdinfo.
-    pub fn field(&self, name: &str) -> Option<&str> {
-        let mut lines = self.info.lines();
-        lines.find_map(|l| Some(l.strip_prefix(name)?.strip_prefix(':')?.trim()))
-    }
-
-    /// Every line of its fdinfo that begins with this.
-    pub fn fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        let lines = self.info.lines();
-        lines.filter_map(move |l| Some(l.strip_prefix(name)?.strip_prefix(':')?.trim()))
-    }
-
-    /// The flags it was opened with.
-    pub fn flags(&self) -> i32 {
-        let flags = self.field("flags");
-        flags
-            .and_then(|f| i32::from_str_radix(f, 8).ok())
-            .unwrap_or(0)
-    }
-
-    /// It can be read.
-    pub fn reads(&self) -> bool {
-        matches!(
-            self.flags() & libc::O_ACCMODE,
-            libc::O_RDONLY | libc::O_RDWR
-        )
-    }
-
-    /// It can be written.
-    pub fn writes(&self) -> bool {
-        matches!(
-            self.flags() & libc::O_ACCMODE,
-            libc::O_WRONLY | libc::O_RDWR
-        )
-    }
-
-    /// The locks that its open file holds.
-    pub fn locks(&self) -> Vec<Lock> {
-        self.fields("lock").filter_map(Lock::of).collect()
-    }
-
-    /// The number of the inode in a target like `pipe:[1234]`, if it is of
-    /// this kind.
-    pub fn inode(&self, kind: &str) -> Option<u64> {
-        let rest = self.target.strip_prefix(kind)?.strip_prefix(":[")?;
-        rest.strip_suffix(']')?.parse().ok()
-    }
-}
-
 /// Flags that can be changed after the open.
 const CHANGEABLE: i32 = libc::O_APPEND | libc::O_NONBLOCK | libc::O_ASYNC | libc::O_DIRECT;
 
-fn flags(fd: BorrowedFd<'_>) -> Result<i32> {
+/// The flags of an open file.
+pub fn flags(fd: BorrowedFd<'_>) -> Result<i32> {
     // SAFETY: no memory is involved.
     let flags = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) };
     check("F_GETFL", flags.into()).map(|flags| flags as i32)
@@ -201,13 +85,6 @@ pub fn set_flags(fd: BorrowedFd<'_>, wanted: i32) -> Result<()> {
     // SAFETY: no memory is involved.
     let done = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, wanted) };
     check("F_SETFL", done.into()).map(drop)
-}
-
-/// Moves the offset of an open file.
-pub fn seek(fd: OwnedFd, offset: u64) -> Result<()> {
-    let mut file = fs::File::from(fd);
-    let done = file.seek(SeekFrom::Start(offset));
-    done.map(drop).map_err(|e| SysError::from_io("lseek", &e))
 }
 
 /// Without waiting, whatever the open file's flags are.
@@ -329,99 +206,6 @@ pub fn readable(read_end: BorrowedFd<'_>) -> Readable {
     Readable {
         data: poll.revents & libc::POLLIN != 0,
         closed: poll.revents & libc::POLLHUP != 0,
-    }
-}
-
-/// A lock that an open file holds, whoever has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lock {
-    /// For nobody else.
-    pub exclusive: bool,
-    /// First byte and number of bytes (0: to the end) of a part of the file
-    /// (`F_OFD_SETLK`); `None`: all of it (`flock`).
-    pub part: Option<(i64, i64)>,
-}
-
-impl Lock {
-    /// Reads a line `lock` of an fdinfo, such as
-    /// `1: FLOCK  ADVISORY  WRITE 4711 08:01:42 0 EOF`. `None`: it is a lock of
-    /// the process, or something else.
-    fn of(line: &str) -> Option<Lock> {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, kind, _, mode, _, _, first, last] = words[..] else {
-            return None;
-        };
-        let part = match kind {
-            "FLOCK" => None,
-            "OFDLCK" => {
-                let first: i64 = first.parse().ok()?;
-                let last = last.parse().ok();
-                Some((first, last.map_or(0, |last: i64| last - first + 1)))
-            }
-            _ => return None,
-        };
-        Some(Lock {
-            exclusive: mode == "WRITE",
-            part,
-        })
-    }
-
-    /// Takes it if nobody is in the way. It is the open file's, so that all
-    /// who share that have it.
-    pub fn take(&self, file: BorrowedFd<'_>) -> Result<()> {
-        let done = match self.part {
-            None => {
-                let kind = if self.exclusive {
-                    libc::LOCK_EX
-                } else {
-                    libc::LOCK_SH
-                };
-                // SAFETY: no memory is involved.
-                unsafe { libc::flock(file.as_raw_fd(), kind | libc::LOCK_NB) }
-            }
-            Some((start, len)) => {
-                let kind = if self.exclusive {
-                    libc::F_WRLCK
-                } else {
-                    libc::F_RDLCK
-                };
-                let lock = libc::flock {
-                    l_type: kind as libc::c_short,
-                    l_whence: libc::SEEK_SET as libc::c_short,
-                    l_start: start,
-                    l_len: len,
-                    l_pid: 0,
-                };
-                // SAFETY: the structure is read during the call only.
-                unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) }
-            }
-        };
-        check("lock", done.into()).map(drop)
-    }
-}
-
-/// The locks that the open file of a descriptor holds.
-pub fn locks(pid: Tid, number: RawFd) -> Result<Vec<Lock>> {
-    let info = info(pid, number)?;
-    let lines = info.lines().filter_map(|l| l.strip_prefix("lock:"));
-    Ok(lines.filter_map(Lock::of).collect())
-}
-
-/// Frees every such lock of an open file.
-pub fn unlock(file: BorrowedFd<'_>) -> Result<()> {
-    let all = libc::flock {
-        l_type: libc::F_UNLCK as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
-    };
-    // SAFETY: the structure is read during the call only.
-    unsafe {
-        let done = libc::flock(file.as_raw_fd(), libc::LOCK_UN);
-        check("unlock", done.into())?;
-        let done = libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const all);
-        check("unlock", done.into()).map(drop)
     }
 }
 
@@ -556,23 +340,4 @@ pub fn set_expirations(fd: BorrowedFd<'_>, count: u64) -> bool {
     const TFD_IOC_SET_TICKS: libc::c_ulong = 0x4008_5400;
     // SAFETY: the call reads the number given.
     unsafe { libc::ioctl(fd.as_raw_fd(), TFD_IOC_SET_TICKS, &count) == 0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn locks_as_the_kernel_writes_them() {
-        let whole = Lock::of("1: FLOCK  ADVISORY  WRITE 4711 08:01:42 0 EOF").expect("a lock");
-        assert_eq!((whole.exclusive, whole.part), (true, None));
-        let part = Lock::of("1: OFDLCK ADVISORY  READ -1 00:2d:77 10 19").expect("a lock");
-        assert_eq!((part.exclusive, part.part), (false, Some((10, 10))));
-        let rest = Lock::of("2: OFDLCK ADVISORY  WRITE -1 00:2d:77 5 EOF").expect("a lock");
-        assert_eq!(rest.part, Some((5, 0)));
-        assert_eq!(
-            Lock::of("1: POSIX  ADVISORY  WRITE 4711 08:01:42 0 EOF"),
-            None
-        );
-    }
 }

@@ -10,7 +10,7 @@ use crate::error::{Result, SysError};
 use crate::launch::{Launch, launch};
 use crate::pidfd::PidFd;
 use crate::wait::{self, Event, WaitStatus};
-use crate::{Tid, descriptors, number, ptrace, signals};
+use crate::{Tid, descriptor, number, ptrace, signals};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -99,8 +99,7 @@ fn words_of(tid: Tid, mark: &str) -> Result<Option<Vec<OsString>>> {
 }
 
 fn open_in(tid: Tid, held: &PidFd) -> Result<Vec<(RawFd, OwnedFd)>> {
-    let open = descriptors::of_process(tid)?;
-    let numbers = open.into_iter().map(|d| d.number);
+    let numbers = descriptor::numbers(tid)?.into_iter();
     let taken = numbers.map(|number| Ok((number, held.descriptor(number)?)));
     taken.collect()
 }

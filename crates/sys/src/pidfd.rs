@@ -30,6 +30,11 @@ impl PidFd {
         })
     }
 
+    /// Its id.
+    pub fn pid(&self) -> Tid {
+        self.pid
+    }
+
     pub(crate) fn fd(&self) -> &OwnedFd {
         &self.fd
     }

@@ -3,7 +3,6 @@
 use crate::error::{Result, SysError};
 use crate::{Addr, Tid};
 use std::fs::{self, File};
-use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -15,14 +14,18 @@ fn read(call: &'static str, path: String) -> Result<Vec<u8>> {
 /// All of a file of /proc. Nobody knows its size, so it is not asked for: checkpoints read
 /// hundreds of them.
 fn whole(path: String) -> std::io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+    contents(&File::open(path)?)
+}
+
+/// All of such a file as it is now.
+pub(crate) fn contents(file: &File) -> std::io::Result<Vec<u8>> {
     let mut bytes = vec![0; 8192];
     let mut length = 0;
     loop {
         if length == bytes.len() {
             bytes.resize(2 * length, 0);
         }
-        match file.read(&mut bytes[length..]) {
+        match file.read_at(&mut bytes[length..], length as u64) {
             Ok(0) => break,
             Ok(n) => length += n,
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
@@ -291,22 +294,6 @@ pub fn status_field(pid: Tid, tid: Tid, name: &str) -> Option<String> {
 pub fn blocked_in(pid: Tid, tid: Tid) -> Option<i64> {
     let text = text(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
     text.split(' ').next()?.parse().ok()
-}
-
-/// How much memory of a process is in pages of RAM, in bytes.
-pub fn resident(pid: Tid) -> Option<u64> {
-    pages(pid, 1)
-}
-
-/// How large all mappings of a process are, in bytes; without `[vsyscall]`, which is nobody's.
-pub fn memory_size(pid: Tid) -> Option<u64> {
-    pages(pid, 0)
-}
-
-fn pages(pid: Tid, nth: usize) -> Option<u64> {
-    let text = text(format!("/proc/{pid}/statm")).ok()?;
-    let pages: u64 = text.split(' ').nth(nth)?.parse().ok()?;
-    Some(pages * 4096)
 }
 
 /// How often a process got a page of memory, or a copy of one, so far.

@@ -140,20 +140,19 @@ fn decode(answer: &[u8]) -> Option<UnixSocket> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::descriptors;
+    use crate::descriptor::Descriptor;
     use crate::signals::current_process;
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
 
+    fn inode(s: &UnixStream) -> u64 {
+        let mine = Descriptor::of(current_process(), s.as_raw_fd()).expect("a descriptor");
+        mine.socket().expect("a socket")
+    }
+
     #[test]
     fn finds_the_other_end_of_a_pair() {
         let (a, b) = UnixStream::pair().expect("a pair");
-        let all = descriptors::of_process(current_process()).expect("descriptors");
-        let inode = |s: &UnixStream| {
-            let number = s.as_raw_fd();
-            let mine = all.iter().find(|d| d.number == number);
-            mine.and_then(|d| d.inode("socket")).expect("a socket")
-        };
         let sockets = UnixSockets::open().expect("socket diagnosis");
         let get = |s| sockets.get(inode(s)).expect("an answer").expect("a socket");
         assert_eq!(get(&a).peer, Some(inode(&b)));
@@ -166,9 +165,7 @@ mod tests {
     #[test]
     fn knows_that_the_other_end_was_closed() {
         let (a, b) = UnixStream::pair().expect("a pair");
-        let all = descriptors::of_process(current_process()).expect("descriptors");
-        let mine = all.iter().find(|d| d.number == a.as_raw_fd());
-        let inode = mine.and_then(|d| d.inode("socket")).expect("a socket");
+        let inode = inode(&a);
         drop(b);
         let sockets = UnixSockets::open().expect("socket diagnosis");
         let get = || sockets.get(inode).expect("an answer").expect("a socket");

@@ -5,7 +5,8 @@ use crate::Result;
 use crate::snapshot::{Item, Items};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use verde_engine::Tid;
-use verde_sys::descriptors::{self, Descriptor, TerminalModes, Time};
+use verde_sys::descriptor::Descriptor;
+use verde_sys::descriptors::{self, TerminalModes, Time};
 use verde_sys::pidfd::PidFd;
 
 /// Event counters (eventfd).
@@ -17,7 +18,7 @@ fn count(d: &Descriptor) -> Option<u64> {
 
 impl Counters {
     pub fn save(list: &[Descriptor]) -> Counters {
-        let events = list.iter().filter(|d| d.target == "anon_inode:[eventfd]");
+        let events = list.iter().filter(|d| d.anonymous() == Some("[eventfd]"));
         let counters = events.filter_map(|d| Some((d.number, d.flags(), count(d)?)));
         Counters(counters.collect())
     }
@@ -28,7 +29,7 @@ impl Counters {
         }
         for (number, flags, then) in &self.0 {
             // One that has not changed is left alone, for whoever waits for changes.
-            if count(&descriptors::one(pid, *number)?) != Some(*then) {
+            if count(&Descriptor::of(pid, *number)?) != Some(*then) {
                 // A semaphore gives one at a time.
                 while descriptors::take_message(handle.descriptor(*number)?)?.is_some() {}
                 if *then != 0 {
@@ -46,7 +47,7 @@ pub(super) struct SignalSets(Vec<(RawFd, i32, u64)>);
 
 impl SignalSets {
     pub fn save(list: &[Descriptor]) -> SignalSets {
-        let sets = list.iter().filter(|d| d.target == "anon_inode:[signalfd]");
+        let sets = list.iter().filter(|d| d.anonymous() == Some("[signalfd]"));
         let signals = |d: &Descriptor| u64::from_str_radix(d.field("sigmask")?, 16).ok();
         let sets = sets.filter_map(|d| Some((d.number, d.flags(), signals(d)?)));
         SignalSets(sets.collect())
@@ -103,13 +104,13 @@ impl Timer {
 impl Timers {
     pub fn save(pid: Tid, list: &[Descriptor], handle: &PidFd) -> Result<Timers> {
         let mut timers = Vec::new();
-        for d in list.iter().filter(|d| d.target == "anon_inode:[timerfd]") {
+        for d in list.iter().filter(|d| d.anonymous() == Some("[timerfd]")) {
             let Some(mut timer) = Timer::of(d) else {
                 continue;
             };
             if timer.stands_still() {
                 descriptors::count_expirations(handle.descriptor(d.number)?.as_fd())?;
-                let now = descriptors::one(pid, d.number)?;
+                let now = Descriptor::of(pid, d.number)?;
                 timer = Timer::of(&now).unwrap_or(timer);
             }
             timers.push(timer);
@@ -136,17 +137,23 @@ impl Timers {
 /// Modes and window sizes of terminals.
 pub(super) struct Terminals(Vec<(RawFd, TerminalModes)>);
 
+fn may_be_terminal(d: &Descriptor) -> bool {
+    d.is_device() && !d.is_plain_device()
+}
+
 /// The other side of a pseudo terminal.
 fn is_master(d: &Descriptor) -> bool {
-    matches!(d.target.as_str(), "/dev/ptmx" | "/dev/pts/ptmx")
+    may_be_terminal(d) && matches!(d.target(), "/dev/ptmx" | "/dev/pts/ptmx")
 }
 
 impl Terminals {
     /// Also the numbers of those with data on their way that the program
     /// itself sends: it has both sides.
     pub fn save(list: &[Descriptor], handle: &PidFd) -> (Terminals, Vec<RawFd>) {
-        let is_terminal =
-            |d: &&Descriptor| d.target.starts_with("/dev/pts/") || d.target.starts_with("/dev/tty");
+        let is_terminal = |d: &&Descriptor| {
+            let named = ["/dev/pts/", "/dev/tty"];
+            may_be_terminal(d) && named.iter().any(|at| d.target().starts_with(at))
+        };
         let masters = list.iter().filter(|d| is_master(d));
         let mut unread = Vec::new();
         let mut look = |d: &Descriptor, fd: &OwnedFd| {

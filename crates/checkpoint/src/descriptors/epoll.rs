@@ -6,7 +6,8 @@ use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use std::os::fd::RawFd;
 use verde_engine::Tid;
-use verde_sys::descriptors::{self, Descriptor, is_waited_for};
+use verde_sys::descriptor::Descriptor;
+use verde_sys::descriptors::is_waited_for;
 use verde_sys::number as n;
 
 const ADD: u64 = 1;
@@ -93,7 +94,7 @@ fn moved(pid: Tid, epoll: &Descriptor, list: &[Descriptor]) -> Vec<Moved> {
             moved.push(Moved {
                 on: wait.on,
                 number,
-                taken: there.map(|i| list[i].flags()),
+                taken: there.map(|i| list[i].all_flags()),
             });
         }
     }
@@ -102,13 +103,13 @@ fn moved(pid: Tid, epoll: &Descriptor, list: &[Descriptor]) -> Vec<Moved> {
 
 impl Epolls {
     pub fn save(pid: Tid, list: &[Descriptor]) -> Epolls {
-        let epolls = list.iter().filter(|d| d.target == "anon_inode:[eventpoll]");
+        let epolls = list.iter().filter(|d| d.anonymous() == Some("[eventpoll]"));
         let epolls = epolls.map(|d| Epoll {
             number: d.number,
             waits: waits(d),
             moved: moved(pid, d, list),
         });
-        let signals = list.iter().filter(|d| d.target == "anon_inode:[signalfd]");
+        let signals = list.iter().filter(|d| d.anonymous() == Some("[signalfd]"));
         Epolls {
             list: epolls.collect(),
             signals: signals.map(|d| d.number).collect(),
@@ -137,12 +138,11 @@ impl Epolls {
         if without.contains(Item::Epoll) {
             return Ok(());
         }
-        let list = descriptors::of_process(pid)?;
         for epoll in &self.list {
-            let Some(now) = list.iter().find(|d| d.number == epoll.number) else {
+            let Ok(now) = Descriptor::of(pid, epoll.number) else {
                 continue;
             };
-            let mut now = waits(now);
+            let mut now = waits(&now);
             now.retain(|n| !new(n.on));
             let is_bound = |w: &Wait| self.signals.contains(&w.on);
             let is_over = |w: &Wait| is_bound(w) || !epoll.waits.iter().any(|e| e.on == w.on);

@@ -5,12 +5,13 @@ use crate::memory::Shared;
 use crate::snapshot::{Item, Items};
 use crate::{Result, Warning};
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::SystemTime;
 use verde_engine::Tid;
-use verde_sys::descriptors::{Descriptor, identity, is_queue, place, seek};
+use verde_sys::descriptor::{Descriptor, place, target};
+use verde_sys::descriptors::{identity, is_queue};
 use verde_sys::file_control::seals;
 use verde_sys::inherited;
 use verde_sys::number as n;
@@ -28,7 +29,6 @@ pub(super) struct Found {
 
 struct File {
     number: RawFd,
-    path: String,
     offset: u64,
     flags: i32,
     /// When it was last written, if the process can write it.
@@ -89,7 +89,7 @@ impl File {
 
 /// Those of the kernel have no contents of their own.
 fn keeps_what_is_written(d: &Descriptor) -> bool {
-    d.writes() && !d.target.starts_with("/proc/")
+    d.writes() && (d.is_on_disk() || !d.target().starts_with("/proc/"))
 }
 
 impl Files {
@@ -101,17 +101,17 @@ impl Files {
         shared: &Shared,
     ) -> Found {
         let ours = our_own(keep_input);
-        let paths = list.iter().filter(|d| d.target.starts_with('/'));
         let mut left = MOST_CONTENTS;
         let mut queues = Vec::new();
-        let files = paths.filter_map(|d| {
+        let files = list.iter().filter_map(|d| {
             let meta = d.about()?;
             let has_offset = (meta.is_file() || meta.is_dir()) && d.flags() & n::O_PATH == 0;
-            if !has_offset || ours.contains(&(meta.dev(), meta.ino())) {
+            if !has_offset || !d.has_path() || ours.contains(&(meta.dev(), meta.ino())) {
                 return None;
             }
             // They have no directory above them.
-            if meta.is_file() && d.target.rfind('/') == Some(0) && is_queue(pid, d.number) {
+            let may_be_queue = || d.may_be_made_up() && d.target().rfind('/') == Some(0);
+            if meta.is_file() && may_be_queue() && is_queue(pid, d.number) {
                 queues.push(d.number);
                 return None;
             }
@@ -129,14 +129,15 @@ impl Files {
             left -= contents.as_ref().map_or(0, |c| c.len() as u64).min(left);
             Some(File {
                 number: d.number,
-                path: d.target.clone(),
-                offset: d.field("pos")?.parse().ok()?,
+                offset: d.offset()?,
                 flags: d.flags(),
                 written: meta.modified().ok().filter(|_| keeps_what_is_written(d)),
                 contents,
                 mode: meta.mode(),
                 seals,
-                mapped: shared.keeps(&d.target, meta.len()).then_some(meta.len()),
+                mapped: shared
+                    .keeps(|| d.target(), meta.len())
+                    .then_some(meta.len()),
             })
         });
         let files = Files(files.collect());
@@ -153,34 +154,41 @@ impl Files {
         if without.contains(Item::Offsets) {
             return Ok(());
         }
+        let path = |file: &File| target(pid, file.number).unwrap_or_default();
         let mut changed: Vec<String> = Vec::new();
         let mut elsewhere: Vec<String> = Vec::new();
         let (mut sealed, mut stuck) = (Vec::new(), Vec::new());
         for file in &self.0 {
             let fd = handle.descriptor(file.number)?;
             let is_sealed = file.contents.is_some() && seals(fd.as_fd()) != file.seals;
-            if super::set_flags_of(&fd, file.flags).is_err() || seek(fd, file.offset).is_err() {
-                elsewhere.push(file.path.clone());
+            let done = super::set_flags_of(&fd, file.flags);
+            let mut open = fs::File::from(fd);
+            let done = done.is_ok() && open.seek(SeekFrom::Start(file.offset)).is_ok();
+            if !done {
+                elsewhere.push(path(file));
                 continue;
             }
             let is_back = !without.contains(Item::Nameless) && file.put_back(pid).is_some();
             if is_sealed {
                 match is_back {
-                    true => sealed.push(file.path.clone()),
-                    false => stuck.push(file.path.clone()),
+                    true => sealed.push(path(file)),
+                    false => stuck.push(path(file)),
                 }
                 continue;
             }
             if is_back {
                 continue;
             }
-            let now = fs::metadata(place(pid, file.number)).ok();
+            let now = open.metadata().ok();
             if file.mapped.is_some() && now.as_ref().map(fs::Metadata::len) == file.mapped {
                 continue;
             }
             let now = now.and_then(|m| m.modified().ok());
-            if file.written.is_some() && now != file.written && !changed.contains(&file.path) {
-                changed.push(file.path.clone());
+            if file.written.is_some() && now != file.written {
+                let path = path(file);
+                if !changed.contains(&path) {
+                    changed.push(path);
+                }
             }
         }
         if !sealed.is_empty() {

@@ -6,7 +6,7 @@
 use crate::snapshot::{Item, Items};
 use crate::{Result, Warning};
 use std::os::fd::{AsFd, RawFd};
-use verde_sys::descriptors::Descriptor;
+use verde_sys::descriptor::{Descriptor, target};
 use verde_sys::file_control::Lease;
 use verde_sys::pidfd::PidFd;
 
@@ -15,7 +15,6 @@ pub(super) struct Leases(Vec<Leased>);
 
 struct Leased {
     number: RawFd,
-    path: String,
     lease: Lease,
 }
 
@@ -23,21 +22,20 @@ impl Leases {
     pub fn save(list: &[Descriptor], handle: &PidFd) -> Leases {
         let kernels = |d: &Descriptor| {
             let known = ["/dev/", "/proc/", "/sys/"];
-            known.iter().any(|at| d.target.starts_with(at))
+            d.may_be_made_up() && known.iter().any(|at| d.target().starts_with(at))
         };
         let files = list.iter().filter(|d| {
-            let is_file = || d.about().is_some_and(|meta| meta.is_file());
-            d.target.starts_with('/') && !kernels(d) && is_file()
+            let is_file = d.about().is_some_and(|meta| meta.is_file());
+            is_file && d.has_path() && !kernels(d)
         });
         let leased = files.filter_map(|d| {
-            let has = d.fields("lock").any(|l| l.contains(" LEASE "));
+            let has = d.lock_lines().any(|l| l.contains(" LEASE "));
             let lease = match has {
                 true => Lease::of(handle.descriptor(d.number).ok()?.as_fd()),
                 false => Lease::NONE,
             };
             Some(Leased {
                 number: d.number,
-                path: d.target.clone(),
                 lease,
             })
         });
@@ -62,8 +60,9 @@ impl Leases {
             if Lease::of(file.as_fd()) != leased.lease
                 && let Err(error) = leased.lease.take(file.as_fd())
             {
-                tracing::debug!(path = leased.path, %error, "a lease is lost");
-                lost.push(leased.path.clone());
+                let path = target(handle.pid(), leased.number).unwrap_or_default();
+                tracing::debug!(path, %error, "a lease is lost");
+                lost.push(path);
             }
         }
         if !lost.is_empty() {

@@ -10,10 +10,12 @@ use crate::copies::{self, Copy};
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use crate::{Error, Result, Warning};
+use std::fs::File;
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use verde_engine::Tid;
-use verde_sys::descriptors::{self, Descriptor, Lock};
+use verde_sys::descriptor::{self, Descriptor, target};
+use verde_sys::file_locks::{self, Lock, Locked};
 use verde_sys::number as n;
 use verde_sys::overlay::{is_same_open_file, same_open_file};
 use verde_sys::pidfd::PidFd;
@@ -22,29 +24,29 @@ use verde_sys::remote::RemoteError;
 /// The locks of a process's open files.
 pub(super) struct Locks {
     /// Files that hold locks, and are opened anew.
-    held: Vec<Locked>,
+    held: Vec<Held>,
     /// The others that could hold locks.
     shared: Vec<Shared>,
 }
 
-struct Locked {
+struct Held {
     numbers: Numbers,
-    path: String,
     locks: Vec<Lock>,
 }
 
 struct Shared {
     number: RawFd,
-    path: String,
+    /// It is not the kernel's own.
+    is_file: bool,
     locks: Vec<Lock>,
 }
 
 impl Locks {
     pub fn save(pid: Tid, list: &[Descriptor]) -> Locks {
-        let mut held: Vec<Locked> = Vec::new();
+        let mut held: Vec<Held> = Vec::new();
         let mut shared = Vec::new();
         // Nobody locks those without a path.
-        for d in list.iter().filter(|d| d.target.starts_with('/')) {
+        for d in list.iter().filter(|d| d.has_path()) {
             let locks = d.locks();
             if held.iter().any(|l| l.numbers.contain(d.number)) {
                 continue;
@@ -52,18 +54,17 @@ impl Locks {
             if locks.is_empty() || !can_be_opened_anew(d) {
                 shared.push(Shared {
                     number: d.number,
-                    path: d.target.clone(),
+                    is_file: is_file(d),
                     locks,
                 });
                 continue;
             }
             let same = |o: &Descriptor| {
                 o.number == d.number
-                    || (o.target == d.target && same_open_file(pid, o.number, d.number))
+                    || (o.target() == d.target() && same_open_file(pid, o.number, d.number))
             };
-            held.push(Locked {
+            held.push(Held {
                 numbers: Numbers::of(list, same),
-                path: d.target.clone(),
                 locks,
             });
         }
@@ -77,8 +78,7 @@ impl Locks {
 
     /// Numbers of shared files that may hold locks later.
     pub fn lockable(&self) -> Vec<RawFd> {
-        let kernels = |s: &&Shared| s.path.starts_with("/dev/") || s.path.starts_with("/proc/");
-        let files = self.shared.iter().filter(|s| !kernels(s));
+        let files = self.shared.iter().filter(|s| s.is_file);
         files.map(|s| s.number).collect()
     }
 
@@ -88,7 +88,8 @@ impl Locks {
             match open_anew(copy, &locked.numbers) {
                 // It may not open it any more, and keeps what it has.
                 Err(Error::Remote(RemoteError::Refused(error))) => {
-                    tracing::debug!(path = locked.path, %error, "a locked file stays shared");
+                    let (number, _) = locked.numbers.first().unwrap_or_default();
+                    tracing::debug!(number, %error, "a locked file stays shared");
                 }
                 other => other?,
             }
@@ -100,7 +101,6 @@ impl Locks {
     /// then, and takes what it held. Files that were opened anew hold nothing yet.
     pub fn restore(
         &self,
-        pid: Tid,
         handle: &PidFd,
         without: &Items,
         warnings: &mut Vec<Warning>,
@@ -108,32 +108,33 @@ impl Locks {
         if without.contains(Item::Locks) {
             return Ok(());
         }
-        part_copies();
+        let locked = Locked::now();
+        if !locked.are_none() {
+            part_copies();
+        }
         let is_other = |s: &&Shared| {
-            // To free what a device may hold takes less than to look.
-            let free = s.locks.is_empty() && s.path.starts_with("/dev/");
             // What is not there has a warning of its own.
-            free || descriptors::locks(pid, s.number).is_ok_and(|now| now != s.locks)
+            locks_now(&locked, handle, s.number).is_ok_and(|now| now != s.locks)
         };
         let changed: Vec<&Shared> = self.shared.iter().filter(is_other).collect();
         // All of them first: one may be in the way of another.
         for file in &changed {
             let fd = handle.descriptor(file.number);
-            if let Err(error) = fd.and_then(|fd| descriptors::unlock(fd.as_fd())) {
-                tracing::debug!(path = file.path, %error, "locks are not freed");
+            if let Err(error) = fd.and_then(|fd| file_locks::unlock(fd.as_fd())) {
+                tracing::debug!(number = file.number, %error, "locks are not freed");
             }
         }
         let changed = changed.iter().filter(|s| !s.locks.is_empty());
-        let changed = changed.map(|s| (s.number, &s.path, &s.locks));
+        let changed = changed.map(|s| (s.number, &s.locks));
         let anew = self.held.iter().filter_map(|locked| {
             let (number, _) = locked.numbers.first()?;
-            Some((number, &locked.path, &locked.locks))
+            Some((number, &locked.locks))
         });
         let mut lost = Vec::new();
-        for (number, path, locks) in changed.chain(anew) {
+        for (number, locks) in changed.chain(anew) {
             let file = handle.descriptor(number)?;
             if locks.iter().any(|lock| lock.take(file.as_fd()).is_err()) {
-                lost.push(path.clone());
+                lost.push(target(handle.pid(), number).unwrap_or_default());
             }
         }
         if !lost.is_empty() {
@@ -153,7 +154,7 @@ fn part_copies() {
             before.is_some_and(|before| is_same_open_file(before, (copy.pid, number)))
         };
         let holds =
-            |number: RawFd| descriptors::one(copy.pid, number).is_ok_and(|d| !d.locks().is_empty());
+            |number: RawFd| file_locks::of(copy.pid, number).is_ok_and(|locks| !locks.is_empty());
         if copy.lockable.iter().any(|n| !known(*n) && holds(*n))
             && let Err(error) = part_copy(copy)
         {
@@ -163,8 +164,25 @@ fn part_copies() {
 }
 
 fn part_copy(copy: &Copy) -> Result<()> {
-    let list = descriptors::of_process(copy.pid)?;
+    let list = descriptor::of_process(&PidFd::open(copy.pid)?)?;
     Locks::save(copy.pid, &list).part(&mut copy.borrow()?)
+}
+
+/// The locks that an open file of a process holds. `locked`: those of everybody.
+fn locks_now(locked: &Locked, process: &PidFd, number: RawFd) -> verde_sys::Result<Vec<Lock>> {
+    if locked.are_none() {
+        return Ok(Vec::new());
+    }
+    let file = File::from(process.descriptor(number)?);
+    match file.metadata().map(|about| locked.may_have(&about, &file)) {
+        Ok(false) => Ok(Vec::new()),
+        _ => file_locks::of(process.pid(), number),
+    }
+}
+
+/// A file that is not the kernel's own.
+fn is_file(d: &Descriptor) -> bool {
+    d.is_on_disk() || !(d.is_device() || d.target().starts_with("/proc/"))
 }
 
 /// Pipes and devices would wait for somebody, or do something. And the files that we write

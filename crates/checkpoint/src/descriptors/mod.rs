@@ -30,22 +30,23 @@ use pidfds::PidFds;
 use pipes::{Inputs, Pipes};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use verde_engine::Tid;
-use verde_sys::descriptors::{self, Descriptor};
+use verde_sys::descriptor::{self, Descriptor};
+use verde_sys::descriptors;
 use verde_sys::limits;
 use verde_sys::pidfd::PidFd;
 
 /// Files that work with the memory of the process that made them, and with no
 /// copy of it.
 const BOUND: [(&str, &str); 3] = [
-    ("anon_inode:[io_uring]", "io_uring"),
-    ("anon_inode:[userfaultfd]", "userfaultfd"),
-    ("anon_inode:kvm-vm", "a virtual machine (KVM)"),
+    ("[io_uring]", "io_uring"),
+    ("[userfaultfd]", "userfaultfd"),
+    ("kvm-vm", "a virtual machine (KVM)"),
 ];
 
-/// Which of those is among what descriptors lead to.
-pub(crate) fn bound<'a>(mut targets: impl Iterator<Item = &'a str>) -> Option<&'static str> {
-    targets.find_map(|target| {
-        let found = BOUND.iter().find(|(name, _)| *name == target);
+/// Which of those is among the kinds of files that are none elsewhere.
+pub(crate) fn bound<'a>(mut kinds: impl Iterator<Item = &'a str>) -> Option<&'static str> {
+    kinds.find_map(|kind| {
+        let found = BOUND.iter().find(|(name, _)| *name == kind);
         found.map(|(_, what)| *what)
     })
 }
@@ -87,14 +88,14 @@ impl Descriptors {
         shared: &Shared,
         warnings: &mut Vec<Warning>,
     ) -> Result<Descriptors> {
-        let list = descriptors::of_process(pid)?;
-        if let Some(what) = bound(list.iter().map(|d| d.target.as_str())) {
+        let handle = PidFd::open(pid)?;
+        let list = descriptor::of_process(&handle)?;
+        if let Some(what) = bound(list.iter().filter_map(Descriptor::anonymous)) {
             return Err(Error::Unsupported(what));
         }
         if list.iter().any(holds_record_lock) {
             warnings.push(Warning::RecordLocks);
         }
-        let handle = PidFd::open(pid)?;
         let above = numbers::above(&list);
         // Where the limit of a process leaves no room nothing can be made anew.
         let (alone, renewable) = match numbers::room(pid, above) {
@@ -124,7 +125,7 @@ impl Descriptors {
         if !unread.is_empty() {
             warnings.push(Warning::Terminals(unread));
         }
-        if list.iter().any(|d| d.target == "anon_inode:inotify") {
+        if list.iter().any(|d| d.anonymous() == Some("inotify")) {
             warnings.push(Warning::Inotify);
         }
         let Found { files, queues } = Files::save(pid, &list, &handle, options.keep_input, shared);
@@ -223,7 +224,7 @@ impl Descriptors {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
             self.locks.part(leader)?;
         }
-        self.locks.restore(pid, &handle, without, warnings)?;
+        self.locks.restore(&handle, without, warnings)?;
         drop(room);
         self.files.restore(pid, &handle, without, warnings)?;
         self.pipes.restore(&handle, without)?;
@@ -254,11 +255,11 @@ impl Descriptors {
 
 /// One of the kinds that a copy gets anew where it can.
 fn would_be_new(pid: Tid, d: &Descriptor) -> bool {
-    d.inode("pipe").or(d.inode("socket")).is_some() || pidfds::is(d) || own_files::is(pid, d)
+    d.pipe().or(d.socket()).is_some() || pidfds::is(d) || own_files::is(pid, d)
 }
 
 fn holds_record_lock(descriptor: &Descriptor) -> bool {
-    descriptor.fields("lock").any(|l| l.contains("POSIX"))
+    descriptor.lock_lines().any(|l| l.contains("POSIX"))
 }
 
 /// The flags an open file had.

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::leader::Leader;
 use std::os::fd::RawFd;
 use verde_engine::Tid;
-use verde_sys::descriptors::Descriptor;
+use verde_sys::descriptor::Descriptor;
 use verde_sys::limits::Room;
 use verde_sys::number as n;
 
@@ -19,7 +19,7 @@ impl Numbers {
         is: impl Fn(&Descriptor) -> bool,
     ) -> Numbers {
         let same = list.into_iter().filter(|d| is(d));
-        Numbers(same.map(|d| (d.number, d.flags())).collect())
+        Numbers(same.map(|d| (d.number, d.all_flags())).collect())
     }
 
     pub fn contain(&self, number: RawFd) -> bool {

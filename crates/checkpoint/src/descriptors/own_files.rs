@@ -9,7 +9,7 @@ use crate::snapshot::{Item, Items};
 use crate::{Error, Result, Warning};
 use std::os::fd::RawFd;
 use verde_engine::Tid;
-use verde_sys::descriptors::Descriptor;
+use verde_sys::descriptor::Descriptor;
 use verde_sys::number as n;
 use verde_sys::overlay::same_open_file;
 use verde_sys::remote::RemoteError;
@@ -47,15 +47,19 @@ fn part(pid: Tid, target: &str) -> Option<(Option<Tid>, &str)> {
     thread.unwrap_or(Some((None, rest)))
 }
 
+fn own_part(pid: Tid, d: &Descriptor) -> Option<(Option<Tid>, &str)> {
+    part(pid, d.may_be_made_up().then(|| d.target())?)
+}
+
 pub(super) fn is(pid: Tid, d: &Descriptor) -> bool {
-    part(pid, &d.target).is_some()
+    own_part(pid, d).is_some()
 }
 
 impl OwnFiles {
     pub fn save(pid: Tid, list: &[Descriptor]) -> OwnFiles {
         let mut own: Vec<OwnFile> = Vec::new();
         for d in list {
-            let Some((thread, path)) = part(pid, &d.target) else {
+            let Some((thread, path)) = own_part(pid, d) else {
                 continue;
             };
             if own.iter().any(|o| o.numbers.contain(d.number)) {
@@ -63,7 +67,7 @@ impl OwnFiles {
             }
             let same = |o: &Descriptor| {
                 o.number == d.number
-                    || (o.target == d.target && same_open_file(pid, o.number, d.number))
+                    || (o.target() == d.target() && same_open_file(pid, o.number, d.number))
             };
             own.push(OwnFile {
                 numbers: Numbers::of(list, same),

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
-use verde_sys::descriptors::Descriptor;
+use verde_sys::descriptor::Descriptor;
 use verde_sys::number as n;
 use verde_sys::pidfd::PidFd;
 use verde_sys::sockets::{self, SocketOptions, Unread};
@@ -59,7 +59,7 @@ impl Pairs {
         let mut diagnosis = None;
         let mut seen = Vec::new();
         for first in list {
-            let Some(inode) = first.inode("socket").filter(|i| !seen.contains(i)) else {
+            let Some(inode) = first.socket().filter(|i| !seen.contains(i)) else {
                 continue;
             };
             seen.push(inode);
@@ -67,7 +67,7 @@ impl Pairs {
                 diagnosis = UnixSockets::open().ok();
             }
             let ask = |inode: u64| diagnosis.as_ref()?.get(inode).ok()?;
-            let numbers = |inode| Numbers::of(list, |d| d.inode("socket") == Some(inode));
+            let numbers = |inode| Numbers::of(list, |d| d.socket() == Some(inode));
             let Some(near) = ask(inode) else {
                 others.external.push(first.number);
                 continue;

@@ -9,7 +9,7 @@ use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use std::os::fd::RawFd;
 use verde_engine::Tid;
-use verde_sys::descriptors::Descriptor;
+use verde_sys::descriptor::Descriptor;
 use verde_sys::number as n;
 use verde_sys::overlay::same_open_file;
 use verde_sys::procfs;
@@ -28,7 +28,7 @@ struct Named {
 }
 
 pub(super) fn is(d: &Descriptor) -> bool {
-    d.target == "anon_inode:[pidfd]"
+    d.anonymous() == Some("[pidfd]")
 }
 
 impl PidFds {

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use verde_sys::descriptors::{self, Descriptor, Readable};
+use verde_sys::descriptor::Descriptor;
+use verde_sys::descriptors::{self, Readable};
 use verde_sys::inherited;
 use verde_sys::number as n;
 use verde_sys::pidfd::PidFd;
@@ -60,15 +61,11 @@ fn is_of_others(node: u64) -> bool {
 
 /// Which pipe a descriptor leads to, and whether it has a name.
 fn pipe_of(d: &Descriptor) -> Option<(u64, u64, bool)> {
-    if let Some(inode) = d.inode("pipe") {
+    if let Some(inode) = d.pipe() {
         return Some((0, inode, false));
     }
-    // Devices are many and never FIFOs.
-    if !d.target.starts_with('/') || d.target.starts_with("/dev/") {
-        return None;
-    }
     let meta = d.about()?;
-    let fifo = meta.file_type().is_fifo();
+    let fifo = meta.file_type().is_fifo() && d.flags() & n::O_PATH == 0;
     fifo.then(|| (meta.dev(), meta.ino(), true))
 }
 

@@ -10,9 +10,10 @@ use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use verde_engine::Tid;
-use verde_sys::descriptors::{self, Descriptor};
+use verde_sys::descriptor::{self, Descriptor};
 use verde_sys::number as n;
 use verde_sys::overlay::same_open_file;
+use verde_sys::pidfd::PidFd;
 use verde_sys::procfs::{self, Mapping};
 
 /// What a process has open of the layers.
@@ -41,13 +42,14 @@ impl OpenFiles {
             layers.list.iter().any(|l| l.mount() == mount)
         };
         let mut files = Vec::new();
-        for descriptor in descriptors::of_process(pid)?.iter().filter(of_layer) {
+        let process = PidFd::open(pid)?;
+        for descriptor in descriptor::of_process(&process)?.iter().filter(of_layer) {
             let number = descriptor.number;
             let place = PathBuf::from(format!("/proc/{pid}/fd/{number}"));
             files.push(Open {
                 number,
                 target: fs::read_link(&place).map_err(at(&place))?,
-                flags: descriptor.flags(),
+                flags: descriptor.all_flags(),
             });
         }
         let maps = procfs::maps(pid)?.into_iter();

@@ -10,6 +10,7 @@ use std::time::Duration;
 use verde_checkpoint::Error;
 use verde_engine::Tid;
 use verde_sys::procfs;
+use verde_sys::sizes::Sizes;
 
 /// When a checkpoint is taken by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +82,7 @@ impl Seen {
         Some(Seen {
             pid,
             faults: procfs::faults(pid)?,
-            resident: procfs::resident(pid)?,
+            resident: Sizes::of(pid)?.resident,
         })
     }
 
