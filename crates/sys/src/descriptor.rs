@@ -4,7 +4,7 @@
 
 use crate::descriptors::flags;
 use crate::error::{Result, SysError};
-use crate::file_locks::{Lock, Locked};
+use crate::file_locks::Lock;
 use crate::pidfd::PidFd;
 use crate::{Tid, procfs};
 use std::cell::OnceCell;
@@ -13,7 +13,6 @@ use std::io::Seek;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
-use std::rc::Rc;
 use std::sync::OnceLock;
 
 /// A descriptor of a stopped process.
@@ -24,7 +23,6 @@ pub struct Descriptor {
     pid: Tid,
     /// One of ours with the same open file, where we may have one.
     file: Option<File>,
-    locked: Rc<Locked>,
     about: OnceCell<Option<Metadata>>,
     target: OnceCell<String>,
     info: OnceCell<String>,
@@ -37,7 +35,6 @@ const MOST_DUPLICATES: usize = 64;
 /// The open descriptors of a process.
 pub fn of_process(process: &PidFd) -> Result<Vec<Descriptor>> {
     let pid = process.pid();
-    let locked = Rc::new(Locked::now());
     let mut list = Vec::new();
     for number in numbers(pid)? {
         let file = match list.len() < MOST_DUPLICATES {
@@ -48,7 +45,7 @@ pub fn of_process(process: &PidFd) -> Result<Vec<Descriptor>> {
             },
             false => None,
         };
-        list.push(Descriptor::new(pid, number, file, locked.clone()));
+        list.push(Descriptor::new(pid, number, file));
     }
     Ok(list)
 }
@@ -86,12 +83,11 @@ pub(crate) fn info(pid: Tid, number: RawFd) -> Result<String> {
 }
 
 impl Descriptor {
-    fn new(pid: Tid, number: RawFd, file: Option<OwnedFd>, locked: Rc<Locked>) -> Descriptor {
+    fn new(pid: Tid, number: RawFd, file: Option<OwnedFd>) -> Descriptor {
         Descriptor {
             number,
             pid,
             file: file.map(File::from),
-            locked,
             about: OnceCell::new(),
             target: OnceCell::new(),
             info: OnceCell::new(),
@@ -100,7 +96,7 @@ impl Descriptor {
 
     /// One of a process, as it is now.
     pub fn of(pid: Tid, number: RawFd) -> Result<Descriptor> {
-        let descriptor = Descriptor::new(pid, number, None, Rc::default());
+        let descriptor = Descriptor::new(pid, number, None);
         let info = info(pid, number)?;
         Ok(Descriptor {
             info: OnceCell::from(info),
@@ -179,13 +175,15 @@ impl Descriptor {
         )
     }
 
+    /// Somebody may have locked it: not what has no path, nor what everybody has.
+    pub fn may_be_locked(&self) -> bool {
+        !self.is_plain_device() && self.has_path()
+    }
+
     /// Lines of its fdinfo for the locks and leases of its open file, and of the process.
     pub fn lock_lines(&self) -> impl Iterator<Item = &str> {
-        let file = self.file.as_ref();
-        let may_be = file
-            .zip(self.about())
-            .is_none_or(|(file, about)| self.locked.may_have(about, file));
-        may_be.then(|| self.fields("lock")).into_iter().flatten()
+        let lines = self.may_be_locked().then(|| self.fields("lock"));
+        lines.into_iter().flatten()
     }
 
     /// The locks that its open file holds.

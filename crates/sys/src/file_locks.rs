@@ -1,14 +1,10 @@
-//! Locks that open files hold (`flock`, `F_OFD_SETLK`), whoever has them, and which files on this
-//! machine are locked at all.
+//! Locks that open files hold (`flock`, `F_OFD_SETLK`), whoever has them. The kernel's list of all
+//! locks (/proc/locks) is not read: it makes everybody wait who locks something, and may take
+//! tens of milliseconds.
 
-use crate::descriptor;
 use crate::error::{Result, check};
-use crate::{Tid, procfs};
-use std::fs::{File, Metadata};
+use crate::{Tid, descriptor};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::sync::OnceLock;
 
 /// A lock that an open file holds, whoever has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,73 +99,6 @@ pub fn unlock(file: BorrowedFd<'_>) -> Result<()> {
     }
 }
 
-/// The files that somebody on this machine has locked or leased.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Locked {
-    /// Numbers of their inodes. `None`: the kernel does not tell us of all.
-    nodes: Option<Vec<u64>>,
-}
-
-impl Locked {
-    /// As they are now. The kernel lists them much faster than it tells of one descriptor.
-    pub fn now() -> Locked {
-        // Elsewhere locks are not listed whose owner has ended or is outside.
-        static ALL_ARE_LISTED: OnceLock<bool> = OnceLock::new();
-        let listed = *ALL_ARE_LISTED.get_or_init(|| {
-            std::fs::read_link("/proc/self/ns/pid").is_ok_and(|ns| ns == Path::new(FIRST_NAMESPACE))
-        });
-        let text = listed.then(|| procfs::text("/proc/locks".to_owned()).ok());
-        Locked {
-            nodes: text.flatten().and_then(|text| nodes(&text)),
-        }
-    }
-
-    /// There are none at all.
-    pub fn are_none(&self) -> bool {
-        self.nodes.as_ref().is_some_and(Vec::is_empty)
-    }
-
-    /// Whether a file may be among them. `open`: it, or one of its kind in the same place.
-    pub fn may_have(&self, about: &Metadata, open: &File) -> bool {
-        match self.nodes.as_deref() {
-            None => true,
-            Some([]) => false,
-            Some(nodes) => nodes.contains(&about.ino()) || !tells_its_nodes(open),
-        }
-    }
-}
-
-/// The namespace of process ids that a machine starts with; the kernel never gives this number to
-/// another.
-const FIRST_NAMESPACE: &str = "pid:[4026531836]";
-
-/// The inodes in the kernel's list: `1: FLOCK  ADVISORY  WRITE 4711 08:01:42 0 EOF`. `None`: some
-/// line is of another form.
-fn nodes(text: &str) -> Option<Vec<u64>> {
-    let node = |line: &str| {
-        let file = line.split_whitespace().rev().nth(2)?;
-        let mut parts = file.rsplit(':');
-        let node = parts.next()?.parse().ok()?;
-        (parts.count() == 2).then_some(node)
-    };
-    text.lines().map(node).collect()
-}
-
-/// File systems in which a file has the number that the list has. Others show the numbers of files
-/// that are below or beside them.
-fn tells_its_nodes(open: &File) -> bool {
-    const FAITHFUL: [i64; 3] = [
-        libc::EXT4_SUPER_MAGIC,
-        libc::XFS_SUPER_MAGIC,
-        libc::TMPFS_MAGIC,
-    ];
-    // SAFETY: the call fills the structure.
-    unsafe {
-        let mut about: libc::statfs = std::mem::zeroed();
-        libc::fstatfs(open.as_raw_fd(), &mut about) == 0 && FAITHFUL.contains(&about.f_type)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,37 +115,5 @@ mod tests {
             Lock::of("1: POSIX  ADVISORY  WRITE 4711 08:01:42 0 EOF"),
             None
         );
-    }
-    #[test]
-    fn inodes_in_the_list_of_all_locks() {
-        let text = "1: FLOCK  ADVISORY  WRITE 4711 08:01:42 0 EOF\n\
-                    1: -> FLOCK  ADVISORY  WRITE 4712 08:01:42 0 EOF\n\
-                    2: LEASE  ACTIVE    READ 12 00:2d:77 0 EOF\n";
-        assert_eq!(nodes(text), Some(vec![42, 42, 77]));
-        assert_eq!(nodes(""), Some(vec![]));
-        assert_eq!(
-            nodes("1: FLOCK  ADVISORY  WRITE 4711 <none>:0 0 EOF\n"),
-            None
-        );
-        assert_eq!(nodes("something else\n"), None);
-    }
-
-    #[test]
-    fn a_locked_file_is_among_the_locked() {
-        let path = std::env::temp_dir().join(format!("verde-locked-{}", std::process::id()));
-        let file = File::create(&path).expect("a file");
-        let about = file.metadata().expect("metadata");
-        let lock = Lock {
-            exclusive: true,
-            part: None,
-        };
-        lock.take(std::os::fd::AsFd::as_fd(&file)).expect("a lock");
-        assert!(Locked::now().may_have(&about, &file));
-        let none = Locked {
-            nodes: Some(Vec::new()),
-        };
-        assert!(!none.may_have(&about, &file));
-        assert!(Locked::default().may_have(&about, &file));
-        std::fs::remove_file(&path).expect("removed");
     }
 }

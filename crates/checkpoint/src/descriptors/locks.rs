@@ -10,12 +10,11 @@ use crate::copies::{self, Copy};
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use crate::{Error, Result, Warning};
-use std::fs::File;
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use verde_engine::Tid;
 use verde_sys::descriptor::{self, Descriptor, target};
-use verde_sys::file_locks::{self, Lock, Locked};
+use verde_sys::file_locks::{self, Lock};
 use verde_sys::number as n;
 use verde_sys::overlay::{is_same_open_file, same_open_file};
 use verde_sys::pidfd::PidFd;
@@ -45,8 +44,7 @@ impl Locks {
     pub fn save(pid: Tid, list: &[Descriptor]) -> Locks {
         let mut held: Vec<Held> = Vec::new();
         let mut shared = Vec::new();
-        // Nobody locks those without a path.
-        for d in list.iter().filter(|d| d.has_path()) {
+        for d in list.iter().filter(|d| d.may_be_locked()) {
             let locks = d.locks();
             if held.iter().any(|l| l.numbers.contain(d.number)) {
                 continue;
@@ -108,15 +106,22 @@ impl Locks {
         if without.contains(Item::Locks) {
             return Ok(());
         }
-        let locked = Locked::now();
-        if !locked.are_none() {
-            part_copies();
-        }
-        let is_other = |s: &&Shared| {
+        let now: Vec<(&Shared, Vec<Lock>)> = self
+            .shared
+            .iter()
             // What is not there has a warning of its own.
-            locks_now(&locked, handle, s.number).is_ok_and(|now| now != s.locks)
+            .filter_map(|s| Some((s, file_locks::of(handle.pid(), s.number).ok()?)))
+            .collect();
+        let is_free = |number| {
+            now.iter()
+                .any(|(s, now)| s.number == number && now.is_empty())
         };
-        let changed: Vec<&Shared> = self.shared.iter().filter(is_other).collect();
+        part_copies(handle.pid(), is_free);
+        let changed: Vec<&Shared> = now
+            .iter()
+            .filter(|(s, now)| s.locks != *now)
+            .map(|(s, _)| *s)
+            .collect();
         // All of them first: one may be in the way of another.
         for file in &changed {
             let fd = handle.descriptor(file.number);
@@ -144,13 +149,17 @@ impl Locks {
     }
 }
 
-/// Frozen copies let go of files with which the program has taken locks since.
-fn part_copies() {
+/// Frozen copies let go of files with which the program has taken locks since. `is_free`: the open
+/// file of `pid` with this number holds none.
+fn part_copies(pid: Tid, is_free: impl Fn(RawFd) -> bool) {
     let all = copies::with_lockable();
     for (i, copy) in all.iter().enumerate() {
         // Most share their files with the one before, where we have looked.
         let known = |number: RawFd| {
-            let before = i.checked_sub(1).map(|i| (all[i].pid, number));
+            let before = match i.checked_sub(1) {
+                Some(i) => Some((all[i].pid, number)),
+                None => is_free(number).then_some((pid, number)),
+            };
             before.is_some_and(|before| is_same_open_file(before, (copy.pid, number)))
         };
         let holds =
@@ -166,18 +175,6 @@ fn part_copies() {
 fn part_copy(copy: &Copy) -> Result<()> {
     let list = descriptor::of_process(&PidFd::open(copy.pid)?)?;
     Locks::save(copy.pid, &list).part(&mut copy.borrow()?)
-}
-
-/// The locks that an open file of a process holds. `locked`: those of everybody.
-fn locks_now(locked: &Locked, process: &PidFd, number: RawFd) -> verde_sys::Result<Vec<Lock>> {
-    if locked.are_none() {
-        return Ok(Vec::new());
-    }
-    let file = File::from(process.descriptor(number)?);
-    match file.metadata().map(|about| locked.may_have(&about, &file)) {
-        Ok(false) => Ok(Vec::new()),
-        _ => file_locks::of(process.pid(), number),
-    }
 }
 
 /// A file that is not the kernel's own.
