@@ -16,7 +16,7 @@ pub struct Scratch {
     /// The cells written since the beginning, as bits; the highest stands for
     /// itself and all that have no bit.
     pub written: u64,
-    /// Some block ran in Python: cells may be owned.
+    /// Python gave values: cells may be owned.
     pub python: bool,
 }
 
@@ -56,6 +56,16 @@ impl Scratch {
         self.copies.clear();
         self.written = 0;
         self.python = false;
+    }
+
+    /// Gives a name another value, which is a reference of the caller's until now.
+    pub fn assign(&mut self, name: usize, value: Cell, host: &mut dyn Host) {
+        let old = std::mem::replace(&mut self.cells[name], value);
+        if std::mem::replace(&mut self.owned[name], value.tag == Tag::Other) {
+            host.release(old);
+        }
+        self.written |= bit(name);
+        self.python = true;
     }
 
     /// Back to the beginning: the transition was not taken.

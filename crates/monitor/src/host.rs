@@ -1,10 +1,11 @@
 //! What the monitor asks of the outside: blocks beyond the typed subset, action
 //! functions, and the values that only Python has.
 
-use crate::cell::{Arg, Cell};
+use crate::cell::Cell;
 use crate::interp::Params;
 use crate::num::Num;
-use crate::slices::Slices;
+use crate::slices::{Slices, SlotRef};
+use crate::view::View;
 use verde_property::{BlockId, Span};
 
 /// What a guard said.
@@ -43,13 +44,18 @@ impl Raised {
     }
 }
 
+/// Values that an action gives names of its slice, in this order. The cells are references of
+/// whoever has it.
+pub type Assigned = Vec<(usize, Cell)>;
+
 /// Runs Python for monitors. Handles of [`crate::Tag::Other`] cells are its own;
 /// each cell that the monitor holds counts as one reference.
 pub trait Host {
     /// Runs a block. `env` is read and updated: where the block gives a name
     /// another value, the new cell is a reference of the caller's and `owned`
     /// is set. Lines that it prints are added to `out`. `slices` is the table
-    /// as it is meanwhile: a block may ask about it.
+    /// as it is meanwhile: a block may ask about it. Its own slice is there as
+    /// it was before the event, for what the block has are the names themselves.
     fn run(
         &mut self,
         slices: &Slices,
@@ -62,14 +68,15 @@ pub trait Host {
 
     fn has_action(&mut self, name: &str) -> bool;
 
-    /// Calls an action function for the slice with these bindings.
+    /// Calls an action function for a slice of `view`. What it gives names of that
+    /// slice is for the caller to store; there is nothing of it when it raises.
     fn action(
         &mut self,
-        slices: &Slices,
+        view: View,
         name: &str,
-        slice: &[(&str, Arg)],
+        slice: SlotRef,
         out: &mut String,
-    ) -> Result<(), Raised>;
+    ) -> Result<Assigned, Raised>;
 
     /// Replaces every [`crate::Tag::Other`] cell by a deep copy: what two cells
     /// shared, their copies share. The copies are references of the caller's.
@@ -101,14 +108,8 @@ impl Host for NoPython {
         false
     }
 
-    fn action(
-        &mut self,
-        _: &Slices,
-        _: &str,
-        _: &[(&str, Arg)],
-        _: &mut String,
-    ) -> Result<(), Raised> {
-        Ok(())
+    fn action(&mut self, _: View, _: &str, _: SlotRef, _: &mut String) -> Result<Assigned, Raised> {
+        Ok(Assigned::new())
     }
 
     fn copy(&mut self, _: &mut [Cell]) -> Result<(), Raised> {

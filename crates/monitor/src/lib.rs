@@ -19,14 +19,16 @@ pub mod num;
 mod observer;
 mod plan;
 mod slices;
+mod view;
 mod words;
 
 pub use cell::{Arg, Cell, Tag};
 pub use env::Scratch;
 pub use history::{Entry, Field};
-pub use host::{Failure, FailureKind, Host, NoPython, Raised, Truth};
+pub use host::{Assigned, Failure, FailureKind, Host, NoPython, Raised, Truth};
 pub use interp::{Bail, Params, run as interpret};
 pub use layout::LAYOUT_VERSION;
 pub use monitor::{Event, FinalVerdict, Monitor, Options};
 pub use observer::{Branch, Observer, Step, Violation};
 pub use slices::{Slices, SlotRef};
+pub use view::View;

@@ -5,11 +5,12 @@ use crate::direct::Went;
 use crate::env::{Scratch, bit};
 use crate::flat::Undo;
 use crate::history::{Change, Entry, History};
-use crate::host::{Failure, FailureKind, Host, Raised, Truth};
+use crate::host::{Assigned, Failure, FailureKind, Host, Raised, Truth};
 use crate::interp::{self, Bail, Params};
 use crate::observer::{Branch, Observer, Step, Violation, enter, leave};
 use crate::plan::{Plan, Then};
 use crate::slices::{Key, Slices, SlotRef};
+use crate::view::{Coming, View};
 use std::sync::Arc;
 use verde_property::ir::Types;
 use verde_property::{
@@ -282,11 +283,7 @@ impl Monitor {
     /// Gives a name of a slice's environment another value, on somebody's word.
     /// The cell is a reference of the monitor's from now on.
     pub fn set_env(&mut self, slice: SlotRef, name: usize, value: Cell, host: &mut dyn Host) {
-        let old = self.core.slices.env(slice, name);
-        self.core.slices.set_env(slice, name, value);
-        if old.tag == Tag::Other {
-            host.release(old);
-        }
+        self.core.set_env(slice, name, value, host);
     }
 
     /// Puts a slice into a state on somebody's word: no block runs. A slice that breaks its
@@ -484,12 +481,26 @@ impl Core {
         }
         if let Some(action) = &outcome.action {
             flush(&mut self.out, p.observer);
-            let named = match w.then {
-                Then::Step => self.slices.bindings(w.slice),
-                Then::Create(to) => child_bindings(&self.slices, t, w.slice, to, p),
+            let slices = &self.slices;
+            let (slice, new) = match w.then {
+                Then::Step => (w.slice, None),
+                Then::Create(to) => {
+                    let bindings = child_bindings(slices, t, w.slice, to, p);
+                    (slices.next(to), Some(bindings))
+                }
             };
-            call_action(&self.slices, action, &named, &mut self.out, p)
+            let coming = Coming {
+                slice,
+                new,
+                state: slices.state(w.slice),
+                env: &self.scratch.cells,
+            };
+            let view = View::with(slices, &coming);
+            let assigned = call_action(view, action, slice, &mut self.out, p)
                 .map_err(|r| raised_failure(r, t.span, None))?;
+            for (name, value) in assigned {
+                self.scratch.assign(name, value, p.host);
+            }
         }
         Ok(Some((branch, outcome)))
     }
@@ -545,10 +556,16 @@ impl Core {
     fn announce(&mut self, step: &Step, state: &State, p: &mut Passing) {
         leave(p.observer, &self.slices, step);
         if let Some(action) = &state.action {
-            let named = self.slices.bindings(step.slice);
-            if let Err(raised) = call_action(&self.slices, action, &named, &mut self.out, p) {
-                p.observer
-                    .failed(&self.slices, *raised_failure(raised, state.span, None));
+            let view = View::from(&self.slices);
+            match call_action(view, action, step.slice, &mut self.out, p) {
+                Ok(assigned) => {
+                    for (name, value) in assigned {
+                        self.set_env(step.slice, name, value, p.host);
+                    }
+                }
+                Err(raised) => p
+                    .observer
+                    .failed(&self.slices, *raised_failure(raised, state.span, None)),
             }
         }
         enter(p.observer, &self.slices, step);
@@ -618,6 +635,14 @@ impl Core {
         }
         self.release_env(r, host);
         self.slices.remove(r);
+    }
+
+    fn set_env(&mut self, slice: SlotRef, name: usize, value: Cell, host: &mut dyn Host) {
+        let old = self.slices.env(slice, name);
+        self.slices.set_env(slice, name, value);
+        if old.tag == Tag::Other {
+            host.release(old);
+        }
     }
 
     fn release_env(&self, r: SlotRef, host: &mut dyn Host) {
@@ -728,7 +753,10 @@ fn child_bindings<'a>(
     mask.iter()
         .map(|i| {
             let value = match t.binding.mask.iter().position(|b| b == i) {
-                Some(k) => p.event.args[t.binding.args[k] as usize].unwrap_or(Arg::None),
+                Some(k) => {
+                    let arg = p.event.args[t.binding.args[k] as usize];
+                    slices.as_key(arg.unwrap_or(Arg::None))
+                }
                 None => slices.value(key.cell(i)),
             };
             (p.property.slice_on[i].as_str(), value)
@@ -768,21 +796,21 @@ fn flush(out: &mut String, observer: &mut dyn Observer) {
 }
 
 fn call_action(
-    slices: &Slices,
+    view: View,
     name: &str,
-    slice: &[(&str, Arg)],
+    slice: SlotRef,
     out: &mut String,
     p: &mut Passing,
-) -> Result<(), Raised> {
+) -> Result<Assigned, Raised> {
     if name == "stop" {
         p.observer.stop_requested();
-        return Ok(());
+        return Ok(Assigned::new());
     }
     if !p.host.has_action(name) {
-        return Ok(());
+        return Ok(Assigned::new());
     }
     let mut text = std::mem::take(out);
-    let result = p.host.action(slices, name, slice, &mut text);
+    let result = p.host.action(view, name, slice, &mut text);
     flush(&mut text, p.observer);
     *out = text;
     result

@@ -14,6 +14,9 @@ use verde_property::{Binding, Mask, Property, SpecId, StateId, Verdict};
 /// Most parameters of `slice on`.
 const MOST_KEYS: usize = verde_property::limits::SLICE_PARAMETERS;
 
+/// A number that no text has: a slice with an unknown string does not exist.
+const UNKNOWN: u64 = u64::MAX;
+
 type Cells = [Cell; MOST_KEYS];
 
 /// A slice. Valid until the slice ends.
@@ -119,15 +122,22 @@ impl Level {
         });
     }
 
-    fn allocate(&mut self) -> u32 {
-        if self.free != 0 {
-            let slot = self.free - 1;
-            self.free = self.word(slot, CREATED) as u32;
-            return slot;
+    /// The slot that is taken next.
+    fn next(&self) -> u32 {
+        match self.free {
+            0 => self.slots,
+            free => free - 1,
         }
-        let slot = self.slots;
-        self.slots += 1;
-        self.words.extend(self.stride);
+    }
+
+    fn allocate(&mut self) -> u32 {
+        let slot = self.next();
+        if self.free != 0 {
+            self.free = self.word(slot, CREATED) as u32;
+        } else {
+            self.slots += 1;
+            self.words.extend(self.stride);
+        }
         slot
     }
 }
@@ -213,6 +223,17 @@ impl Slices {
     /// Slices are numbered in the order of their creation.
     pub fn created(&self, r: SlotRef) -> u64 {
         self.level(r).word(r.slot, CREATED)
+    }
+
+    /// Where the next slice of a level will be.
+    pub(crate) fn next(&self, level: u8) -> SlotRef {
+        let slot = self.levels[level as usize].next();
+        SlotRef { level, slot }
+    }
+
+    /// The number of the next slice.
+    pub(crate) fn next_created(&self) -> u64 {
+        self.created
     }
 
     pub fn history(&self, r: SlotRef) -> u64 {
@@ -384,8 +405,6 @@ impl Slices {
 
     #[inline]
     fn key_cell(&self, a: Arg) -> Cell {
-        // A number that no text has: a slice with an unknown string does not exist.
-        const UNKNOWN: u64 = u64::MAX;
         let known = |id: Option<u32>, tag| Cell {
             bits: id.map_or(UNKNOWN, u64::from),
             tag,
@@ -400,6 +419,14 @@ impl Slices {
             Arg::Float(f) => Cell::float(f),
             Arg::Str(t) => known(self.interner.find(t), Tag::Text),
             Arg::Json(t) => known(self.interner.find_structure(t), Tag::Json),
+        }
+    }
+
+    /// An argument as the key of a slice has it.
+    pub(crate) fn as_key<'a>(&'a self, a: Arg<'a>) -> Arg<'a> {
+        match (self.key_cell(a), a) {
+            (c, Arg::Str(_) | Arg::Json(_)) if c.bits == UNKNOWN => a,
+            (c, _) => self.value(c),
         }
     }
 

@@ -7,17 +7,17 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
-use verde_monitor::{Arg, Cell, Host, Params, Raised, Slices, Truth};
+use verde_monitor::{Arg, Assigned, Cell, Host, Params, Raised, Slices, SlotRef, Truth, View};
 use verde_property::{Block, BlockId, Property, Scenario, Source};
 
 /// Whoever answers what Python code asks about the program and its monitors.
 pub trait Services {
-    /// An answer as JSON, or a message for an exception. `slices`: the table of the
+    /// An answer as JSON, or a message for an exception. `view`: the slices of the
     /// monitor whose code asks, `owner` its property's number.
     fn request(
         &mut self,
         owner: u64,
-        slices: Option<&Slices>,
+        view: Option<View>,
         what: &str,
         args: &str,
     ) -> Result<String, String>;
@@ -51,7 +51,7 @@ impl Services for NoProgram {
     fn request(
         &mut self,
         _: u64,
-        _: Option<&Slices>,
+        _: Option<View>,
         what: &str,
         args: &str,
     ) -> Result<String, String> {
@@ -107,7 +107,7 @@ pub struct Cells<'a> {
 /// Who answers the code that is about to run.
 pub struct Asking<'a> {
     pub services: &'a mut dyn Services,
-    pub slices: Option<&'a Slices>,
+    pub view: Option<View<'a>>,
 }
 
 /// Python, started when it is first needed.
@@ -158,8 +158,8 @@ extern "C" fn answer(context: *mut c_void, what: Text, args: Text, ok: *mut bool
                     .services
                     .printed(&std::mem::take(&mut received.print));
             }
-            let slices = asking.slices;
-            asking.services.request(owner, slices, &what, &args)
+            let view = asking.view;
+            asking.services.request(owner, view, &what, &args)
         }
         None => NoProgram.request(owner, None, &what, &args),
     };
@@ -470,12 +470,14 @@ impl Host for PythonHost {
 
     fn action(
         &mut self,
-        slices: &Slices,
+        view: View,
         name: &str,
-        slice: &[(&str, Arg)],
+        slice: SlotRef,
         out: &mut String,
-    ) -> Result<(), Raised> {
-        self.call_action(slices.property().uid, name, slice, None, out)
+    ) -> Result<Assigned, Raised> {
+        let (uid, slice) = (view.property().uid, view.bindings(slice));
+        self.call_action(uid, name, &slice, None, out)?;
+        Ok(Assigned::new())
     }
 
     fn copy(&mut self, cells: &mut [Cell]) -> Result<(), Raised> {

@@ -196,10 +196,21 @@ def call_action(name, slice):
     except (TypeError, ValueError):
         takes = []
     needed = [p for p in takes if p.default is p.empty]
-    if 2 in (len(takes), len(needed)):
-        function(functions["monitor"], slice)
-    else:
-        function()
+    mine, key = extras.setdefault(_owner(), {}), _key(slice)
+    before = dict(mine.get(key, {}))
+    try:
+        if 2 in (len(takes), len(needed)):
+            function(functions["monitor"], slice)
+        else:
+            function()
+    except Leave:
+        raise
+    except BaseException:
+        # One that raises changes nothing of its slice.
+        mine.pop(key, None)
+        if before:
+            mine[key] = before
+        raise
 
 
 def deep_copy(values):
@@ -460,7 +471,7 @@ class Transition:
 
 
 def _key(s):
-    return tuple(sorted((s or {}).items()))
+    return json.dumps(s or {}, default=_plain, sort_keys=True)
 
 
 def _value(cell):

@@ -1,7 +1,8 @@
 //! Python as the host of a monitor whose code can ask about what is around it.
 
+use crate::writes::Writes;
 use std::cell::RefCell;
-use verde_monitor::{Arg, Cell, Host, Params, Raised, Slices, Truth};
+use verde_monitor::{Assigned, Cell, Host, Params, Raised, Slices, SlotRef, Truth, View};
 use verde_property::BlockId;
 use verde_pyhost::{Asking, Cells, PythonHost, Services, Unit};
 
@@ -14,6 +15,9 @@ pub(crate) trait Surroundings {
 
     /// Python, and who answers its code.
     fn parts(&mut self) -> (&mut PythonHost, &mut dyn Services);
+
+    /// What code asks to be changed.
+    fn writes(&mut self) -> &mut Writes;
 }
 
 /// The host shares its surroundings with the observer, each for the time of a call, and never at
@@ -37,7 +41,7 @@ impl<S: Surroundings> Host for CodeHost<'_, S> {
         let (python, services) = around.parts();
         let asking = Asking {
             services,
-            slices: Some(slices),
+            view: Some(slices.into()),
         };
         let unit = Unit::from(&**slices.property());
         let cells = Cells { cells, owned };
@@ -50,21 +54,28 @@ impl<S: Surroundings> Host for CodeHost<'_, S> {
 
     fn action(
         &mut self,
-        slices: &Slices,
+        view: View,
         name: &str,
-        slice: &[(&str, Arg)],
+        slice: SlotRef,
         out: &mut String,
-    ) -> Result<(), Raised> {
+    ) -> Result<Assigned, Raised> {
         let around = &mut *self.0.borrow_mut();
         if around.is_abandoned() {
-            return Ok(());
+            return Ok(Assigned::new());
         }
+        let before = around.writes().len();
         let (python, services) = around.parts();
         let asking = Asking {
             services,
-            slices: Some(slices),
+            view: Some(view),
         };
-        python.call_action(slices.property().uid, name, slice, Some(asking), out)
+        let (uid, named) = (view.property().uid, view.bindings(slice));
+        let called = python.call_action(uid, name, &named, Some(asking), out);
+        let raised = called.is_err();
+        let (assigned, dropped) = around.writes().settle(before, view, slice, raised);
+        let (python, _) = around.parts();
+        dropped.into_iter().for_each(|cell| python.release(cell));
+        called.map(|()| assigned)
     }
 
     fn copy(&mut self, cells: &mut [Cell]) -> Result<(), Raised> {

@@ -20,6 +20,7 @@ mod router;
 mod rows;
 mod shipped;
 mod trace;
+mod writes;
 
 pub use json::{Json, Object};
 pub use properties::{Failed, LoadedSet, Loader, read_source};

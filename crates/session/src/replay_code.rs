@@ -1,13 +1,14 @@
 //! What monitors' code sees of a replay: its monitor, and no program.
 
 use crate::code_host::{CodeHost, Surroundings};
-use crate::inquiry::{Inquiry, Switches, Write, changed_args, taken_args};
+use crate::inquiry::{Inquiry, Switches, changed_args, taken_args};
 use crate::recorder::Recorder;
+use crate::writes::Writes;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::sync::Arc;
 use verde_monitor::{
-    Event, Failure, Monitor, Observer, Options, Raised, Slices, SlotRef, Step, Violation,
+    Event, Failure, Monitor, Observer, Options, Raised, Slices, SlotRef, Step, View, Violation,
 };
 use verde_property::{Property, Verdict};
 use verde_pyhost::{Asking, NoProgram, PythonHost, Services};
@@ -16,7 +17,7 @@ use verde_pyhost::{Asking, NoProgram, PythonHost, Services};
 struct Desk<'a> {
     recorder: &'a mut Recorder,
     switches: &'a mut Switches,
-    writes: Vec<Write>,
+    writes: Writes,
 }
 
 struct Around<'a> {
@@ -37,7 +38,7 @@ impl Services for Desk<'_> {
     fn request(
         &mut self,
         owner: u64,
-        slices: Option<&Slices>,
+        view: Option<View>,
         what: &str,
         text: &str,
     ) -> Result<String, String> {
@@ -45,15 +46,15 @@ impl Services for Desk<'_> {
         if self.switches.set(what, &args) {
             return Ok(Value::Null.to_string());
         }
-        match slices {
-            Some(slices) if !NoProgram::is_asked(what) => {
+        match view {
+            Some(view) if !NoProgram::is_asked(what) => {
                 let mut inquiry = Inquiry {
                     writes: &mut self.writes,
                     slice: None,
                 };
-                Ok(inquiry.ask(owner, slices, what, &args)?.to_string())
+                Ok(inquiry.ask(owner, view, what, &args)?.to_string())
             }
-            _ => NoProgram.request(owner, slices, what, text),
+            _ => NoProgram.request(owner, view, what, text),
         }
     }
 
@@ -67,6 +68,10 @@ impl Surroundings for Around<'_> {
     fn parts(&mut self) -> (&mut PythonHost, &mut dyn Services) {
         (self.python, &mut self.desk)
     }
+
+    fn writes(&mut self) -> &mut Writes {
+        &mut self.desk.writes
+    }
 }
 
 impl Around<'_> {
@@ -75,7 +80,7 @@ impl Around<'_> {
         let mut out = String::new();
         let asking = Asking {
             services: &mut self.desk,
-            slices: Some(slices),
+            view: Some(slices.into()),
         };
         let uid = slices.property().uid;
         let fired = self.python.fire(uid, moment, args, Some(asking), &mut out);
@@ -130,7 +135,7 @@ impl Code<'_> {
             desk: Desk {
                 recorder: self.recorder,
                 switches: self.switches,
-                writes: Vec::new(),
+                writes: Writes::default(),
             },
             raised: None,
         })
@@ -183,8 +188,6 @@ impl Code<'_> {
 impl Desk<'_> {
     /// Changes slices as code asked for, at an event or at none.
     fn carry_out(self, monitor: &mut Monitor, n: Option<u64>, python: &mut PythonHost) {
-        for write in self.writes {
-            write.carry_out(monitor, n, python, self.recorder);
-        }
+        self.writes.carry_out(monitor, n, python, self.recorder);
     }
 }

@@ -243,3 +243,52 @@ state two
     assert!(program.same_offline(&monitors)? >= 8);
     Ok(())
 }
+
+/// Actions of transitions and states, with both forms of functions.
+#[test]
+fn actions_find_the_same_over_a_trace_as_on_the_program() -> Fallible {
+    const FUNCTIONS: &str = r#"
+def look(m, s):
+    print(s, m.get_env(s), sorted(m.get_current_states()), m.get_slices(), m.get_slice_bindings())
+    m.print_monitor_state()
+    m.set_env_value(s, "k", m.get_env_value(s, "k") + 100)
+    m.set_env_value(s, "seen", m.get_env_value(s, "seen") + ["look"])
+    m.set_env_value(s, "calls", m.get_env(s).get("calls", 0) + 1)
+    print(m.get_env(s), m.get_env())
+
+def all_of_them():
+    for s in monitor.get_slices():
+        if s and monitor.get_env_value(s, "k") > 300:
+            monitor.set_env_dict(s, {"k": len(s), "seen": []})
+            monitor.set_current_state("one", s)
+"#;
+    let (mut events, mut printed) = (0, 0);
+    for seed in 21..=24 {
+        let mut random = Random(seed);
+        let program = Program::of_text(&program(&mut random)?, &[])?;
+        // Every outcome calls one of them, and so do some states.
+        let text = valid_property(&mut random)?;
+        let text = text.replace(" success ", " success look() ");
+        let text = text.replace("{ k = 0 } ", "{ k = 0 } all_of_them() ");
+        let text = text.replace("state two accepting", "state two accepting all_of_them()");
+        let text = text.replace("state three accepting", "state three accepting look()");
+        let dir = tempfile::tempdir()?;
+        let (property, functions) = (dir.path().join("p.prop"), dir.path().join("f.py"));
+        std::fs::write(&property, text)?;
+        std::fs::write(&functions, FUNCTIONS)?;
+        let monitors = ["-p".into(), property.into(), "-f".into(), functions.into()];
+        events += program.same_offline(&monitors)?;
+        let (_, rows) = program.check(&monitors, &[])?;
+        printed += rows.iter().filter(|r| r["type"] == "print").count();
+        let last = live::outcome(&rows)?;
+        assert!(
+            last["properties"][0]["error"].is_null(),
+            "seed {seed}: {last}"
+        );
+    }
+    assert!(
+        events > 50 && printed > 100,
+        "{events} events, {printed} lines"
+    );
+    Ok(())
+}

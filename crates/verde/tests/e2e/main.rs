@@ -1,5 +1,6 @@
 //! The program as a user runs it.
 
+mod actions;
 mod common;
 mod edges;
 mod golden;

@@ -1,5 +1,6 @@
 //! Properties on live programs, as a user runs them.
 
+mod actions;
 mod answers;
 mod arguments;
 mod bench;

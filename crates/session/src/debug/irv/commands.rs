@@ -274,7 +274,7 @@ impl Debugger {
         let done = self.with_context(&mut irv, index, (tid, None), |context, slices| {
             let asking = verde_pyhost::Asking {
                 services: &mut context.desk,
-                slices: Some(slices),
+                view: Some(slices.into()),
             };
             let uid = slices.property().uid;
             let done = context

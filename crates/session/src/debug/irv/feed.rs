@@ -13,6 +13,7 @@ use crate::code_host::CodeHost;
 use crate::recorder::Found;
 use crate::report::Row;
 use crate::rows::{event_row, violation_row};
+use crate::writes::Writes;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -881,7 +882,7 @@ impl Debugger {
             return false;
         };
         parts.recorder.clear();
-        let mut writes = Vec::new();
+        let mut writes = Writes::default();
         let context = RefCell::new(parts.context(self, &mut writes, Some(tid)));
         let relevant = monitor.apply(event, &mut CodeHost(&context), &mut Watcher(&context));
         parts.carry_out(writes, monitor, Some(event.n));

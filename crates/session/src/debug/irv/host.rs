@@ -6,9 +6,10 @@ use super::react::Running;
 use super::{Irv, Known, Latch, One, Output, Stands};
 use crate::board::Past;
 use crate::code_host::Surroundings;
-use crate::inquiry::{Switches, Write, changed_args, taken_args};
+use crate::inquiry::{Switches, changed_args, taken_args};
 use crate::json::{Json, Object};
 use crate::recorder::Recorder;
+use crate::writes::Writes;
 use std::cell::RefCell;
 use verde_engine::Tid;
 use verde_monitor::{
@@ -26,7 +27,7 @@ pub(super) struct Desk<'a> {
     pub output: &'a mut Output,
     pub latch: &'a mut Latch,
     pub switches: &'a mut Switches,
-    pub writes: &'a mut Vec<Write>,
+    pub writes: &'a mut Writes,
     /// The monitor's name.
     pub name: &'a str,
     /// The thread whose event it is.
@@ -90,7 +91,7 @@ impl Parts<'_> {
     pub fn context<'b>(
         &'b mut self,
         debugger: &'b mut Debugger,
-        writes: &'b mut Vec<Write>,
+        writes: &'b mut Writes,
         tid: Option<Tid>,
     ) -> Context<'b> {
         Context {
@@ -115,11 +116,9 @@ impl Parts<'_> {
 
 impl Parts<'_> {
     /// Changes slices as code asked for, at an event or at none.
-    pub fn carry_out(&mut self, writes: Vec<Write>, monitor: &mut Monitor, n: Option<u64>) {
+    pub fn carry_out(&mut self, writes: Writes, monitor: &mut Monitor, n: Option<u64>) {
         let known = self.recorder.violations.len();
-        for write in writes {
-            write.carry_out(monitor, n, self.python, self.recorder);
-        }
+        writes.carry_out(monitor, n, self.python, self.recorder);
         // What remains of an event that is given up does not count.
         if self.latch.restore.is_some() && self.recorder.violations.len() > known {
             self.recorder.violations.truncate(known);
@@ -135,6 +134,10 @@ impl Surroundings for Context<'_> {
 
     fn parts(&mut self) -> (&mut PythonHost, &mut dyn Services) {
         (self.python, &mut self.desk)
+    }
+
+    fn writes(&mut self) -> &mut Writes {
+        self.desk.writes
     }
 }
 
@@ -226,7 +229,7 @@ impl Context<'_> {
         let mut out = String::new();
         let asking = Asking {
             services: &mut self.desk,
-            slices: Some(slices),
+            view: Some(slices.into()),
         };
         let uid = slices.property().uid;
         let fired = self.python.fire(uid, moment, args, Some(asking), &mut out);
@@ -313,7 +316,7 @@ impl Debugger {
     ) -> Option<T> {
         let (monitor, mut parts) = irv.parts(index);
         let monitor = monitor.as_mut()?;
-        let mut writes = Vec::new();
+        let mut writes = Writes::default();
         let mut context = parts.context(self, &mut writes, tid);
         let result = f(&mut context, monitor.slices());
         parts.carry_out(writes, monitor, n);

@@ -47,7 +47,7 @@ impl Debugger {
             ));
             lines.push(format!(
                 "    states: {}; violations: {}",
-                current_states(slices).join(", "),
+                current_states(slices.into()).join(", "),
                 one.tally.violations
             ));
         }

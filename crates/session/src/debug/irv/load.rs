@@ -13,6 +13,7 @@ use crate::inquiry::Switches;
 use crate::properties::{Failed, read, unique_name};
 use crate::recorder::Recorder;
 use crate::replay::REPLACED;
+use crate::writes::Writes;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -145,7 +146,7 @@ impl Debugger {
 
     /// The scenario's initialization runs before there is a monitor, too.
     fn run_scenario_start(&mut self, irv: &mut Irv, block: BlockId) {
-        let (mut writes, mut switches) = (Vec::new(), Switches::default());
+        let (mut writes, mut switches) = (Writes::default(), Switches::default());
         let mut parts = Parts {
             python: &mut irv.python,
             scenario: &mut irv.scenario,
@@ -229,7 +230,7 @@ impl Debugger {
         one.dropped = false;
         one.error = None;
         one.switches = Switches::default();
-        let mut writes = Vec::new();
+        let mut writes = Writes::default();
         let (_, mut parts) = irv.parts(index);
         let context = RefCell::new(parts.context(self, &mut writes, None));
         let started = Monitor::new(

@@ -7,7 +7,9 @@ use super::feed::MOST_CALLS;
 use super::host::Context;
 use std::sync::Arc;
 use verde_engine::{On, Owner, Tid, Trap};
-use verde_monitor::{Bail, Cell, Host, Params, Raised, Slices, SlotRef, Step, Tag, interpret};
+use verde_monitor::{
+    Bail, Cell, Host, Params, Raised, Slices, SlotRef, Step, Tag, View, interpret,
+};
 use verde_property::{BlockId, Moment, Scenario, StateFilter, StateId, Tier, Trigger};
 use verde_pyhost::{Asking, Cells, Unit};
 
@@ -153,7 +155,7 @@ impl Context<'_> {
             let mut owned = vec![false; cells.len()];
             let asking = Asking {
                 services: &mut self.desk,
-                slices,
+                view: slices.map(View::from),
             };
             ran = self
                 .python

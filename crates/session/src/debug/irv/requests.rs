@@ -3,14 +3,14 @@
 use super::host::Desk;
 use crate::inquiry::{Answer, Inquiry, flag};
 use serde_json::{Value, json};
-use verde_monitor::Slices;
+use verde_monitor::View;
 use verde_pyhost::Services;
 
 impl Services for Desk<'_> {
     fn request(
         &mut self,
         owner: u64,
-        slices: Option<&Slices>,
+        view: Option<View>,
         what: &str,
         args: &str,
     ) -> Result<String, String> {
@@ -24,14 +24,14 @@ impl Services for Desk<'_> {
                 self.latch.reinstrument |= what == "all_events";
                 Value::Null
             }
-            _ => match slices {
-                Some(slices) => {
+            _ => match view {
+                Some(view) => {
                     let before = self.writes.len();
                     let mut inquiry = Inquiry {
                         writes: self.writes,
                         slice: self.slice,
                     };
-                    let answer = inquiry.ask(owner, slices, what, &args)?;
+                    let answer = inquiry.ask(owner, view, what, &args)?;
                     self.latch.reinstrument |= self.writes.len() > before;
                     answer
                 }
