@@ -36,14 +36,19 @@ pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Unfinished> {
         departed::see_off(LEAVING);
         made = clone(leader, copy);
     }
-    let child = match made {
-        Ok(child) => Unfinished::new(child),
-        Err(Error::Remote(RemoteError::Refused(error))) => return Err(Error::Refused(error)),
+    match made {
+        Ok(child) => born(child),
+        Err(Error::Remote(RemoteError::Refused(error))) => Err(Error::Refused(error)),
         Err(error) => {
             unfinished::end_untold(leader.remote.tid());
-            return Err(error);
+            Err(error)
         }
-    };
+    }
+}
+
+/// Waits for the first stop of a copy.
+pub(crate) fn born(child: Tid) -> Result<Unfinished> {
+    let child = Unfinished::new(child);
     match wait::task(child.pid())? {
         WaitStatus::Interrupt => Ok(child),
         status if status.is_end() => {
@@ -54,6 +59,18 @@ pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Unfinished> {
     }
 }
 
+/// Arguments for a plain copy, which is told by the call's result alone: of a process that knows
+/// its children by the ids that we know them by.
+pub(crate) fn plain_copy() -> CloneArgs {
+    CloneArgs {
+        flags: (n::CLONE_PARENT | UNSEEN) as u32 as u64,
+        ..CloneArgs::default()
+    }
+}
+
+/// Traced from its beginning, without an event.
+const UNSEEN: i32 = n::CLONE_PTRACE | n::CLONE_UNTRACED;
+
 /// Makes the call; the id by which we know the child.
 fn clone(leader: &mut Leader, copy: Copy) -> Result<Tid> {
     let scratch = leader.scratch;
@@ -62,7 +79,7 @@ fn clone(leader: &mut Leader, copy: Copy) -> Result<Tid> {
         // The kernel's event tells the id by which we know the child.
         ptrace::suspend_seccomp(leader.remote.tid(), IfTracerDies::Kill, leader.filtered)?;
     } else {
-        flags |= n::CLONE_PTRACE | n::CLONE_UNTRACED;
+        flags |= UNSEEN;
     }
     let mut args = CloneArgs::default();
     if copy.share_memory {
@@ -78,8 +95,7 @@ fn clone(leader: &mut Leader, copy: Copy) -> Result<Tid> {
         leader.place(CloneArgs::SIZE, &id.0.to_ne_bytes())?;
     }
     args.flags = flags as u32 as u64;
-    let bytes: Vec<u8> = args.words().iter().flat_map(|w| w.to_ne_bytes()).collect();
-    let args = [leader.place(0, &bytes)?, CloneArgs::SIZE];
+    let args = [leader.place(0, &args.encode())?, CloneArgs::SIZE];
     let child = leader.call("clone3", n::SYS_clone3, &args)?;
     let known = leader.remote.take_children().pop();
     Ok(known.unwrap_or(Tid(child as i32)))
@@ -90,6 +106,8 @@ fn clone(leader: &mut Leader, copy: Copy) -> Result<Tid> {
 #[derive(Debug)]
 pub(crate) struct Frozen {
     pub pid: Tid,
+    /// It ends in no time, and does so where its pages are in the CPU's cache.
+    pub is_small: bool,
     handle: PidFd,
 }
 
@@ -99,7 +117,11 @@ impl Frozen {
     pub fn new(copy: Unfinished, group: Group, filtered: bool) -> Result<Frozen> {
         let handle = PidFd::open(copy.pid())?;
         let pid = copy.keep();
-        let frozen = Frozen { pid, handle };
+        let frozen = Frozen {
+            pid,
+            is_small: false,
+            handle,
+        };
         ptrace::only_kill(pid, filtered)?;
         if group != Group::Other {
             // As a member of the group it would keep the number in use that
@@ -123,8 +145,12 @@ impl Drop for Frozen {
     fn drop(&mut self) {
         // Its end is all that may be reported: nobody answers an exit event.
         let quiet = ptrace::only_kill(self.pid, false);
-        if let Err(error) = quiet.and(self.handle.kill()) {
-            tracing::debug!(pid = %self.pid, %error, "a frozen process was gone already");
+        match quiet.and(self.handle.kill()) {
+            Ok(()) if self.is_small => std::thread::yield_now(),
+            Ok(()) => {}
+            Err(error) => {
+                tracing::debug!(pid = %self.pid, %error, "a frozen process was gone already");
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
 use crate::snapshot::{Group, Item, Items};
+use crate::unfinished::Unfinished;
 use crate::{Error, Result, Warning};
 use verde_engine::{Addr, Process, Tid};
 use verde_sys::memory::Contents;
@@ -97,14 +98,22 @@ impl Maps {
 }
 
 /// Forks a process with all its memory. The copy is complete; the ranges tell
-/// what its own copies must have changed. `group`: that of the program.
+/// what its own copies must have changed. `group`: that of the program. `copy`: one that was
+/// made already.
 pub(crate) fn fork_all(
     leader: &mut Leader,
     group: Group,
     maps: &Maps,
+    copy: Option<Unfinished>,
 ) -> Result<(Frozen, Vec<Range>)> {
-    let plain = Frozen::new(fork(leader, Copy::default())?, group, leader.filtered)?;
-    let ranges = uncopied(leader, maps, plain.pid)?;
+    let copy = match copy {
+        Some(copy) => copy,
+        None => fork(leader, Copy::default())?,
+    };
+    let mut plain = Frozen::new(copy, group, leader.filtered)?;
+    let there = Sizes::of(plain.pid);
+    plain.is_small = there.as_ref().is_some_and(is_small);
+    let ranges = uncopied(leader, maps, plain.pid, there)?;
     if ranges.is_empty() {
         return Ok((plain, ranges));
     }
@@ -152,12 +161,17 @@ fn advise(leader: &mut Leader, range: &Range, advice: u64) -> Result<()> {
     leader.call("madvise", n::SYS_madvise, &args).map(drop)
 }
 
-/// What the copy lacks.
-fn uncopied(leader: &Leader, maps: &Maps, copy: Tid) -> Result<Vec<Range>> {
+/// It is torn down in less time than it takes to have somebody else do that.
+pub(crate) fn is_small(sizes: &Sizes) -> bool {
+    const SMALL: u64 = 8 << 20;
+    sizes.resident <= SMALL
+}
+
+/// What the copy lacks. `there`: its sizes.
+fn uncopied(leader: &Leader, maps: &Maps, copy: Tid, there: Option<Sizes>) -> Result<Vec<Range>> {
     let original = leader.remote.tid();
     // A copy is smaller by what was left out, and has fewer pages by what was cleared. The kernel
     // tells sizes much faster than maps and pages.
-    let there = Sizes::of(copy);
     let is_mapped = there.is_some_and(|sizes| sizes.mapped == maps.size());
     let own = |sizes: Option<Sizes>| sizes.map(|sizes| sizes.own);
     let is_whole = is_mapped && sizes::count_every_page() && own(Sizes::of(original)) == own(there);
@@ -417,11 +431,14 @@ mod tests {
         let mut leader = Leader::borrow(pid, instruction, scratch, &program).expect("borrowed");
         let copy = fork(&mut leader, Copy::default()).expect("a copy");
         let maps = Maps::of_frozen(pid).expect("maps");
-        assert!(uncopied(&leader, &maps, copy.pid()).is_ok_and(|ranges| ranges.is_empty()));
+        assert!(
+            uncopied(&leader, &maps, copy.pid(), Sizes::of(copy.pid()))
+                .is_ok_and(|ranges| ranges.is_empty())
+        );
         signals::send(pid, n::SIGKILL).expect("killed");
         while ptrace::regs(pid).is_ok() {
             std::thread::yield_now();
         }
-        assert!(uncopied(&leader, &maps, copy.pid()).is_err());
+        assert!(uncopied(&leader, &maps, copy.pid(), Sizes::of(copy.pid())).is_err());
     }
 }

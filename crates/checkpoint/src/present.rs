@@ -135,7 +135,7 @@ impl Snapshot {
         let pid = body.frozen.pid;
         let mut leader = Leader::borrow(pid, instruction, self.scratch, &self.program)?;
         let maps = Maps::of_frozen(pid)?;
-        let (frozen, ranges) = memory::fork_all(&mut leader, self.program.group, &maps)?;
+        let (frozen, ranges) = memory::fork_all(&mut leader, self.program.group, &maps, None)?;
         drop(leader);
         let place = (instruction, self.scratch);
         let descriptors = &self.beyond.descriptors;

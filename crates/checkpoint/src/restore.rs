@@ -64,7 +64,7 @@ pub(crate) fn restore(
         }
     };
     let present = present.and_then(Present::outlive);
-    together.with_frozen(snapshot.frozen_pid());
+    together.with_frozen(&snapshot.body.borrow().frozen);
     let result = replace(snapshot, process, without);
     drop(together);
     drop(holder);
@@ -112,7 +112,7 @@ fn make_place(snapshot: &Snapshot, process: &mut Process, kept: bool) -> Result<
     snapshot.settle()?;
     // Tearing the memory down takes as long as copying it: later, elsewhere.
     let goes = process.ended().is_none() && !kept;
-    let is_large = || Sizes::of(process.pid()).is_none_or(|sizes| sizes.resident > SMALL);
+    let is_large = || Sizes::of(process.pid()).is_none_or(|sizes| !memory::is_small(&sizes));
     let holder = match goes && is_large() {
         true => hold(process),
         false => None,
@@ -136,9 +136,6 @@ fn running(pids: &[Tid]) -> Vec<Tid> {
     });
     list
 }
-
-/// So much memory is torn down while a holder for it would be made.
-const SMALL: u64 = 8 << 20;
 
 /// A process that shares the memory of the present one, to outlive it.
 fn hold(process: &mut Process) -> Option<Frozen> {

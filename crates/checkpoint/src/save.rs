@@ -9,11 +9,11 @@ use crate::signals::Pending;
 use crate::snapshot::{Beyond, Body, Group, Options, Program, Snapshot};
 use crate::threads::Saved;
 use crate::timers::Timers;
-use crate::{Error, Result, Warning, descriptors, filter, threads};
+use crate::{Error, Result, Warning, descriptors, filter, fork, threads, unfinished};
 use std::time::Instant;
 use verde_engine::{Addr, Process, StopGuard, Tid};
 use verde_sys::number as n;
-use verde_sys::payload::{SaveEntry, ThreadEntry};
+use verde_sys::payload::ThreadEntry;
 use verde_sys::procfs::Stat;
 use verde_sys::remote::RemoteError;
 use verde_sys::{limits, procfs, sysv, task};
@@ -80,8 +80,8 @@ fn take_stopped(
     // Before anything is done.
     let Passage { open, others } = filter::pass(world, tids.clone())?;
     let filtered = open.is_some();
-    const _: () = assert!(ThreadEntry::SIZE >= SaveEntry::SIZE);
-    let scratch = world.scratch((count + 1) * ThreadEntry::SIZE)?;
+    let room = ((count + 1) * ThreadEntry::SIZE).max(threads::room(tids.len()));
+    let scratch = world.scratch(room)?;
     let instruction = world.syscall_instruction()?;
     if let Some(open) = &open {
         // The engine's own calls have switched them on again.
@@ -89,13 +89,24 @@ fn take_stopped(
     }
     let mut warnings = Vec::new();
     let is_apart = |tid: &Tid| others.contains(tid) || task::is_apart(pid, *tid);
-    let apart: Vec<Tid> = tids.iter().copied().filter(is_apart).collect();
+    let apart = tids
+        .iter()
+        .copied()
+        .filter(|tid| *tid != pid && is_apart(tid));
+    let apart: Vec<Tid> = apart.collect();
     if !apart.is_empty() {
         warnings.push(Warning::ThreadsApart(apart));
     }
     let knowledge = world.knowledge();
     let pending = Pending::save(world)?;
+    // Where copying is all that is left to do, one stop does for both.
+    let plain = memory == Memory::Copied && !world.has_namespace();
+    let saved = threads::save(world, scratch, instruction, plain.then(fork::plain_copy));
+    if plain && saved.is_err() {
+        unfinished::end_untold(pid);
+    }
     let Saved {
+        copy,
         threads,
         intervals,
         adopts_orphans,
@@ -103,7 +114,8 @@ fn take_stopped(
         children,
         remote,
         mut together,
-    } = threads::save(world, scratch, instruction)?;
+    } = saved?;
+    let copy = copy.map(fork::born).transpose()?;
     if !keyrings.is_empty() {
         warnings.push(Warning::Keyrings(keyrings));
     }
@@ -137,7 +149,7 @@ fn take_stopped(
     let (frozen, ranges) = match moved {
         true => (memory::share(&mut leader, group)?, None),
         false => {
-            let (frozen, ranges) = memory::fork_all(&mut leader, group, &maps)?;
+            let (frozen, ranges) = memory::fork_all(&mut leader, group, &maps, copy)?;
             (frozen, Some(ranges))
         }
     };
@@ -147,7 +159,7 @@ fn take_stopped(
     };
     drop(leader);
     drop(open);
-    together.with_frozen(frozen.pid);
+    together.with_frozen(&frozen);
     let is_large = maps.own_size() > LARGE;
     let oom_score = is_large.then(|| procfs::oom_score(pid)).flatten();
     let program = Program {

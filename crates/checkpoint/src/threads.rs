@@ -46,15 +46,30 @@ pub(crate) struct Saved {
     pub keyrings: Vec<Tid>,
     /// The processes that its threads have started.
     pub children: Vec<Tid>,
+    /// The copy that was made in passing.
+    pub copy: Option<Tid>,
     /// The first thread, borrowed.
     pub remote: Remote,
     /// For as long as it makes calls for us.
     pub together: Together,
 }
 
-/// Reads the table of a stopped, calm process, and its interval timers on the
-/// way.
-pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Result<Saved> {
+/// Bytes of the process's own, and of what it is copied with.
+const OF_PROCESS: u64 = payload::OF_PROCESS + CloneArgs::SIZE + 8;
+
+/// As much memory for so many threads.
+pub(crate) fn room(threads: usize) -> u64 {
+    threads as u64 * SaveEntry::SIZE + OF_PROCESS
+}
+
+/// Reads the table of a stopped, calm process, and its interval timers on the way. `copy`: how to
+/// copy it in passing.
+pub(crate) fn save(
+    process: &Process,
+    scratch: Scratch,
+    instruction: Addr,
+    copy: Option<CloneArgs>,
+) -> Result<Saved> {
     let pid = process.pid();
     let mut tids = process.threads();
     tids.retain(|t| *t != pid);
@@ -87,6 +102,10 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
     let mut together = Together::new(process.own_cpus());
     together.with_thread(pid);
     let room = scratch.data + tids.len() as u64 * SaveEntry::SIZE;
+    let fork = room + payload::OF_PROCESS;
+    if let Some(copy) = &copy {
+        process.contents()?.write(fork, &copy.encode())?;
+    }
     // In all threads at once.
     for (i, tid) in tids.iter().enumerate() {
         let mut remote = Remote::begin(*tid, instruction)?;
@@ -95,15 +114,17 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
             regs.rbx = entry.0;
             // They are the process's, so one thread is enough.
             regs.r12 = if i == 0 { room.0 } else { 0 };
+            regs.r13 = if i == 0 && copy.is_some() { fork.0 } else { 0 };
         })?;
         remotes.push(remote);
     }
     for remote in &mut remotes {
         remote.finish()?;
     }
-    let mut bytes = vec![0; table.len() * SaveEntry::SIZE as usize];
+    let mut bytes = vec![0; crate::threads::room(table.len()) as usize];
     process.read(scratch.data, &mut bytes)?;
-    let entries = bytes.chunks_exact(SaveEntry::SIZE as usize);
+    let (entries, of_process) = bytes.split_at(table.len() * SaveEntry::SIZE as usize);
+    let entries = entries.chunks_exact(SaveEntry::SIZE as usize);
     let mut keyrings = Vec::new();
     for (thread, entry) in table.iter_mut().zip(entries) {
         if let Some(entry) = SaveEntry::decode(entry) {
@@ -117,9 +138,7 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
         }
     }
     let mut intervals = Intervals::default();
-    let mut bytes = [0; payload::OF_PROCESS as usize];
-    process.read(room, &mut bytes)?;
-    let mut words = bytes.as_chunks::<8>().0.iter().copied();
+    let mut words = of_process.as_chunks::<8>().0.iter().copied();
     for (word, bytes) in intervals.iter_mut().flatten().zip(&mut words) {
         *word = u64::from_ne_bytes(bytes);
     }
@@ -133,7 +152,12 @@ pub(crate) fn save(process: &Process, scratch: Scratch, instruction: Addr) -> Re
     if of_process.is_some_and(payload::is_keyring) && !keyrings.contains(&pid) {
         keyrings.push(pid);
     }
+    let copied = words.last().map(i64::from_ne_bytes);
     Ok(Saved {
+        // An error: it is tried again in the ordinary way, which has an answer to it.
+        copy: copied
+            .filter(|id| copy.is_some() && *id > 0)
+            .map(|id| Tid(id as i32)),
         threads: table,
         intervals,
         adopts_orphans,

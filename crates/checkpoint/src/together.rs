@@ -1,5 +1,6 @@
 //! Everybody on one CPU while they wait for each other.
 
+use crate::fork::Frozen;
 use verde_engine::Tid;
 use verde_sys::affinity::CpuSet;
 
@@ -44,12 +45,14 @@ impl Together {
         }
     }
 
-    /// With a copy that never runs. It may die anywhere, best out of our way.
-    pub fn with_frozen(&mut self, pid: Tid) {
+    /// With a copy that never runs. A large one may die anywhere, best out of our way. The pages
+    /// of a small one would be elsewhere then when they are copied next, which takes longer.
+    pub fn with_frozen(&mut self, frozen: &Frozen) {
         if let Some(anywhere) = self.anywhere
-            && self.here.apply(pid).is_ok()
+            && self.here.apply(frozen.pid).is_ok()
+            && !frozen.is_small
         {
-            self.after.push((pid, anywhere));
+            self.after.push((frozen.pid, anywhere));
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{Tid, procfs};
 use std::cell::OnceCell;
 use std::fs::{self, File, Metadata};
 use std::io::Seek;
-use std::os::fd::{AsFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
@@ -35,6 +35,9 @@ const MOST_DUPLICATES: usize = 64;
 /// The open descriptors of a process.
 pub fn of_process(process: &PidFd) -> Result<Vec<Descriptor>> {
     let pid = process.pid();
+    if let Some(list) = in_a_row(process) {
+        return Ok(list);
+    }
     let mut list = Vec::new();
     for number in numbers(pid)? {
         let file = match list.len() < MOST_DUPLICATES {
@@ -48,6 +51,29 @@ pub fn of_process(process: &PidFd) -> Result<Vec<Descriptor>> {
         list.push(Descriptor::new(pid, number, file));
     }
     Ok(list)
+}
+
+/// The same for a process that has not many and hardly any gaps between their numbers, as most:
+/// the kernel tells how many there are (Linux 6.2) faster than which.
+fn in_a_row(process: &PidFd) -> Option<Vec<Descriptor>> {
+    const MOST_GAPS: usize = 8;
+    let pid = process.pid();
+    let count = fs::metadata(format!("/proc/{pid}/fd")).ok()?.len() as usize;
+    if !(1..=MOST_DUPLICATES).contains(&count) {
+        return None;
+    }
+    let mut list = Vec::with_capacity(count);
+    for number in 0..(count + MOST_GAPS) as RawFd {
+        match process.descriptor(number) {
+            Ok(file) => list.push(Descriptor::new(pid, number, Some(file))),
+            Err(error) if error.errno == libc::EBADF => {}
+            Err(_) => return None,
+        }
+        if list.len() == count {
+            return Some(list);
+        }
+    }
+    None
 }
 
 /// The numbers of a process's open descriptors, in order.
@@ -102,6 +128,11 @@ impl Descriptor {
             info: OnceCell::from(info),
             ..descriptor
         })
+    }
+
+    /// One of ours with the same open file.
+    pub fn open_file(&self) -> Option<BorrowedFd<'_>> {
+        self.file.as_ref().map(AsFd::as_fd)
     }
 
     /// What it leads to: a path, `pipe:[1234]`, `anon_inode:[eventfd]`.

@@ -15,6 +15,7 @@ global_asm!(
     // rbx: a save entry. sigaltstack(0, entry), prctl(PR_GET_TID_ADDRESS) and others.
     // r12: where things of the process go, 0 for nowhere: the three interval timers
     // (getitimer), whether it adopts orphans, whether it has children, its keyring.
+    // r13: arguments of clone3 to fork with, 0 for none; its result goes behind them.
     "verde_payload_save:",
     "test r12, r12",
     "jz 6f",
@@ -103,7 +104,14 @@ global_asm!(
     "xor edx, edx",
     "syscall",
     "mov [rbx + 224], rax",
-    "int3",
+    "test r13, r13",
+    "jz 1f",
+    "mov eax, 435",
+    "mov rdi, r13",
+    "mov esi, 88",
+    "syscall",
+    "mov [r13 + 88], rax",
+    "1: int3",
     ".balign 16",
     // rbx: thread entries, r12: their number. clone3 for each.
     "verde_payload_threads:",
@@ -226,7 +234,8 @@ pub fn code() -> &'static [u8] {
 }
 
 /// Where in the code a thread asks for its own state; rbx: a [`SaveEntry`];
-/// r12: room for [`OF_PROCESS`] bytes, or 0.
+/// r12: room for [`OF_PROCESS`] bytes, or 0; r13: [`CloneArgs`] with room for a word behind
+/// them, to fork with at last, or 0.
 pub fn save(base: Addr) -> Addr {
     base + offset(&raw const verde_payload_save)
 }
@@ -395,6 +404,15 @@ impl CloneArgs {
         words[8] = self.set_tid;
         words[9] = self.set_tid_size;
         words
+    }
+
+    /// The same as bytes.
+    pub fn encode(&self) -> [u8; Self::SIZE as usize] {
+        let mut bytes = [0; Self::SIZE as usize];
+        for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(self.words()) {
+            *place = word.to_ne_bytes();
+        }
+        bytes
     }
 }
 

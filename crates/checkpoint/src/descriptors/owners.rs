@@ -26,10 +26,14 @@ struct Owned {
 impl Owners {
     pub fn save(list: &[Descriptor], handle: &PidFd) -> Owners {
         let owned = list.iter().filter_map(|d| {
+            let owner = match d.open_file() {
+                Some(file) => Owner::of(file)?,
+                None => Owner::of(handle.descriptor(d.number).ok()?.as_fd())?,
+            };
             Some(Owned {
                 number: d.number,
                 flags: d.flags(),
-                owner: Owner::of(handle.descriptor(d.number).ok()?.as_fd())?,
+                owner,
             })
         });
         Owners(owned.collect())
