@@ -9,6 +9,7 @@
 #include <linux/filter.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
+#include <linux/userfaultfd.h>
 #include <mqueue.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -18,7 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -67,6 +70,19 @@ static int received(int socket) {
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
                              .msg_controllen = sizeof control};
     return recvmsg(socket, &message, MSG_DONTWAIT) == 1 && CMSG_FIRSTHDR(&message);
+}
+
+/* A fork waits until somebody reads of it here, which only this process could. */
+static int faults(void) {
+    int events = syscall(SYS_userfaultfd, 0);
+    struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_EVENT_FORK};
+    if (ioctl(events, UFFDIO_API, &api))
+        return events;
+    char *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct uffdio_register all = {.range = {(unsigned long)page, 4096},
+                                  .mode = UFFDIO_REGISTER_MODE_MISSING};
+    ioctl(events, UFFDIO_REGISTER, &all);
+    return events;
 }
 
 int main(int argc, char **argv) {
@@ -145,7 +161,7 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "requests"))
         ring = syscall(SYS_io_setup, 8, &context);
     if (!strcmp(argv[1], "faults"))
-        ring = syscall(SYS_userfaultfd, 0);
+        ring = faults();
     struct rlimit none = {1, 1};
     if (!strcmp(argv[1], "memory"))
         setrlimit(RLIMIT_AS, &none);

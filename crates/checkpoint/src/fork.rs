@@ -24,6 +24,9 @@ pub(crate) struct Copy {
     pub clear_tid: u64,
 }
 
+/// Traced from its beginning, without an event.
+const UNSEEN: i32 = n::CLONE_PTRACE | n::CLONE_UNTRACED;
+
 /// So long is waited for copies that were killed.
 const LEAVING: Duration = Duration::from_millis(100);
 
@@ -67,9 +70,6 @@ pub(crate) fn plain_copy() -> CloneArgs {
         ..CloneArgs::default()
     }
 }
-
-/// Traced from its beginning, without an event.
-const UNSEEN: i32 = n::CLONE_PTRACE | n::CLONE_UNTRACED;
 
 /// Makes the call; the id by which we know the child.
 fn clone(leader: &mut Leader, copy: Copy) -> Result<Tid> {

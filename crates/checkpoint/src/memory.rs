@@ -129,13 +129,15 @@ pub(crate) fn fork_all(
     if forkable.is_empty() {
         return Ok((plain, forkable));
     }
+    let is_small = plain.is_small;
     drop(plain);
     let copy =
         fork(leader, Copy::default()).and_then(|copy| Frozen::new(copy, group, leader.filtered));
     // Each, whatever becomes of the others.
     let back = |range| advise(leader, range, range.advice.1);
     let back: Vec<Result<()>> = forkable.iter().map(back).collect();
-    let copy = copy?;
+    let mut copy = copy?;
+    copy.is_small = is_small;
     back.into_iter().collect::<Result<()>>()?;
     Ok((copy, forkable))
 }

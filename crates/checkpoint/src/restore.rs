@@ -16,7 +16,7 @@ use verde_sys::memory::Contents;
 use verde_sys::number as n;
 use verde_sys::payload::{self, CloneArgs, ThreadEntry};
 use verde_sys::ptrace::{self, IfTracerDies};
-use verde_sys::remote::Remote;
+use verde_sys::remote::{Remote, RemoteError};
 use verde_sys::sizes::Sizes;
 use verde_sys::{SysError, procfs, task, wait};
 
@@ -86,6 +86,7 @@ pub(crate) fn restore(
             let source = match error {
                 // It was not the program that was refused.
                 Error::Refused(error) => Error::Sys(error),
+                Error::Sys(e) | Error::Remote(RemoteError::Sys(e)) if e.is_gone() => Error::Ended,
                 other => other,
             };
             Err(Error::Broken {

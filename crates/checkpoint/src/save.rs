@@ -1,6 +1,6 @@
 //! Taking a snapshot.
 
-use crate::descriptors::Descriptors;
+use crate::descriptors::{Descriptors, Open};
 use crate::filter::Passage;
 use crate::leader::Leader;
 use crate::memory::{self, Maps, Shared};
@@ -99,7 +99,8 @@ fn take_stopped(
     }
     let knowledge = world.knowledge();
     let pending = Pending::save(world)?;
-    // Where copying is all that is left to do, one stop does for both.
+    let open_files = Open::look(pid)?;
+    // One stop does for both. What is refused further on is the copy's loss.
     let plain = memory == Memory::Copied && !world.has_namespace();
     let saved = threads::save(world, scratch, instruction, plain.then(fork::plain_copy));
     if plain && saved.is_err() {
@@ -134,7 +135,13 @@ fn take_stopped(
         warnings.push(Warning::HugePages(bytes));
     }
     let shared = Shared::save(&maps, &mut leader, &mut warnings)?;
-    let descriptors = Descriptors::save(pid, children.is_empty(), options, &shared, &mut warnings)?;
+    let descriptors = Descriptors::save(
+        open_files,
+        children.is_empty(),
+        options,
+        &shared,
+        &mut warnings,
+    )?;
     outside_of_processes(pid, &children, &mut warnings);
     if !children.is_empty() {
         warnings.push(Warning::Children(children.clone()));

@@ -2,8 +2,9 @@
 //! locks (/proc/locks) is not read: it makes everybody wait who locks something, and may take
 //! tens of milliseconds.
 
+use crate::Tid;
+use crate::descriptor::Descriptor;
 use crate::error::{Result, check};
-use crate::{Tid, descriptor};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 /// A lock that an open file holds, whoever has it.
@@ -76,9 +77,8 @@ impl Lock {
 
 /// The locks that the open file of a descriptor holds.
 pub fn of(pid: Tid, number: RawFd) -> Result<Vec<Lock>> {
-    let info = descriptor::info(pid, number)?;
-    let lines = info.lines().filter_map(|l| l.strip_prefix("lock:"));
-    Ok(lines.filter_map(Lock::of).collect())
+    let descriptor = Descriptor::of(pid, number)?;
+    Ok(descriptor.fields("lock").filter_map(Lock::of).collect())
 }
 
 /// Frees every such lock of an open file.

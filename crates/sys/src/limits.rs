@@ -34,6 +34,18 @@ pub fn more_descriptors() {
     });
 }
 
+/// How many descriptors this process may have.
+pub(crate) fn own_descriptors() -> u64 {
+    // SAFETY: the call fills the structure.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        match libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) {
+            0 => limit.rlim_cur,
+            _ => 0,
+        }
+    }
+}
+
 /// Gives a new program the limit that it would have without us.
 ///
 /// # Safety

@@ -12,7 +12,7 @@ pub struct Sizes {
     pub mapped: u64,
     /// What of them is in pages of RAM.
     pub resident: u64,
-    /// What of that is nobody else's and no file's.
+    /// What of that is no file's and not shared by a mapping: it has written it, or has it from a fork.
     pub own: u64,
 }
 

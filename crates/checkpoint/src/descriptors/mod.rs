@@ -51,6 +51,24 @@ pub(crate) fn bound<'a>(mut kinds: impl Iterator<Item = &'a str>) -> Option<&'st
     })
 }
 
+/// The open descriptors of a process that can be copied.
+pub(crate) struct Open {
+    handle: PidFd,
+    list: Vec<Descriptor>,
+}
+
+impl Open {
+    /// Before anything is copied: a copy may wait for who reads of it from one of these files.
+    pub fn look(pid: Tid) -> Result<Open> {
+        let handle = PidFd::open(pid)?;
+        let list = descriptor::of_process(&handle)?;
+        match bound(list.iter().filter_map(Descriptor::anonymous)) {
+            Some(what) => Err(Error::Unsupported(what)),
+            None => Ok(Open { handle, list }),
+        }
+    }
+}
+
 /// What was behind the descriptors of a process.
 pub(crate) struct Descriptors {
     files: Files,
@@ -82,17 +100,14 @@ impl Descriptors {
     /// Reads it from a stopped process. What will not come back is a warning.
     /// `alone`: the process has no children. `shared`: what is kept of its shared memory.
     pub fn save(
-        pid: Tid,
+        open: Open,
         alone: bool,
         options: &Options,
         shared: &Shared,
         warnings: &mut Vec<Warning>,
     ) -> Result<Descriptors> {
-        let handle = PidFd::open(pid)?;
-        let list = descriptor::of_process(&handle)?;
-        if let Some(what) = bound(list.iter().filter_map(Descriptor::anonymous)) {
-            return Err(Error::Unsupported(what));
-        }
+        let Open { handle, list } = open;
+        let pid = handle.pid();
         if list.iter().any(holds_record_lock) {
             warnings.push(Warning::RecordLocks);
         }

@@ -45,7 +45,7 @@ impl OpenFiles {
         let process = PidFd::open(pid)?;
         for descriptor in descriptor::of_process(&process)?.iter().filter(of_layer) {
             let number = descriptor.number;
-            let place = PathBuf::from(format!("/proc/{pid}/fd/{number}"));
+            let place = PathBuf::from(descriptor::place(pid, number));
             files.push(Open {
                 number,
                 target: fs::read_link(&place).map_err(at(&place))?,
