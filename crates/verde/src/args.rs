@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::bench::BenchArgs;
 use crate::launch_args::{LaunchArgs, RunArgs};
 use crate::monitor_args::{CheckArgs, MonitorArgs, RecordArgs};
 use crate::web_args::WebArgs;
@@ -43,6 +44,7 @@ pub enum Command {
     Replay(ReplayArgs),
     Lint(LintArgs),
     Graph(GraphArgs),
+    Bench(BenchArgs),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  verde completions zsh > ~/.zfunc/_verde")]
     Completions {

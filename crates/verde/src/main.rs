@@ -1,6 +1,7 @@
 //! The `verde` program: reads the command line and calls what does the work.
 
 mod args;
+mod bench;
 mod launch_args;
 mod monitor_args;
 mod web_args;
@@ -90,6 +91,7 @@ fn run(command: Command) -> Exit {
         Command::Debug(a) => verde_cli::debug(a.into()),
         Command::Attach(a) => verde_cli::debug(a.into()),
         Command::Graph(a) => verde_cli::graph(&a.into()),
+        Command::Bench(a) => bench::run(&a),
         Command::Replay(a) => {
             let command: ReplayCommand = a.into();
             let interrupt = Arc::new(Interrupt::default());
