@@ -111,7 +111,7 @@ impl Monitor {
             .slices
             .create(0, &Key::EMPTY, property.init, 0, &unset, 0);
         if let Some(block) = property.init_block {
-            let ran = core.run_block(&property, block, Params::NONE, host);
+            let ran = core.run_block(&property, block, Params::NONE, Some(root), host);
             flush(&mut core.out, observer);
             if let Err(failure) = ran {
                 core.scratch.abandon(host);
@@ -462,10 +462,11 @@ impl Core {
             uses: &t.params,
             args: p.event.args,
         };
+        let own = (w.then == Then::Step).then_some(w.slice);
         let truth = match t.guard {
             None => Truth::True,
             Some(g) => {
-                let ran = self.run_block(p.property, g, params, p.host)?;
+                let ran = self.run_block(p.property, g, params, own, p.host)?;
                 if p.property.block(g).has_return {
                     ran
                 } else {
@@ -477,7 +478,7 @@ impl Core {
             return Ok(None);
         };
         if let Some(block) = outcome.block {
-            self.run_block(p.property, block, params, p.host)?;
+            self.run_block(p.property, block, params, own, p.host)?;
         }
         if let Some(action) = &outcome.action {
             flush(&mut self.out, p.observer);
@@ -556,7 +557,7 @@ impl Core {
     fn announce(&mut self, step: &Step, state: &State, p: &mut Passing) {
         leave(p.observer, &self.slices, step);
         if let Some(action) = &state.action {
-            let view = View::from(&self.slices);
+            let view = View::of(&self.slices, Some(step.slice));
             match call_action(view, action, step.slice, &mut self.out, p) {
                 Ok(assigned) => {
                     for (name, value) in assigned {
@@ -659,6 +660,7 @@ impl Core {
         property: &Property,
         id: BlockId,
         params: Params,
+        own: Option<SlotRef>,
         host: &mut dyn Host,
     ) -> Result<Truth, Box<Failure>> {
         let block = property.block(id);
@@ -702,7 +704,7 @@ impl Core {
         s.written = u64::MAX;
         s.python = true;
         host.run(
-            &self.slices,
+            View::of(&self.slices, own),
             id,
             params,
             &mut s.cells,

@@ -12,6 +12,7 @@ use verde_property::{Property, StateId};
 pub struct View<'a> {
     slices: &'a Slices,
     coming: Option<&'a Coming<'a>>,
+    own: Option<SlotRef>,
 }
 
 /// What a slice is about to be, for the action of its transition.
@@ -29,6 +30,7 @@ impl<'a> From<&'a Slices> for View<'a> {
         View {
             slices,
             coming: None,
+            own: None,
         }
     }
 }
@@ -38,7 +40,26 @@ impl<'a> View<'a> {
         View {
             slices,
             coming: Some(coming),
+            own: Some(coming.slice),
         }
+    }
+
+    /// For code of a slice that is in the table; without one, of a slice that is not there yet.
+    pub(crate) fn of(slices: &'a Slices, own: Option<SlotRef>) -> View<'a> {
+        View {
+            own,
+            ..View::from(slices)
+        }
+    }
+
+    /// The slice whose code asks, if it can be found.
+    pub fn own(self) -> Option<SlotRef> {
+        self.own
+    }
+
+    /// It is an action that asks, before its transition is taken.
+    pub fn is_ahead(self) -> bool {
+        self.coming.is_some()
     }
 
     fn coming(self, r: SlotRef) -> Option<&'a Coming<'a>> {

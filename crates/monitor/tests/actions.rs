@@ -107,7 +107,7 @@ fn text(view: View) -> String {
 impl Host for Ledger {
     fn run(
         &mut self,
-        _: &Slices,
+        _: View,
         _: BlockId,
         _: Params,
         env: &mut [Cell],

@@ -278,3 +278,45 @@ def tell(s):
     assert_eq!(looks("2"), [6, 6, 6, 6]);
     assert_eq!(looks("3"), [6, 6, 6, 6]);
 }
+
+/// Guard, code and action each tell the monitor something, until one raises.
+#[test]
+fn code_that_raises_leaves_its_slice_as_it_was() {
+    let property = "slice on q
+initialization { n = 0; seen = [] }
+state init { transition { event f(q, x) success { n = 1 } s } }
+state s { transition { event f(q, x) { tell('guard', q) } success { n = 2; tell('code', q) } act() t } }
+state t
+";
+    for raises in ["guard", "code", "action"] {
+        let functions = format!(
+            "def tell(who, q):
+    monitor.set_env_value({{'q': q}}, 'n', who)
+    monitor.set_env_value({{'q': q}}, 'seen', [who])
+    monitor.set_current_state('t', {{'q': q}})
+    monitor.set_env_value({{}}, 'n', who)
+    if who == '{raises}': raise RuntimeError(who, monitor.get_env({{'q': q}})['n'])
+def act(m, s):
+    tell('action', s['q'])
+"
+        );
+        let bench = bench(property, &functions);
+        let ask = [
+            "run",
+            "verde exec get_env {'q': 1}",
+            "verde exec get_env",
+            "info slices",
+        ];
+        let text = bench.debug(&WITH, &ask);
+        in_order(
+            &text,
+            &[
+                &format!("RuntimeError: ('{raises}', '{raises}')"),
+                "{'n': 1, 'seen': []}\n",
+                // Of another slice what was asked for is done.
+                &format!("{{'n': '{raises}', 'seen': []}}\n"),
+                "  s  ",
+            ],
+        );
+    }
+}
