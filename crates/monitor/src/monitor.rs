@@ -495,6 +495,7 @@ impl Core {
                 new,
                 state: slices.state(w.slice),
                 env: &self.scratch.cells,
+                blocks: [t.guard, outcome.block],
             };
             let view = View::with(slices, &coming);
             let assigned = call_action(view, action, slice, &mut self.out, p)

@@ -3,7 +3,7 @@
 use crate::cell::{Arg, Cell};
 use crate::slices::{Slices, SlotRef};
 use std::sync::Arc;
-use verde_property::{Property, StateId};
+use verde_property::{BlockId, Property, StateId};
 
 /// The table, and in front of it the one slice whose transition is about to be taken: it is there with
 /// what its blocks have computed, in the state that it comes from. The table itself knows nothing
@@ -23,6 +23,8 @@ pub(crate) struct Coming<'a> {
     pub new: Option<Vec<(&'a str, Arg<'a>)>>,
     pub state: StateId,
     pub env: &'a [Cell],
+    /// Guard and code that have run for it.
+    pub blocks: [Option<BlockId>; 2],
 }
 
 impl<'a> From<&'a Slices> for View<'a> {
@@ -97,6 +99,13 @@ impl<'a> View<'a> {
     pub fn env(self, r: SlotRef, i: usize) -> Cell {
         self.coming(r)
             .map_or_else(|| self.slices.env(r, i), |c| c.env[i])
+    }
+
+    /// Whether blocks that have run for the slice at this event assign the name.
+    pub fn is_assigned(self, r: SlotRef, i: usize) -> bool {
+        let blocks = self.coming(r).map_or([None; 2], |c| c.blocks);
+        let mut blocks = blocks.into_iter().flatten();
+        blocks.any(|b| self.property().block(b).assigned.contains(&(i as u16)))
     }
 
     /// The slice's number in the order of creation.

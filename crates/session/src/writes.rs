@@ -51,31 +51,35 @@ impl Writes {
         self.0.push(Write { to, own, what });
     }
 
-    /// A value as it will be when they are done.
+    /// A value as it will be when they are done; but for an action, what its slice's blocks have
+    /// assigned at this event is not hidden by what others asked for before.
     pub fn env(&self, view: View, slice: SlotRef, name: usize) -> Cell {
-        let found = self.last(view, slice, |what| match what {
-            Change::Env(n, cell) if n == name => Some(cell),
+        let found = self.last(view, slice, |write| match write.what {
+            Change::Env(n, cell) if n == name => Some((cell, write.own)),
             _ => None,
         });
-        found.unwrap_or_else(|| view.env(slice, name))
+        match found {
+            Some((cell, own)) if own || !view.is_assigned(slice, name) => cell,
+            _ => view.env(slice, name),
+        }
     }
 
     /// The slice's state as it will be when they are done.
     pub fn state(&self, view: View, slice: SlotRef) -> StateId {
-        let found = self.last(view, slice, |what| match what {
+        let found = self.last(view, slice, |write| match write.what {
             Change::State(state) => Some(state),
             Change::Env(..) => None,
         });
         found.unwrap_or_else(|| view.state(slice))
     }
 
-    fn last<T>(&self, view: View, slice: SlotRef, f: impl Fn(Change) -> Option<T>) -> Option<T> {
+    fn last<T>(&self, view: View, slice: SlotRef, f: impl Fn(&Write) -> Option<T>) -> Option<T> {
         if self.is_empty() {
             return None;
         }
         let to = Target::of(view, slice);
         let mut of_slice = self.0.iter().rev().filter(|w| w.to == to);
-        of_slice.find_map(|w| f(w.what))
+        of_slice.find_map(f)
     }
 
     /// An action for a slice has run, and asked for all after the first `before`. What it gave names

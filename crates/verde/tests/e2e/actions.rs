@@ -334,3 +334,38 @@ def act(m, s):
         "{printed:?}"
     );
 }
+
+#[test]
+fn what_its_own_code_assigned_is_not_hidden_by_what_others_asked_for() {
+    let trace = r#"{"event":"f","args":{"q":1}}
+{"event":"f","args":{"q":2}}
+{"event":"t"}
+"#;
+    let property = "slice on q
+initialization { k = 1000; l = 0; m = 0 }
+state init { transition { event f(q) success s } }
+state s { transition { event t() { l = [1] } success { k = 1000 } act() s } }
+";
+    let functions = "\
+def act(m, s):
+    print(m.get_env(s))
+    if s['q'] == 1: m.set_env_dict({'q': 2}, {'k': 7, 'l': 7, 'm': 7})
+    m.set_env_value(s, 'm', m.get_env_value(s, 'm') + 1)
+    print(m.get_env({'q': 2}))
+";
+    let ran = replay("own-first", trace, property, functions);
+    let own = "{'k': 1000, 'l': [1], 'm': 0}";
+    let told = "{'k': 7, 'l': 7, 'm': 7}";
+    assert_eq!(
+        ran.printed(),
+        [
+            own,
+            told,
+            "{'k': 1000, 'l': [1], 'm': 7}",
+            "{'k': 1000, 'l': [1], 'm': 8}"
+        ],
+        "{}",
+        ran.ran.err
+    );
+    assert_eq!(ran.after(3, 2), r#"s {"k":7,"l":7,"m":8}"#);
+}
