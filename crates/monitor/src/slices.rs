@@ -430,6 +430,18 @@ impl Slices {
         }
     }
 
+    /// The slice with these bindings, and no others, in whatever order.
+    pub fn find_named(&self, bindings: &[(&str, Arg)]) -> Option<SlotRef> {
+        let (mut key, mut mask) = (Key::EMPTY, Mask::EMPTY);
+        for (name, value) in bindings {
+            let param = self.property.slice_on.iter().position(|n| n == name)?;
+            key.cells[param] = self.key_cell(*value);
+            mask = mask.union(Mask::one(param));
+        }
+        let level = self.levels.iter().position(|l| l.mask == mask)?;
+        self.find_exact(level as u8, &key)
+    }
+
     pub fn find_exact(&self, level: u8, key: &Key) -> Option<SlotRef> {
         let l = &self.levels[level as usize];
         let mut buffer = [Cell::UNSET; MOST_KEYS];

@@ -82,6 +82,11 @@ impl<'a> View<'a> {
         self.slices.iter().chain(self.newborn().map(|c| c.slice))
     }
 
+    /// The slice of the table with these bindings.
+    pub fn find(self, bindings: &[(&str, Arg)]) -> Option<SlotRef> {
+        self.slices.find_named(bindings)
+    }
+
     pub fn root(self) -> Option<SlotRef> {
         self.slices.root()
     }

@@ -369,3 +369,115 @@ def act(m, s):
     );
     assert_eq!(ran.after(3, 2), r#"s {"k":7,"l":7,"m":8}"#);
 }
+
+/// By code of other slices, that is by their keys.
+#[test]
+fn every_kind_of_key_is_found_from_outside() {
+    let keys = [
+        "1",
+        "-1",
+        "18446744073709551615",
+        "123456789012345678901234567890",
+        "0.5",
+        "1e300",
+        "1e999",
+        r#""text""#,
+        r#""""#,
+        r#""nan""#,
+        r#"{"b":1,"a":[2,{"c":null}]}"#,
+        r#"[1.50,-0.0]"#,
+        "null",
+        "true",
+    ];
+    let mut trace: String = keys
+        .iter()
+        .map(|k| format!("{{\"event\":\"f\",\"args\":{{\"q\":{k},\"x\":1}}}}\n"))
+        .collect();
+    trace += "{\"event\":\"look\"}\n";
+    let property = "slice on q
+initialization { n = 0 }
+state init {
+    transition { event f(q, x) success { n = str(q) } s }
+    transition { event look() { look() } success init }
+}
+state s
+";
+    let functions = "\
+inf = float('inf')
+def text(s):
+    try: return monitor.get_env_value(s, 'n')
+    except gdb.error as e: return str(e)
+def look():
+    for s in monitor.get_slices()[1:]: print(text(s))
+    print(text({'q': {'a': [2, {'c': None}], 'b': 1}}))
+    print(text({'q': [1.5, 0.0]}))
+    for q in [1.0, 2, 'no', 0.25, -2, False, [1], {}, 2 ** 64, '1']: print(text({'q': q}))
+    for s in [{'p': 1}, {'q': 1, 'p': 1}]: print(text(s))
+";
+    let ran = replay("outside", &trace, property, functions);
+    assert_eq!(ran.ran.code, 0, "{}", ran.ran.err);
+    let printed = ran.printed();
+    let expected = [
+        "1",
+        "-1",
+        "18446744073709551615",
+        "123456789012345678901234567890",
+        "0.5",
+        "1e+300",
+        "inf",
+        "text",
+        "",
+        "nan",
+        "{'b': 1, 'a': [2, {'c': None}]}",
+        "[1.5, -0.0]",
+        "None",
+        "True",
+        "{'b': 1, 'a': [2, {'c': None}]}",
+        "[1.5, -0.0]",
+        r#"there is no slice {"q":1.0}"#,
+        r#"there is no slice {"q":2}"#,
+        r#"there is no slice {"q":"no"}"#,
+        r#"there is no slice {"q":0.25}"#,
+        r#"there is no slice {"q":-2}"#,
+        r#"there is no slice {"q":false}"#,
+        r#"there is no slice {"q":[1]}"#,
+        r#"there is no slice {"q":{}}"#,
+        r#"there is no slice {"q":1.8446744073709552e+19}"#,
+        r#"there is no slice {"q":"1"}"#,
+        r#"there is no slice {"p":1}"#,
+        r#"there is no slice {"p":1,"q":1}"#,
+    ];
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn a_slice_is_found_without_a_look_at_all_others() {
+    const SLICES: usize = 3000;
+    let trace: String = (0..2 * SLICES)
+        .map(|i| {
+            let q = i % SLICES;
+            format!("{{\"event\":\"f\",\"args\":{{\"q\":{q},\"x\":1}}}}\n")
+        })
+        .collect();
+    let took = |name: &str, functions: &str| {
+        let dir = Dir::new(name);
+        dir.write("p.prop", COUNTED);
+        dir.write("t.jsonl", &trace);
+        dir.write("functions.py", functions);
+        let begin = std::time::Instant::now();
+        let args = ["replay", "-p", "p.prop", "-f", "functions.py", "t.jsonl"];
+        let ran = verde(dir.path(), &args);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        begin.elapsed()
+    };
+    let asked = "\
+def act(m, s):
+    m.get_env_value(s, 'n')
+    m.set_env_value({'q': s['q'] // 2}, 'n', 1)
+";
+    let (without, with) = (
+        took("not-asked", "def act(m, s): pass"),
+        took("asked", asked),
+    );
+    assert!(with < 10 * without, "{with:?} instead of {without:?}");
+}
