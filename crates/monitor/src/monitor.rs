@@ -104,9 +104,10 @@ impl Monitor {
             slot_undo: Undo::new(),
             out: String::new(),
         };
-        core.scratch.load_empty(property.env.len());
+        let n = core.slices.beside() + 1;
+        core.scratch.load_empty(n);
         // It is there for the code of the initialization, which may ask about it.
-        let unset = vec![Cell::UNSET; property.env.len()];
+        let unset = vec![Cell::UNSET; n];
         let root = core
             .slices
             .create(0, &Key::EMPTY, property.init, 0, &unset, 0);
@@ -315,7 +316,7 @@ impl Monitor {
             slot_undo: Undo::new(),
             out: String::new(),
         };
-        let n = self.property.env.len();
+        let n = core.slices.beside() + 1;
         let all: Vec<SlotRef> = core.slices.iter().collect();
         for (done, r) in all.iter().enumerate() {
             let mut cells: Vec<Cell> = (0..n).map(|i| self.core.slices.env(*r, i)).collect();
@@ -648,7 +649,7 @@ impl Core {
     }
 
     fn release_env(&self, r: SlotRef, host: &mut dyn Host) {
-        for i in 0..self.slices.property().env.len() {
+        for i in 0..=self.slices.beside() {
             let c = self.slices.env(r, i);
             if c.tag == Tag::Other {
                 host.release(c);
@@ -704,12 +705,13 @@ impl Core {
         };
         s.written = u64::MAX;
         s.python = true;
+        let names = self.slices.beside();
         host.run(
             View::of(&self.slices, own),
             id,
             params,
-            &mut s.cells,
-            &mut s.owned,
+            &mut s.cells[..names],
+            &mut s.owned[..names],
             &mut self.out,
         )
         .map_err(|mut raised| {

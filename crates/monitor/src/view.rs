@@ -101,6 +101,11 @@ impl<'a> View<'a> {
         self.slices.in_state(s) + self.newborn().is_some_and(|c| c.state == s) as u64
     }
 
+    /// See [`Slices::beside`].
+    pub fn beside(self) -> usize {
+        self.slices.beside()
+    }
+
     pub fn env(self, r: SlotRef, i: usize) -> Cell {
         self.coming(r)
             .map_or_else(|| self.slices.env(r, i), |c| c.env[i])

@@ -69,7 +69,8 @@ impl Inquiry<'_> {
                         env.insert(name.clone(), value);
                     }
                 }
-                Value::Object(env)
+                let beside = cell_value(self.writes.env(view, slice, view.beside()));
+                json!([env, beside])
             }
             "has_env" => {
                 slice_of(view, &args["slice"])?;
@@ -78,9 +79,13 @@ impl Inquiry<'_> {
             }
             "set_env" => {
                 let slice = slice_of(view, &args["slice"])?;
-                let name = args["name"].as_str().unwrap_or_default();
-                let Some(index) = property.env.iter().position(|n| n == name) else {
-                    return Ok(Value::Bool(false));
+                // Without a name it is what code keeps beside the property's names.
+                let index = match args["name"].as_str() {
+                    None => view.beside(),
+                    Some(name) => match property.env.iter().position(|n| n == name) {
+                        None => return Ok(Value::Bool(false)),
+                        Some(index) => index,
+                    },
                 };
                 // Without a cell it is as if it had never been assigned.
                 let cell = Cell {

@@ -481,3 +481,61 @@ def act(m, s):
     );
     assert!(with < 10 * without, "{with:?} instead of {without:?}");
 }
+
+/// Names that the property does not have.
+#[test]
+fn other_names_live_and_end_with_their_slice() {
+    let trace = r#"{"event":"f","args":{"q":1}}
+{"event":"g","args":{"q":1,"r":1}}
+{"event":"g","args":{"q":1,"r":2}}
+{"event":"end","args":{"q":1}}
+{"event":"f","args":{"q":1}}
+{"event":"g","args":{"q":1,"r":1}}
+{"event":"clear","args":{"q":1}}
+"#;
+    let property = "slice on q, r ends end(q)
+initialization { n = 0; monitor.set_env_value({}, 'all', Value()) }
+state init { transition { event f(q) success made() s } }
+state s { transition { event g(q, r) success made() t } transition { event clear(q) success clear() s } }
+state t
+";
+    let functions = "\
+alive = 0
+class Value:
+    def __init__(self, of=()):
+        global alive
+        alive += 1
+        self.of = of
+    def __del__(self):
+        global alive
+        alive -= 1
+    def __deepcopy__(self, memo):
+        return Value(self.of)
+    def __repr__(self):
+        return 'of %s' % (self.of,)
+def made(m, s):
+    m.set_env_value(s, 'mine', Value((*m.get_env(s).get('mine', Value()).of, *s.values())))
+    print(m.get_env(s), alive, [m.get_env(t).get('mine') for t in m.get_slices()])
+def clear(m, s):
+    for t in m.get_slices(): m.set_env_dict(t, {'n': 1})
+    print(m.get_env(s), m.get_env())
+    m.register_event('event_applied', lambda: print(alive, m.get_env()))
+";
+    let ran = replay("other-names", trace, property, functions);
+    assert_eq!(
+        ran.printed(),
+        [
+            "{'n': 0, 'all': of (), 'mine': of (1,)} 3 [None, of (1,)]",
+            "{'n': 0, 'all': of (), 'mine': of (1, 1, 1)} 6 [None, of (1,), of (1, 1, 1)]",
+            "{'n': 0, 'all': of (), 'mine': of (1, 1, 2)} 8 [None, of (1,), of (1, 1, 1), of (1, 1, 2)]",
+            "{'n': 0, 'all': of (), 'mine': of (1,)} 3 [None, of (1,)]",
+            "{'n': 0, 'all': of (), 'mine': of (1, 1, 1)} 6 [None, of (1,), of (1, 1, 1)]",
+            "{'n': 1} {'n': 1}",
+            "0 {'n': 1}",
+        ],
+        "{}",
+        ran.ran.err
+    );
+    // Reports have the names of the property.
+    assert_eq!(ran.after(5, 1), r#"s {"n":0}"#);
+}

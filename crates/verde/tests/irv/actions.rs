@@ -293,6 +293,7 @@ state t
             "def tell(who, q):
     monitor.set_env_value({{'q': q}}, 'n', who)
     monitor.set_env_value({{'q': q}}, 'seen', [who])
+    monitor.set_env_value({{'q': q}}, 'mine', who)
     monitor.set_current_state('t', {{'q': q}})
     monitor.set_env_value({{}}, 'n', who)
     if who == '{raises}': raise RuntimeError(who, monitor.get_env({{'q': q}})['n'])
@@ -319,4 +320,47 @@ def act(m, s):
             ],
         );
     }
+}
+
+#[test]
+fn names_of_its_own_go_back_with_a_checkpoint() {
+    let bench = bench(
+        COUNTED,
+        "def act(m, s):
+    m.set_env_value(s, 'mine', m.get_env(s).get('mine', []) + [1])
+    m.get_env_value(s, 'mine').append(2)
+",
+    );
+    let ask = "verde exec get_env_value {'q':1} mine";
+    let text = bench.debug(
+        &WITH,
+        &[
+            "break f",
+            "run",
+            "continue",
+            ask,
+            "checkpoint",
+            "continue",
+            ask,
+            "verde exec set_env_value {'q':1} other 5",
+            "restart 1",
+            ask,
+            "verde exec get_env {'q': 1}",
+            "continue",
+            ask,
+            "restart 1",
+            ask,
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "[1, 2]\n",
+            "[1, 2, 1, 2]\n",
+            "[1, 2]\n",
+            "{'n': 3, 'seen': [3], 'mine': [1, 2]}\n",
+            "[1, 2, 1, 2]\n",
+            "[1, 2]\n",
+        ],
+    );
 }
