@@ -4,7 +4,7 @@
 use crate::cell::Cell;
 use crate::interp::Params;
 use crate::num::Num;
-use crate::slices::{Slices, SlotRef};
+use crate::slices::SlotRef;
 use crate::view::View;
 use verde_property::{BlockId, Span};
 
@@ -53,12 +53,12 @@ pub type Assigned = Vec<(usize, Cell)>;
 pub trait Host {
     /// Runs a block. `env` is read and updated: where the block gives a name
     /// another value, the new cell is a reference of the caller's and `owned`
-    /// is set. Lines that it prints are added to `out`. `slices` is the table
+    /// is set. Lines that it prints are added to `out`. `view` is the table
     /// as it is meanwhile: a block may ask about it. Its own slice is there as
     /// it was before the event, for what the block has are the names themselves.
     fn run(
         &mut self,
-        slices: &Slices,
+        view: View,
         block: BlockId,
         params: Params,
         env: &mut [Cell],
@@ -94,7 +94,7 @@ pub struct NoPython;
 impl Host for NoPython {
     fn run(
         &mut self,
-        _: &Slices,
+        _: View,
         _: BlockId,
         _: Params,
         _: &mut [Cell],

@@ -104,14 +104,15 @@ impl Monitor {
             slot_undo: Undo::new(),
             out: String::new(),
         };
-        core.scratch.load_empty(property.env.len());
+        let n = core.slices.beside() + 1;
+        core.scratch.load_empty(n);
         // It is there for the code of the initialization, which may ask about it.
-        let unset = vec![Cell::UNSET; property.env.len()];
+        let unset = vec![Cell::UNSET; n];
         let root = core
             .slices
             .create(0, &Key::EMPTY, property.init, 0, &unset, 0);
         if let Some(block) = property.init_block {
-            let ran = core.run_block(&property, block, Params::NONE, host);
+            let ran = core.run_block(&property, block, Params::NONE, Some(root), host);
             flush(&mut core.out, observer);
             if let Err(failure) = ran {
                 core.scratch.abandon(host);
@@ -315,7 +316,7 @@ impl Monitor {
             slot_undo: Undo::new(),
             out: String::new(),
         };
-        let n = self.property.env.len();
+        let n = core.slices.beside() + 1;
         let all: Vec<SlotRef> = core.slices.iter().collect();
         for (done, r) in all.iter().enumerate() {
             let mut cells: Vec<Cell> = (0..n).map(|i| self.core.slices.env(*r, i)).collect();
@@ -462,10 +463,11 @@ impl Core {
             uses: &t.params,
             args: p.event.args,
         };
+        let own = (w.then == Then::Step).then_some(w.slice);
         let truth = match t.guard {
             None => Truth::True,
             Some(g) => {
-                let ran = self.run_block(p.property, g, params, p.host)?;
+                let ran = self.run_block(p.property, g, params, own, p.host)?;
                 if p.property.block(g).has_return {
                     ran
                 } else {
@@ -477,7 +479,7 @@ impl Core {
             return Ok(None);
         };
         if let Some(block) = outcome.block {
-            self.run_block(p.property, block, params, p.host)?;
+            self.run_block(p.property, block, params, own, p.host)?;
         }
         if let Some(action) = &outcome.action {
             flush(&mut self.out, p.observer);
@@ -494,6 +496,7 @@ impl Core {
                 new,
                 state: slices.state(w.slice),
                 env: &self.scratch.cells,
+                blocks: [t.guard, outcome.block],
             };
             let view = View::with(slices, &coming);
             let assigned = call_action(view, action, slice, &mut self.out, p)
@@ -556,7 +559,7 @@ impl Core {
     fn announce(&mut self, step: &Step, state: &State, p: &mut Passing) {
         leave(p.observer, &self.slices, step);
         if let Some(action) = &state.action {
-            let view = View::from(&self.slices);
+            let view = View::of(&self.slices, Some(step.slice));
             match call_action(view, action, step.slice, &mut self.out, p) {
                 Ok(assigned) => {
                     for (name, value) in assigned {
@@ -646,7 +649,7 @@ impl Core {
     }
 
     fn release_env(&self, r: SlotRef, host: &mut dyn Host) {
-        for i in 0..self.slices.property().env.len() {
+        for i in 0..=self.slices.beside() {
             let c = self.slices.env(r, i);
             if c.tag == Tag::Other {
                 host.release(c);
@@ -659,6 +662,7 @@ impl Core {
         property: &Property,
         id: BlockId,
         params: Params,
+        own: Option<SlotRef>,
         host: &mut dyn Host,
     ) -> Result<Truth, Box<Failure>> {
         let block = property.block(id);
@@ -701,12 +705,13 @@ impl Core {
         };
         s.written = u64::MAX;
         s.python = true;
+        let names = self.slices.beside();
         host.run(
-            &self.slices,
+            View::of(&self.slices, own),
             id,
             params,
-            &mut s.cells,
-            &mut s.owned,
+            &mut s.cells[..names],
+            &mut s.owned[..names],
             &mut self.out,
         )
         .map_err(|mut raised| {

@@ -8,6 +8,7 @@ use crate::interner::Interner;
 use crate::layout::*;
 use crate::plan::{Find, Plan};
 use crate::words::Words;
+use std::collections::HashMap;
 use std::sync::Arc;
 use verde_property::{Binding, Mask, Property, SpecId, StateId, Verdict};
 
@@ -148,6 +149,9 @@ pub struct Slices {
     property: Arc<Property>,
     plan: Arc<Plan>,
     levels: Vec<Level>,
+    /// What code keeps in a slice beside its names ([`Slices::beside`]); few slices have any, so it
+    /// takes no room in their slots.
+    kept: HashMap<SlotRef, Cell>,
     interner: Interner,
     created: u64,
     ended: u64,
@@ -185,6 +189,7 @@ impl Slices {
             .collect();
         Slices {
             levels,
+            kept: HashMap::new(),
             interner: Interner::default(),
             created: 0,
             ended: 0,
@@ -240,16 +245,26 @@ impl Slices {
         self.level(r).word(r.slot, HISTORY)
     }
 
+    /// The cell of an environment that comes after the property's names: one value, for all that code
+    /// keeps in the slice under other names. It lives, is copied and ends as they do.
+    pub fn beside(&self) -> usize {
+        self.property.env.len()
+    }
+
     pub fn env(&self, r: SlotRef, i: usize) -> Cell {
+        if i == self.beside() {
+            return self.kept.get(&r).copied().unwrap_or(Cell::UNSET);
+        }
         let l = self.level(r);
         l.layout.cell(l.slot(r.slot), l.layout.keys + i)
     }
 
-    /// Adds the whole environment to `out`.
+    /// Adds the whole environment to `out`, the cell beside the names included.
     pub fn load_env(&self, r: SlotRef, out: &mut Vec<Cell>) {
         let l = self.level(r);
         let words = l.slot(r.slot);
         out.extend((l.layout.keys..l.layout.cells()).map(|i| l.layout.cell(words, i)));
+        out.push(self.env(r, self.beside()));
     }
 
     /// The parameters that the slice binds.
@@ -430,6 +445,18 @@ impl Slices {
         }
     }
 
+    /// The slice with these bindings, and no others, in whatever order.
+    pub fn find_named(&self, bindings: &[(&str, Arg)]) -> Option<SlotRef> {
+        let (mut key, mut mask) = (Key::EMPTY, Mask::EMPTY);
+        for (name, value) in bindings {
+            let param = self.property.slice_on.iter().position(|n| n == name)?;
+            key.cells[param] = self.key_cell(*value);
+            mask = mask.union(Mask::one(param));
+        }
+        let level = self.levels.iter().position(|l| l.mask == mask)?;
+        self.find_exact(level as u8, &key)
+    }
+
     pub fn find_exact(&self, level: u8, key: &Key) -> Option<SlotRef> {
         let l = &self.levels[level as usize];
         let mut buffer = [Cell::UNSET; MOST_KEYS];
@@ -558,6 +585,7 @@ impl Slices {
         }
     }
 
+    /// `env`: as [`Slices::load_env`] gives it.
     pub fn create(
         &mut self,
         level: u8,
@@ -567,6 +595,7 @@ impl Slices {
         env: &[Cell],
         history: u64,
     ) -> SlotRef {
+        let beside = self.beside();
         let l = &mut self.levels[level as usize];
         let slot = l.allocate();
         let meta = state.0 as u64 | (parent as u64) << 16 | LIVE;
@@ -578,7 +607,7 @@ impl Slices {
         let cells = project(l.mask, key, &mut buffer);
         let layout = l.layout;
         let words = l.slot_mut(slot);
-        for (i, c) in cells.iter().chain(env).enumerate() {
+        for (i, c) in cells.iter().chain(&env[..beside]).enumerate() {
             layout.set_cell(words, i, *c);
         }
         l.enlist(hash(cells), slot);
@@ -593,11 +622,14 @@ impl Slices {
             }
         }
         self.enter(state, level as usize + 1 == self.levels.len());
-        SlotRef { level, slot }
+        let r = SlotRef { level, slot };
+        self.keep(r, env[beside]);
+        r
     }
 
     /// Takes the slice out of every table. Its environment's references are the caller's to release.
     pub fn remove(&mut self, r: SlotRef) {
+        self.keep(r, Cell::UNSET);
         let state = self.state(r);
         let counts = self.counts(r);
         self.leave(state, counts);
@@ -645,8 +677,19 @@ impl Slices {
     }
 
     pub fn set_env(&mut self, r: SlotRef, i: usize, c: Cell) {
+        if i == self.beside() {
+            return self.keep(r, c);
+        }
         let l = &mut self.levels[r.level as usize];
         l.layout.env(i).set(l.slot_mut(r.slot), c);
+    }
+
+    fn keep(&mut self, r: SlotRef, c: Cell) {
+        if c != Cell::UNSET {
+            self.kept.insert(r, c);
+        } else if !self.kept.is_empty() {
+            self.kept.remove(&r);
+        }
     }
 
     /// The words of the slice's slot.

@@ -3,7 +3,7 @@
 use crate::cell::{Arg, Cell};
 use crate::slices::{Slices, SlotRef};
 use std::sync::Arc;
-use verde_property::{Property, StateId};
+use verde_property::{BlockId, Property, StateId};
 
 /// The table, and in front of it the one slice whose transition is about to be taken: it is there with
 /// what its blocks have computed, in the state that it comes from. The table itself knows nothing
@@ -12,6 +12,7 @@ use verde_property::{Property, StateId};
 pub struct View<'a> {
     slices: &'a Slices,
     coming: Option<&'a Coming<'a>>,
+    own: Option<SlotRef>,
 }
 
 /// What a slice is about to be, for the action of its transition.
@@ -22,6 +23,8 @@ pub(crate) struct Coming<'a> {
     pub new: Option<Vec<(&'a str, Arg<'a>)>>,
     pub state: StateId,
     pub env: &'a [Cell],
+    /// Guard and code that have run for it.
+    pub blocks: [Option<BlockId>; 2],
 }
 
 impl<'a> From<&'a Slices> for View<'a> {
@@ -29,6 +32,7 @@ impl<'a> From<&'a Slices> for View<'a> {
         View {
             slices,
             coming: None,
+            own: None,
         }
     }
 }
@@ -38,7 +42,26 @@ impl<'a> View<'a> {
         View {
             slices,
             coming: Some(coming),
+            own: Some(coming.slice),
         }
+    }
+
+    /// For code of a slice that is in the table; without one, of a slice that is not there yet.
+    pub(crate) fn of(slices: &'a Slices, own: Option<SlotRef>) -> View<'a> {
+        View {
+            own,
+            ..View::from(slices)
+        }
+    }
+
+    /// The slice whose code asks, if it can be found.
+    pub fn own(self) -> Option<SlotRef> {
+        self.own
+    }
+
+    /// It is an action that asks, before its transition is taken.
+    pub fn is_ahead(self) -> bool {
+        self.coming.is_some()
     }
 
     fn coming(self, r: SlotRef) -> Option<&'a Coming<'a>> {
@@ -59,6 +82,11 @@ impl<'a> View<'a> {
         self.slices.iter().chain(self.newborn().map(|c| c.slice))
     }
 
+    /// The slice of the table with these bindings.
+    pub fn find(self, bindings: &[(&str, Arg)]) -> Option<SlotRef> {
+        self.slices.find_named(bindings)
+    }
+
     pub fn root(self) -> Option<SlotRef> {
         self.slices.root()
     }
@@ -73,9 +101,21 @@ impl<'a> View<'a> {
         self.slices.in_state(s) + self.newborn().is_some_and(|c| c.state == s) as u64
     }
 
+    /// See [`Slices::beside`].
+    pub fn beside(self) -> usize {
+        self.slices.beside()
+    }
+
     pub fn env(self, r: SlotRef, i: usize) -> Cell {
         self.coming(r)
             .map_or_else(|| self.slices.env(r, i), |c| c.env[i])
+    }
+
+    /// Whether blocks that have run for the slice at this event assign the name.
+    pub fn is_assigned(self, r: SlotRef, i: usize) -> bool {
+        let blocks = self.coming(r).map_or([None; 2], |c| c.blocks);
+        let mut blocks = blocks.into_iter().flatten();
+        blocks.any(|b| self.property().block(b).assigned.contains(&(i as u16)))
     }
 
     /// The slice's number in the order of creation.

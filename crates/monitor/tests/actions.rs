@@ -107,7 +107,7 @@ fn text(view: View) -> String {
 impl Host for Ledger {
     fn run(
         &mut self,
-        _: &Slices,
+        _: View,
         _: BlockId,
         _: Params,
         env: &mut [Cell],
@@ -263,6 +263,45 @@ state s { transition { event f(q) success act() s } }",
     assert_eq!(host.held(), 0);
 }
 
+/// The cell beside the names is copied, saved and given back as those of names are.
+#[test]
+fn what_is_kept_beside_the_names_lives_as_they_do() {
+    let mut host = Ledger::default();
+    let property = "slice on a, b ends end(b)
+initialization { n = 0 }
+state init { transition { event f(a) success act() one } }
+state one { transition { event g(a, b) success act() two } }
+state two";
+    let mut m = start(property, &mut host);
+    let kept = |m: &Monitor| {
+        let slices = m.slices();
+        let all = slices.iter().map(|r| slices.env(r, slices.beside()));
+        all.collect::<Vec<Cell>>()
+    };
+    let given = host.give();
+    host.assigns = vec![(1, given)];
+    apply(&mut m, "f", &[Arg::Int(1)], &mut host);
+    assert_eq!(kept(&m), [Cell::UNSET, given]);
+    apply(&mut m, "g", &[Arg::Int(1), Arg::Int(2)], &mut host);
+    let child = kept(&m)[2];
+    assert!(child != given && child.tag == Tag::Other, "a copy");
+    let saved = m.snapshot(&mut host).unwrap();
+    assert_eq!(host.held(), 4);
+    assert!(!kept(&saved).contains(&child));
+    apply(&mut m, "end", &[Arg::Int(2)], &mut host);
+    assert_eq!(kept(&m), [Cell::UNSET, given]);
+    assert_eq!(host.held(), 3);
+    // The place is used again, by a slice that has nothing to do with it.
+    let last = m.slices().iter().last().unwrap();
+    m.set_env(last, 1, Cell::UNSET, &mut host);
+    apply(&mut m, "g", &[Arg::Int(1), Arg::Int(2)], &mut host);
+    assert_eq!(kept(&m), [Cell::UNSET; 3]);
+    m.discard(&mut host);
+    assert_eq!(kept(&saved).len(), 3);
+    saved.discard(&mut host);
+    assert_eq!(host.held(), 0);
+}
+
 /// Every reference is given back once, whatever blocks and actions do.
 #[test]
 fn no_reference_is_lost_or_given_back_twice() {
@@ -300,8 +339,8 @@ state done final
             let (a, b) = (Arg::Int(a), Arg::Int(b));
             host.raises = host.below(4) == 0;
             if !host.raises && host.assigns.is_empty() {
-                host.assigns = (0..host.below(4))
-                    .map(|i| (i as usize % 2, host.any()))
+                host.assigns = (0..host.below(5))
+                    .map(|i| (i as usize % 3, host.any()))
                     .collect();
             }
             let (name, args) = match host.below(5) {
@@ -316,7 +355,7 @@ state done final
             let slices = m.slices();
             let cells = slices
                 .iter()
-                .flat_map(|r| [slices.env(r, 0), slices.env(r, 1)]);
+                .flat_map(|r| (0..=slices.beside()).map(move |i| slices.env(r, i)));
             let waiting = host.assigns.iter().map(|(_, c)| *c);
             let all: Vec<Cell> = cells
                 .chain(waiting)

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
-use verde_monitor::{Arg, Assigned, Cell, Host, Params, Raised, Slices, SlotRef, Truth, View};
+use verde_monitor::{Arg, Assigned, Cell, Host, Params, Raised, SlotRef, Truth, View};
 use verde_property::{Block, BlockId, Property, Scenario, Source};
 
 /// Whoever answers what Python code asks about the program and its monitors.
@@ -444,14 +444,14 @@ fn value(a: Arg) -> Value {
 impl Host for PythonHost {
     fn run(
         &mut self,
-        slices: &Slices,
+        view: View,
         block: BlockId,
         params: Params,
         cells: &mut [Cell],
         owned: &mut [bool],
         out: &mut String,
     ) -> Result<Truth, Raised> {
-        let unit = Unit::from(&**slices.property());
+        let unit = Unit::from(&**view.property());
         self.run_block(unit, block, params, Cells { cells, owned }, None, out)
     }
 

@@ -196,21 +196,10 @@ def call_action(name, slice):
     except (TypeError, ValueError):
         takes = []
     needed = [p for p in takes if p.default is p.empty]
-    mine, key = extras.setdefault(_owner(), {}), _key(slice)
-    before = dict(mine.get(key, {}))
-    try:
-        if 2 in (len(takes), len(needed)):
-            function(functions["monitor"], slice)
-        else:
-            function()
-    except Leave:
-        raise
-    except BaseException:
-        # One that raises changes nothing of its slice.
-        mine.pop(key, None)
-        if before:
-            mine[key] = before
-        raise
+    if 2 in (len(takes), len(needed)):
+        function(functions["monitor"], slice)
+    else:
+        function()
 
 
 def deep_copy(values):
@@ -452,10 +441,8 @@ class DebuggerShell(Leave):
 
 
 MOMENTS = ("state_changed", "transition_taken", "event_applied")
-# For each monitor: callbacks, values of names that its property does not have,
-# and where names of functions are looked up.
+# For each monitor: callbacks, and where names of functions are looked up.
 registered = {}
-extras = {}
 globals_of = {}
 debug_functions = {}
 
@@ -470,8 +457,16 @@ class Transition:
         return "<transition %s -> %s on %s>" % (self.source, self.target, self.event)
 
 
-def _key(s):
-    return json.dumps(s or {}, default=_plain, sort_keys=True)
+def _env(s):
+    """The values of the property's names, and those of others, which the slice
+    keeps in one dict."""
+    env, others = _ask("env", slice=s or {})
+    return {k: _value(v) for k, v in env.items()}, _value(others) or {}
+
+
+def _set_others(s, others):
+    # Always another dict: the slice may still need the one that it has.
+    _ask("set_env", slice=s or {}, name=None, cell=_cell(others) if others else None)
 
 
 def _value(cell):
@@ -508,9 +503,8 @@ class MonitorInterface:
     set_current_states = set_current_state
 
     def get_env(self, s=None):
-        env = {k: _value(v) for k, v in _ask("env", slice=s or {}).items()}
-        env.update(extras.get(_owner(), {}).get(_key(s), {}))
-        return env
+        env, others = _env(s)
+        return {**env, **others}
 
     get_env_dict = get_env
 
@@ -525,13 +519,15 @@ class MonitorInterface:
         if _ask("has_env", slice=s or {}, name=str(key)):
             _ask("set_env", slice=s or {}, name=str(key), cell=_cell(value))
         else:
-            extras.setdefault(_owner(), {}).setdefault(_key(s), {})[str(key)] = value
+            _set_others(s, {**_env(s)[1], str(key): value})
 
     def set_env_dict(self, s, new_env):
         new_env = dict(new_env)
-        for key in self.get_env(s).keys() - new_env.keys():
+        env, others = _env(s)
+        for key in env.keys() - new_env.keys():
             _ask("set_env", slice=s or {}, name=str(key), cell=None)
-        extras.get(_owner(), {}).pop(_key(s), None)
+        if others:
+            _set_others(s, None)
         for key, value in new_env.items():
             self.set_env_value(s, key, value)
 
@@ -664,7 +660,7 @@ def fire(owner, moment, text):
 
 
 def forget(owner):
-    for table in (registered, extras, globals_of, debug_functions):
+    for table in (registered, globals_of, debug_functions):
         table.pop(owner, None)
 
 

@@ -2,7 +2,7 @@
 
 use crate::writes::Writes;
 use std::cell::RefCell;
-use verde_monitor::{Assigned, Cell, Host, Params, Raised, Slices, SlotRef, Truth, View};
+use verde_monitor::{Assigned, Cell, Host, Params, Raised, SlotRef, Truth, View};
 use verde_property::BlockId;
 use verde_pyhost::{Asking, Cells, PythonHost, Services, Unit};
 
@@ -18,6 +18,18 @@ pub(crate) trait Surroundings {
 
     /// What code asks to be changed.
     fn writes(&mut self) -> &mut Writes;
+
+    /// Code raised: what it and the code of its slice before it asked for that slice is not done, but
+    /// the first `from` of all that was asked for stay.
+    fn take_back(&mut self, from: usize, view: View) {
+        let dropped = self.writes().take_back(from, view);
+        self.release(dropped);
+    }
+
+    fn release(&mut self, cells: Vec<Cell>) {
+        let (python, _) = self.parts();
+        cells.into_iter().for_each(|cell| python.release(cell));
+    }
 }
 
 /// The host shares its surroundings with the observer, each for the time of a call, and never at
@@ -27,7 +39,7 @@ pub(crate) struct CodeHost<'c, S>(pub &'c RefCell<S>);
 impl<S: Surroundings> Host for CodeHost<'_, S> {
     fn run(
         &mut self,
-        slices: &Slices,
+        view: View,
         block: BlockId,
         params: Params,
         cells: &mut [Cell],
@@ -41,11 +53,15 @@ impl<S: Surroundings> Host for CodeHost<'_, S> {
         let (python, services) = around.parts();
         let asking = Asking {
             services,
-            view: Some(slices.into()),
+            view: Some(view),
         };
-        let unit = Unit::from(&**slices.property());
+        let unit = Unit::from(&**view.property());
         let cells = Cells { cells, owned };
-        python.run_block(unit, block, params, cells, Some(asking), out)
+        let ran = python.run_block(unit, block, params, cells, Some(asking), out);
+        if ran.is_err() {
+            around.take_back(0, view);
+        }
+        ran
     }
 
     fn has_action(&mut self, name: &str) -> bool {
@@ -71,11 +87,14 @@ impl<S: Surroundings> Host for CodeHost<'_, S> {
         };
         let (uid, named) = (view.property().uid, view.bindings(slice));
         let called = python.call_action(uid, name, &named, Some(asking), out);
-        let raised = called.is_err();
-        let (assigned, dropped) = around.writes().settle(before, view, slice, raised);
-        let (python, _) = around.parts();
-        dropped.into_iter().for_each(|cell| python.release(cell));
-        called.map(|()| assigned)
+        if let Err(raised) = called {
+            // The action of a state: what brought the slice there stays.
+            around.take_back(if view.is_ahead() { 0 } else { before }, view);
+            return Err(raised);
+        }
+        let (assigned, dropped) = around.writes().settle(before, view, slice);
+        around.release(dropped);
+        Ok(assigned)
     }
 
     fn copy(&mut self, cells: &mut [Cell]) -> Result<(), Raised> {

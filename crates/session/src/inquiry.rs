@@ -3,8 +3,8 @@
 
 use crate::json::{Json, Object};
 use crate::writes::{Change, Writes};
-use serde_json::{Value, json};
-use verde_monitor::{Cell, Slices, SlotRef, Step, Tag, View};
+use serde_json::{Map, Value, json};
+use verde_monitor::{Arg, Cell, Slices, SlotRef, Step, Tag, View};
 use verde_property::StateId;
 
 pub(crate) type Answer = Result<Value, String>;
@@ -69,7 +69,8 @@ impl Inquiry<'_> {
                         env.insert(name.clone(), value);
                     }
                 }
-                Value::Object(env)
+                let beside = cell_value(self.writes.env(view, slice, view.beside()));
+                json!([env, beside])
             }
             "has_env" => {
                 slice_of(view, &args["slice"])?;
@@ -78,9 +79,13 @@ impl Inquiry<'_> {
             }
             "set_env" => {
                 let slice = slice_of(view, &args["slice"])?;
-                let name = args["name"].as_str().unwrap_or_default();
-                let Some(index) = property.env.iter().position(|n| n == name) else {
-                    return Ok(Value::Bool(false));
+                // Without a name it is what code keeps beside the property's names.
+                let index = match args["name"].as_str() {
+                    None => view.beside(),
+                    Some(name) => match property.env.iter().position(|n| n == name) {
+                        None => return Ok(Value::Bool(false)),
+                        Some(index) => index,
+                    },
                 };
                 // Without a cell it is as if it had never been assigned.
                 let cell = Cell {
@@ -155,13 +160,77 @@ impl Inquiry<'_> {
 
 /// A slice by its bindings; without any, the root.
 fn slice_of(view: View, wanted: &Value) -> Result<SlotRef, String> {
-    let empty = wanted.as_object().is_none_or(|o| o.is_empty());
-    if empty {
+    let Some(named) = wanted.as_object().filter(|o| !o.is_empty()) else {
         let root = view.root();
         return root.ok_or_else(|| "the root slice has ended".to_owned());
-    }
-    let found = view.iter().find(|r| bindings(view, *r) == *wanted);
+    };
+    // Mostly code asks about its own slice, and one that is being made is in no table.
+    let own = view.own().filter(|r| binds(view, *r, named));
+    let found = own.or_else(|| match by_key(view, named) {
+        Found::Slice(r) => Some(r),
+        Found::None => None,
+        Found::Unclear => view.iter().find(|r| binds(view, *r, named)),
+    });
     found.ok_or_else(|| format!("there is no slice {wanted}"))
+}
+
+enum Found {
+    Slice(SlotRef),
+    None,
+    /// Only a look at all of them can tell.
+    Unclear,
+}
+
+/// The slice whose key has these values.
+fn by_key(view: View, named: &Map<String, Value>) -> Found {
+    let is_structure = |v: &Value| v.is_array() || v.is_object();
+    let text = |v: &Value| is_structure(v).then(|| v.to_string());
+    let texts: Vec<Option<String>> = named.values().map(text).collect();
+    let mut key: Vec<(&str, Arg)> = Vec::with_capacity(named.len());
+    for ((name, value), text) in named.iter().zip(&texts) {
+        let arg = match value {
+            Value::Null => Arg::None,
+            Value::Bool(b) => Arg::Bool(*b),
+            Value::Number(n) => match (n.as_i64(), n.as_u64(), n.as_f64()) {
+                (Some(i), ..) => Arg::Int(i),
+                (_, Some(u), _) => Arg::UInt(u),
+                (.., Some(f)) if f.fract() != 0.0 => Arg::Float(f),
+                // An integer beyond 64 bits is text in the key, and JSON's reader has rounded it.
+                _ => return Found::Unclear,
+            },
+            Value::String(t) => Arg::Str(t),
+            _ => Arg::Json(text.as_deref().unwrap_or_default()),
+        };
+        key.push((name, arg));
+    }
+    // Infinities and texts of the program that are no JSON are strings here.
+    let has_text = key
+        .iter()
+        .any(|(_, a)| matches!(a, Arg::Str(_) | Arg::Json(_)));
+    match view.find(&key) {
+        Some(r) => Found::Slice(r),
+        None if has_text => Found::Unclear,
+        None => Found::None,
+    }
+}
+
+/// Whether these are the slice's bindings.
+fn binds(view: View, r: SlotRef, named: &Map<String, Value>) -> bool {
+    let bound = view.bindings(r);
+    let mut all = bound.iter();
+    bound.len() == named.len() && all.all(|(n, v)| named.get(*n).is_some_and(|w| is(*v, w)))
+}
+
+/// Whether it is this value in JSON.
+fn is(value: Arg, json: &Value) -> bool {
+    match (value, json) {
+        (Arg::None, json) => json.is_null(),
+        (Arg::Bool(b), json) => json.as_bool() == Some(b),
+        (Arg::Int(i), json) => json.as_i64() == Some(i),
+        (Arg::UInt(u), json) => json.as_u64() == Some(u),
+        (Arg::Str(t), json) => json.as_str() == Some(t),
+        (value, json) => serde_json::to_value(Json::of_arg(value)).is_ok_and(|v| v == *json),
+    }
 }
 
 /// Names of the states that some slice is in.

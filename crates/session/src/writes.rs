@@ -9,6 +9,8 @@ pub(crate) struct Writes(Vec<Write>);
 
 struct Write {
     to: Target,
+    /// It was the slice's own code that asked for it.
+    own: bool,
     what: Change,
 }
 
@@ -45,55 +47,51 @@ impl Writes {
 
     pub fn push(&mut self, view: View, slice: SlotRef, what: Change) {
         let to = Target::of(view, slice);
-        self.0.push(Write { to, what });
+        let own = view.own() == Some(slice);
+        self.0.push(Write { to, own, what });
     }
 
-    /// A value as it will be when they are done.
+    /// A value as it will be when they are done; but for an action, what its slice's blocks have
+    /// assigned at this event is not hidden by what others asked for before.
     pub fn env(&self, view: View, slice: SlotRef, name: usize) -> Cell {
-        let found = self.last(view, slice, |what| match what {
-            Change::Env(n, cell) if n == name => Some(cell),
+        let found = self.last(view, slice, |write| match write.what {
+            Change::Env(n, cell) if n == name => Some((cell, write.own)),
             _ => None,
         });
-        found.unwrap_or_else(|| view.env(slice, name))
+        match found {
+            Some((cell, own)) if own || !view.is_assigned(slice, name) => cell,
+            _ => view.env(slice, name),
+        }
     }
 
     /// The slice's state as it will be when they are done.
     pub fn state(&self, view: View, slice: SlotRef) -> StateId {
-        let found = self.last(view, slice, |what| match what {
+        let found = self.last(view, slice, |write| match write.what {
             Change::State(state) => Some(state),
             Change::Env(..) => None,
         });
         found.unwrap_or_else(|| view.state(slice))
     }
 
-    fn last<T>(&self, view: View, slice: SlotRef, f: impl Fn(Change) -> Option<T>) -> Option<T> {
+    fn last<T>(&self, view: View, slice: SlotRef, f: impl Fn(&Write) -> Option<T>) -> Option<T> {
         if self.is_empty() {
             return None;
         }
         let to = Target::of(view, slice);
         let mut of_slice = self.0.iter().rev().filter(|w| w.to == to);
-        of_slice.find_map(|w| f(w.what))
+        of_slice.find_map(f)
     }
 
     /// An action for a slice has run, and asked for all after the first `before`. What it gave names
-    /// of its slice is not for later, so nothing that was asked for earlier may come after it; if it
-    /// raised, nothing of its slice changes. Then cells that nobody has any more, to be released.
-    pub fn settle(
-        &mut self,
-        before: usize,
-        view: View,
-        slice: SlotRef,
-        raised: bool,
-    ) -> (Assigned, Vec<Cell>) {
+    /// of its slice is not for later, so nothing that was asked for earlier may come after it.
+    /// Then cells that nobody has any more, to be released.
+    pub fn settle(&mut self, before: usize, view: View, slice: SlotRef) -> (Assigned, Vec<Cell>) {
         let own = Target::of(view, slice);
         let (mut assigned, mut dropped) = (Assigned::new(), Vec::new());
         for write in self.0.split_off(before) {
             match write.what {
-                _ if write.to != own => self.0.push(write),
-                Change::Env(_, cell) if raised => dropped.push(cell),
-                Change::Env(name, cell) => assigned.push((name, cell)),
-                Change::State(_) if raised => {}
-                Change::State(_) => self.0.push(write),
+                Change::Env(name, cell) if write.to == own => assigned.push((name, cell)),
+                _ => self.0.push(write),
             }
         }
         self.0.retain(|write| match write.what {
@@ -109,6 +107,23 @@ impl Writes {
         (assigned, dropped)
     }
 
+    /// Forgets what the slice's own code asked for it, after the first `from` of all. Cells to be released.
+    pub fn take_back(&mut self, from: usize, view: View) -> Vec<Cell> {
+        let Some(slice) = view.own() else {
+            return Vec::new();
+        };
+        let own = Target::of(view, slice);
+        let mut dropped = Vec::new();
+        for write in self.0.split_off(from) {
+            match write.what {
+                _ if !write.own || write.to != own => self.0.push(write),
+                Change::Env(_, cell) => dropped.push(cell),
+                Change::State(_) => {}
+            }
+        }
+        dropped
+    }
+
     /// Changes the slices, where they are still those that were meant. `n`: the event that was on its way.
     pub fn carry_out(
         self,
@@ -117,7 +132,7 @@ impl Writes {
         host: &mut dyn Host,
         observer: &mut dyn Observer,
     ) {
-        for Write { to, what } in self.0 {
+        for Write { to, what, .. } in self.0 {
             let slices = monitor.slices();
             let same = slices.is_live(to.slice) && slices.created(to.slice) == to.created;
             match what {

@@ -334,3 +334,208 @@ def act(m, s):
         "{printed:?}"
     );
 }
+
+#[test]
+fn what_its_own_code_assigned_is_not_hidden_by_what_others_asked_for() {
+    let trace = r#"{"event":"f","args":{"q":1}}
+{"event":"f","args":{"q":2}}
+{"event":"t"}
+"#;
+    let property = "slice on q
+initialization { k = 1000; l = 0; m = 0 }
+state init { transition { event f(q) success s } }
+state s { transition { event t() { l = [1] } success { k = 1000 } act() s } }
+";
+    let functions = "\
+def act(m, s):
+    print(m.get_env(s))
+    if s['q'] == 1: m.set_env_dict({'q': 2}, {'k': 7, 'l': 7, 'm': 7})
+    m.set_env_value(s, 'm', m.get_env_value(s, 'm') + 1)
+    print(m.get_env({'q': 2}))
+";
+    let ran = replay("own-first", trace, property, functions);
+    let own = "{'k': 1000, 'l': [1], 'm': 0}";
+    let told = "{'k': 7, 'l': 7, 'm': 7}";
+    assert_eq!(
+        ran.printed(),
+        [
+            own,
+            told,
+            "{'k': 1000, 'l': [1], 'm': 7}",
+            "{'k': 1000, 'l': [1], 'm': 8}"
+        ],
+        "{}",
+        ran.ran.err
+    );
+    assert_eq!(ran.after(3, 2), r#"s {"k":7,"l":7,"m":8}"#);
+}
+
+/// By code of other slices, that is by their keys.
+#[test]
+fn every_kind_of_key_is_found_from_outside() {
+    let keys = [
+        "1",
+        "-1",
+        "18446744073709551615",
+        "123456789012345678901234567890",
+        "0.5",
+        "1e300",
+        "1e999",
+        r#""text""#,
+        r#""""#,
+        r#""nan""#,
+        r#"{"b":1,"a":[2,{"c":null}]}"#,
+        r#"[1.50,-0.0]"#,
+        "null",
+        "true",
+    ];
+    let mut trace: String = keys
+        .iter()
+        .map(|k| format!("{{\"event\":\"f\",\"args\":{{\"q\":{k},\"x\":1}}}}\n"))
+        .collect();
+    trace += "{\"event\":\"look\"}\n";
+    let property = "slice on q
+initialization { n = 0 }
+state init {
+    transition { event f(q, x) success { n = str(q) } s }
+    transition { event look() { look() } success init }
+}
+state s
+";
+    let functions = "\
+inf = float('inf')
+def text(s):
+    try: return monitor.get_env_value(s, 'n')
+    except gdb.error as e: return str(e)
+def look():
+    for s in monitor.get_slices()[1:]: print(text(s))
+    print(text({'q': {'a': [2, {'c': None}], 'b': 1}}))
+    print(text({'q': [1.5, 0.0]}))
+    for q in [1.0, 2, 'no', 0.25, -2, False, [1], {}, 2 ** 64, '1']: print(text({'q': q}))
+    for s in [{'p': 1}, {'q': 1, 'p': 1}]: print(text(s))
+";
+    let ran = replay("outside", &trace, property, functions);
+    assert_eq!(ran.ran.code, 0, "{}", ran.ran.err);
+    let printed = ran.printed();
+    let expected = [
+        "1",
+        "-1",
+        "18446744073709551615",
+        "123456789012345678901234567890",
+        "0.5",
+        "1e+300",
+        "inf",
+        "text",
+        "",
+        "nan",
+        "{'b': 1, 'a': [2, {'c': None}]}",
+        "[1.5, -0.0]",
+        "None",
+        "True",
+        "{'b': 1, 'a': [2, {'c': None}]}",
+        "[1.5, -0.0]",
+        r#"there is no slice {"q":1.0}"#,
+        r#"there is no slice {"q":2}"#,
+        r#"there is no slice {"q":"no"}"#,
+        r#"there is no slice {"q":0.25}"#,
+        r#"there is no slice {"q":-2}"#,
+        r#"there is no slice {"q":false}"#,
+        r#"there is no slice {"q":[1]}"#,
+        r#"there is no slice {"q":{}}"#,
+        r#"there is no slice {"q":1.8446744073709552e+19}"#,
+        r#"there is no slice {"q":"1"}"#,
+        r#"there is no slice {"p":1}"#,
+        r#"there is no slice {"p":1,"q":1}"#,
+    ];
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn a_slice_is_found_without_a_look_at_all_others() {
+    const SLICES: usize = 3000;
+    let trace: String = (0..2 * SLICES)
+        .map(|i| {
+            let q = i % SLICES;
+            format!("{{\"event\":\"f\",\"args\":{{\"q\":{q},\"x\":1}}}}\n")
+        })
+        .collect();
+    let took = |name: &str, functions: &str| {
+        let dir = Dir::new(name);
+        dir.write("p.prop", COUNTED);
+        dir.write("t.jsonl", &trace);
+        dir.write("functions.py", functions);
+        let begin = std::time::Instant::now();
+        let args = ["replay", "-p", "p.prop", "-f", "functions.py", "t.jsonl"];
+        let ran = verde(dir.path(), &args);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        begin.elapsed()
+    };
+    let asked = "\
+def act(m, s):
+    m.get_env_value(s, 'n')
+    m.set_env_value({'q': s['q'] // 2}, 'n', 1)
+";
+    let (without, with) = (
+        took("not-asked", "def act(m, s): pass"),
+        took("asked", asked),
+    );
+    assert!(with < 10 * without, "{with:?} instead of {without:?}");
+}
+
+/// Names that the property does not have.
+#[test]
+fn other_names_live_and_end_with_their_slice() {
+    let trace = r#"{"event":"f","args":{"q":1}}
+{"event":"g","args":{"q":1,"r":1}}
+{"event":"g","args":{"q":1,"r":2}}
+{"event":"end","args":{"q":1}}
+{"event":"f","args":{"q":1}}
+{"event":"g","args":{"q":1,"r":1}}
+{"event":"clear","args":{"q":1}}
+"#;
+    let property = "slice on q, r ends end(q)
+initialization { n = 0; monitor.set_env_value({}, 'all', Value()) }
+state init { transition { event f(q) success made() s } }
+state s { transition { event g(q, r) success made() t } transition { event clear(q) success clear() s } }
+state t
+";
+    let functions = "\
+alive = 0
+class Value:
+    def __init__(self, of=()):
+        global alive
+        alive += 1
+        self.of = of
+    def __del__(self):
+        global alive
+        alive -= 1
+    def __deepcopy__(self, memo):
+        return Value(self.of)
+    def __repr__(self):
+        return 'of %s' % (self.of,)
+def made(m, s):
+    m.set_env_value(s, 'mine', Value((*m.get_env(s).get('mine', Value()).of, *s.values())))
+    print(m.get_env(s), alive, [m.get_env(t).get('mine') for t in m.get_slices()])
+def clear(m, s):
+    for t in m.get_slices(): m.set_env_dict(t, {'n': 1})
+    print(m.get_env(s), m.get_env())
+    m.register_event('event_applied', lambda: print(alive, m.get_env()))
+";
+    let ran = replay("other-names", trace, property, functions);
+    assert_eq!(
+        ran.printed(),
+        [
+            "{'n': 0, 'all': of (), 'mine': of (1,)} 3 [None, of (1,)]",
+            "{'n': 0, 'all': of (), 'mine': of (1, 1, 1)} 6 [None, of (1,), of (1, 1, 1)]",
+            "{'n': 0, 'all': of (), 'mine': of (1, 1, 2)} 8 [None, of (1,), of (1, 1, 1), of (1, 1, 2)]",
+            "{'n': 0, 'all': of (), 'mine': of (1,)} 3 [None, of (1,)]",
+            "{'n': 0, 'all': of (), 'mine': of (1, 1, 1)} 6 [None, of (1,), of (1, 1, 1)]",
+            "{'n': 1} {'n': 1}",
+            "0 {'n': 1}",
+        ],
+        "{}",
+        ran.ran.err
+    );
+    // Reports have the names of the property.
+    assert_eq!(ran.after(5, 1), r#"s {"n":0}"#);
+}

@@ -278,3 +278,89 @@ def tell(s):
     assert_eq!(looks("2"), [6, 6, 6, 6]);
     assert_eq!(looks("3"), [6, 6, 6, 6]);
 }
+
+/// Guard, code and action each tell the monitor something, until one raises.
+#[test]
+fn code_that_raises_leaves_its_slice_as_it_was() {
+    let property = "slice on q
+initialization { n = 0; seen = [] }
+state init { transition { event f(q, x) success { n = 1 } s } }
+state s { transition { event f(q, x) { tell('guard', q) } success { n = 2; tell('code', q) } act() t } }
+state t
+";
+    for raises in ["guard", "code", "action"] {
+        let functions = format!(
+            "def tell(who, q):
+    monitor.set_env_value({{'q': q}}, 'n', who)
+    monitor.set_env_value({{'q': q}}, 'seen', [who])
+    monitor.set_env_value({{'q': q}}, 'mine', who)
+    monitor.set_current_state('t', {{'q': q}})
+    monitor.set_env_value({{}}, 'n', who)
+    if who == '{raises}': raise RuntimeError(who, monitor.get_env({{'q': q}})['n'])
+def act(m, s):
+    tell('action', s['q'])
+"
+        );
+        let bench = bench(property, &functions);
+        let ask = [
+            "run",
+            "verde exec get_env {'q': 1}",
+            "verde exec get_env",
+            "info slices",
+        ];
+        let text = bench.debug(&WITH, &ask);
+        in_order(
+            &text,
+            &[
+                &format!("RuntimeError: ('{raises}', '{raises}')"),
+                "{'n': 1, 'seen': []}\n",
+                // Of another slice what was asked for is done.
+                &format!("{{'n': '{raises}', 'seen': []}}\n"),
+                "  s  ",
+            ],
+        );
+    }
+}
+
+#[test]
+fn names_of_its_own_go_back_with_a_checkpoint() {
+    let bench = bench(
+        COUNTED,
+        "def act(m, s):
+    m.set_env_value(s, 'mine', m.get_env(s).get('mine', []) + [1])
+    m.get_env_value(s, 'mine').append(2)
+",
+    );
+    let ask = "verde exec get_env_value {'q':1} mine";
+    let text = bench.debug(
+        &WITH,
+        &[
+            "break f",
+            "run",
+            "continue",
+            ask,
+            "checkpoint",
+            "continue",
+            ask,
+            "verde exec set_env_value {'q':1} other 5",
+            "restart 1",
+            ask,
+            "verde exec get_env {'q': 1}",
+            "continue",
+            ask,
+            "restart 1",
+            ask,
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "[1, 2]\n",
+            "[1, 2, 1, 2]\n",
+            "[1, 2]\n",
+            "{'n': 3, 'seen': [3], 'mine': [1, 2]}\n",
+            "[1, 2, 1, 2]\n",
+            "[1, 2]\n",
+        ],
+    );
+}
