@@ -8,6 +8,7 @@ import copyreg
 import inspect
 import json
 import linecache
+import math
 import os
 import signal
 import sys
@@ -68,10 +69,35 @@ def connect(ask, owner, borrow, cell):
 
 
 def _ask(what, **args):
-    ok, text = _upcall(what, json.dumps(args, default=_plain))
+    try:
+        asked = json.dumps(args, default=_plain, allow_nan=False)
+    except ValueError:
+        asked = json.dumps(_named_floats(args))
+    ok, text = _upcall(what, asked)
     if not ok:
         raise gdb.error(text)
-    return json.loads(text) if text else None
+    return json.loads(text, object_hook=_float) if text else None
+
+
+# JSON has no word for these; the debugger calls them by name. Each is one object, so that
+# `in` finds also a NaN again.
+_FLOATS = {name: float(name) for name in ("nan", "inf", "-inf")}
+
+
+def _float(found):
+    return _FLOATS[found["$float"]] if "$float" in found else found
+
+
+def _named_floats(value):
+    if isinstance(value, dict):
+        return {k: _named_floats(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_named_floats(v) for v in value]
+    if not isinstance(value, (str, int, float, type(None))):
+        value = _plain(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$float": repr(float(value))}
+    return value
 
 
 def _plain(value):

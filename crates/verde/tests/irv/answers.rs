@@ -40,6 +40,29 @@ fn a_pointer_in_a_register_leads_to_its_members() {
 }
 
 #[test]
+fn values_that_are_infinite_or_nan_are_numbers() {
+    let bench = Bench::c(
+        "double far = __builtin_inf(), none = __builtin_nan(\"\");
+         void f(void) {}
+         int main(void) { f(); }",
+        &["-O0"],
+    );
+    bench.write(
+        "p.prop",
+        "state init { transition { event f() success act() init } }",
+    );
+    bench.write(
+        "f.py",
+        "def act():
+    far, none = gdb.parse_and_eval('far'), gdb.parse_and_eval('none')
+    print(float(far), -far, far > 1, float(none), none == none)
+",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-f", "f.py"], &[]);
+    assert_eq!(ran.printed(), ["inf -inf True nan False"], "{}", ran.err);
+}
+
+#[test]
 fn an_environment_is_set_as_a_whole() {
     let bench = queue(
         "slice on q
