@@ -670,23 +670,29 @@ def _literal(word):
         return word
 
 
+# The name of the one that raised last.
+failed_callback = ""
+
+
 def fire(owner, moment, text):
-    args = json.loads(text)
+    global failed_callback
+    args, failed_callback = json.loads(text), ""
     if moment == "debug":
-        function = debug_functions.get(owner)
-        if function is not None:
-            function(*args)
-        return
+        wanted = [debug_functions[owner]] if owner in debug_functions else []
+    else:
+        wanted = [callback for kind, callback in registered.get(owner, []) if kind == moment]
     if moment == "transition_taken":
         args[0] = Transition(args[0])
     elif moment == "state_changed":
         args[0] = set(args[0])
-    for kind, callback in list(registered.get(owner, [])):
-        if kind == moment:
-            try:
-                callback(*args)
-            except Leave:
-                pass
+    for callback in wanted:
+        try:
+            callback(*args)
+        except Leave:
+            pass
+        except BaseException:
+            failed_callback = str(getattr(callback, "__name__", type(callback).__name__))
+            raise
 
 
 def forget(owner):

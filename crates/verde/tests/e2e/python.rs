@@ -408,7 +408,7 @@ state init { transition { event f(x) success init } }
     let ran = run("callback", prop, Some(functions), &[]);
     assert_eq!(ran.code, 1, "{}", ran.err);
     assert!(ran.out.contains("asked"), "{}", ran.out);
-    let says = "line 1: property p: a callback failed: ValueError: no";
+    let says = "line 1: property p: callback `wrong` for event_applied failed: ValueError: no";
     assert!(ran.err.contains(says), "{}", ran.err);
     assert!(
         ran.err.contains("File \"functions.py\", line 3, in wrong"),
