@@ -92,14 +92,19 @@ fn event(e: &EventRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// What became of a slice that broke its property, in every report.
+pub fn became(v: &ViolationRow, state: &str) -> String {
+    match v.how {
+        Violation::Hopeless if v.n.is_none() => format!("begins in {state}"),
+        Violation::Hopeless => format!("reached {state}"),
+        Violation::Ended => format!("ended in {state}"),
+        Violation::Leaked => format!("is still in {state} at the end"),
+    }
+}
+
 fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     let at = v.n.map(|n| format!(" at event {n}")).unwrap_or_default();
-    let what = match v.how {
-        Violation::Hopeless if v.n.is_none() => format!("begins in `{}`", v.state),
-        Violation::Hopeless => format!("reached `{}`{at}", v.state),
-        Violation::Ended => format!("ended in `{}`{at}", v.state),
-        Violation::Leaked => format!("is still in `{}` at the end", v.state),
-    };
+    let what = became(v, &format!("`{}`", v.state));
     let mut place = String::new();
     if let Some(loc) = &v.loc {
         place += &format!(", {loc}");
@@ -109,7 +114,7 @@ fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<
     }
     writeln!(
         out,
-        "{} {}{} {what}{place}",
+        "{} {}{} {what}{at}{place}",
         paint.bad("VIOLATION"),
         paint.strong(&v.property),
         slice_text(&v.slice)

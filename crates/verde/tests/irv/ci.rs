@@ -38,6 +38,46 @@ fn junit_and_sarif() {
     assert!(flow.as_array().is_some_and(|f| !f.is_empty()), "{flow}");
 }
 
+/// What became of a slice is said in the same words everywhere.
+#[test]
+fn reports_tell_how_a_slice_broke_its_property() {
+    let bench = Bench::c(BAD, &["-O1"]);
+    let back = "{ transition { event fresh(q) success init } }";
+    let cases = [
+        ("", back, "is still in ", " at the end"),
+        (" ends known(q)", back, "ended in ", ""),
+        ("", "", "reached ", ""),
+    ];
+    for (ends, back, before, after) in cases {
+        let property = format!(
+            "slice on q{ends}
+state init {{ transition {{ event f(q) success open }} }}
+state open non-accepting {back}"
+        );
+        bench.write("p.prop", &property);
+        let files = ["--junit", "j.xml", "--sarif", "s.sarif", "--output", "r"];
+        let mut check = bench.command("check");
+        let done = check
+            .args(["-p", "p.prop"])
+            .args(files)
+            .arg("./prog")
+            .output();
+        assert_eq!(done.expect("verde runs").status.code(), Some(100));
+        let read = |name| std::fs::read_to_string(bench.path(name)).expect("a report");
+        let human = format!("VIOLATION p [q = 0] {before}`open`{after}");
+        assert!(read("r").contains(&human), "{}", read("r"));
+        let title = format!("p [q = 0] {before}open{after}");
+        let junit = format!("message=\"{title}");
+        assert!(read("j.xml").contains(&junit), "{}", read("j.xml"));
+        let sarif: Value = serde_json::from_str(&read("s.sarif")).expect("SARIF is JSON");
+        let text = &sarif["runs"][0]["results"][0]["message"]["text"];
+        assert!(
+            text.as_str().is_some_and(|t| t.starts_with(&title)),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn known_violations_are_suppressed() {
     let bench = Bench::c(BAD, &["-O1"]);
