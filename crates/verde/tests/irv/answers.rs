@@ -276,6 +276,56 @@ fn commands_say_what_they_miss() {
     }
 }
 
+/// What a library may bring is a warning, before the run and in it.
+#[test]
+fn what_a_library_may_bring_is_a_warning() {
+    let cases = [
+        ("event nosuch()", "function nosuch is", "unknown-function"),
+        (
+            "event write nosuch",
+            "variable nosuch is",
+            "unknown-variable",
+        ),
+        (
+            "event read nosuch",
+            "variable nosuch is",
+            "unknown-variable",
+        ),
+        (
+            "event update {nosuch + 1}",
+            "variable nosuch + 1 is",
+            "unknown-variable",
+        ),
+        ("event line other.c:3", "line other.c:3 is", "unknown-line"),
+    ];
+    for (event, says, rule) in cases {
+        let property = format!(
+            "state init {{ transition {{ {event} success bad }} }}\nstate bad non-accepting"
+        );
+        let bench = queue(&property, "");
+        let ran = bench.check(&["-p", "p.prop"], &[]);
+        assert_eq!((ran.code, &*ran.out), (101, "end\n"), "{}", ran.err);
+        let warning = format!("warning: {says} not in the program");
+        assert!(ran.err.contains(&warning), "{}", ran.err);
+        let (code, found) = bench.lint("p.prop");
+        assert_eq!(code, Some(0), "{found}");
+        assert!(found.contains(&format!("warning[{rule}]")), "{found}");
+        assert!(found.contains("0 errors, 1 warning"), "{found}");
+    }
+    // What the program takes from a library is none of these.
+    let bench = Bench::c(
+        "#include <stdio.h>\nint main(void) { fputs(\"end\\n\", stdout); }",
+        &["-O1"],
+    );
+    bench.write(
+        "p.prop",
+        "state init { transition { event write stdout success bad } }\nstate bad non-accepting",
+    );
+    let (code, found) = bench.lint("p.prop");
+    assert_eq!(code, Some(0), "{found}");
+    assert!(!found.contains("unknown-variable"), "{found}");
+}
+
 #[test]
 fn what_does_not_fit_the_program_is_said_once_with_what_helps() {
     let bench = queue(
