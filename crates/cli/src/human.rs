@@ -153,9 +153,23 @@ fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<
     Ok(())
 }
 
+/// Why the verdicts are those of a part only.
+pub fn cut_short(cut: CutShort) -> String {
+    let what = match cut {
+        CutShort::Line(n) => format!("the trace is cut in line {n}"),
+        CutShort::Recording => "the recorded run was ended before the program was".into(),
+        CutShort::Replay => "the replay was interrupted before the end of the trace".into(),
+        CutShort::Interrupted => "the run was interrupted before the program's end".into(),
+        CutShort::TimeLimit => "the time limit ended the run before the program's end".into(),
+        CutShort::Violation => "the run was ended at a violation, as asked for".into(),
+        CutShort::Run => "the run was ended before the program was".into(),
+    };
+    format!("{what}: what follows is not known")
+}
+
 fn last(f: &FinalRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
-    if !f.complete {
-        writeln!(out, "the trace is cut: what follows is not known")?;
+    if let Some(cut) = f.cut {
+        writeln!(out, "{}", cut_short(cut))?;
     }
     for p in &f.properties {
         let verdict = match p.verdict {

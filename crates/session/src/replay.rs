@@ -484,11 +484,16 @@ impl<'s> Replay<'s> {
             self.attend(stop);
             return self.outcome;
         }
-        let complete = self.outcome.cut.is_none() && !self.outcome.interrupted;
+        let cut = match self.outcome.cut {
+            _ if self.outcome.interrupted => Some(CutShort::Replay),
+            Some(Cut::Line) => Some(CutShort::Line(self.outcome.lines)),
+            Some(Cut::Run) => Some(CutShort::Recording),
+            None => None,
+        };
         let mut properties = Vec::new();
         for one in &mut self.ones {
             one.recorder.clear();
-            let known = complete && !one.switches.halted;
+            let known = cut.is_none() && !one.switches.halted;
             let mut verdict = one.monitor.finish(known, &mut one.recorder);
             for found in one.recorder.violations.drain(..) {
                 one.violations += 1;
@@ -515,7 +520,7 @@ impl<'s> Replay<'s> {
         }
         (self.sink)(Row::Final(FinalRow {
             events: self.events,
-            complete,
+            cut,
             properties,
             program: None,
         }));

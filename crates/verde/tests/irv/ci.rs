@@ -78,6 +78,73 @@ state open non-accepting {back}"
     }
 }
 
+/// Why the verdicts are those of a part of the run: in words that fit what was cut.
+#[test]
+fn reports_tell_what_was_cut_short() {
+    let bench = Bench::c(
+        "#include <unistd.h>\n\
+         __attribute__((noinline)) void f(int x) { asm volatile(\"\" :: \"r\"(x)); }\n\
+         int main(void) { for (int i = 0;; i++) { f(i); usleep(20000); } }",
+        &["-O1"],
+    );
+    bench.write(
+        "good.prop",
+        "state init { transition { event f(x) success init } }",
+    );
+    bench.write(
+        "bad.prop",
+        "state init { transition { event f(x) success bad } }\nstate bad non-accepting",
+    );
+    let limit = ["--timeout", "0.3"];
+    let cases = [
+        (
+            "good.prop",
+            &limit[..],
+            "the time limit ended the run before the program's end",
+        ),
+        (
+            "bad.prop",
+            &["--stop-on-violation"][..],
+            "the run was ended at a violation, as asked for",
+        ),
+    ];
+    for (property, how, why) in cases {
+        let mut check = bench.command("check");
+        check.args(["-p", property, "--sarif", "s.sarif"]).args(how);
+        let done = check.arg("./prog").output().expect("verde runs");
+        let report = String::from_utf8_lossy(&done.stderr);
+        let says = format!("{why}: what follows is not known\n");
+        assert!(report.contains(&says), "{report}");
+        assert!(!report.contains("trace"), "{report}");
+        let sarif = std::fs::read_to_string(bench.path("s.sarif")).expect("a SARIF report");
+        assert!(!sarif.contains("trace is cut"), "{sarif}");
+    }
+    let ran = bench.check(&["-p", "good.prop", "--timeout", "0.3"], &[]);
+    assert_eq!(ran.last()["complete"], false);
+    assert_eq!(ran.last().get("cut"), None);
+
+    let mut record = bench.command("record");
+    record
+        .args(["-p", "good.prop", "-o", "t.jsonl"])
+        .args(limit);
+    record.arg("./prog").output().expect("verde runs");
+    let replay = || {
+        let mut replay = bench.command("replay");
+        let done = replay.args(["-p", "good.prop", "t.jsonl"]).output();
+        String::from_utf8_lossy(&done.expect("verde runs").stdout).into_owned()
+    };
+    let report = replay();
+    let says = "the recorded run was ended before the program was: what follows is not known\n";
+    assert!(report.contains(says), "{report}");
+    bench.write(
+        "t.jsonl",
+        "{\"event\":\"f\",\"args\":{\"x\":1}}\n{\"event\":\"f\",",
+    );
+    let report = replay();
+    let says = "the trace is cut in line 2: what follows is not known\n";
+    assert!(report.contains(says), "{report}");
+}
+
 #[test]
 fn known_violations_are_suppressed() {
     let bench = Bench::c(BAD, &["-O1"]);
