@@ -312,6 +312,14 @@ fn what_a_library_may_bring_is_a_warning() {
         assert!(found.contains(&format!("warning[{rule}]")), "{found}");
         assert!(found.contains("0 errors, 1 warning"), "{found}");
     }
+    // No library brings a local.
+    let bench = queue(
+        "state init { transition { event write main::nosuch success bad } }\nstate bad non-accepting",
+        "",
+    );
+    let (code, found) = bench.lint("p.prop");
+    assert_eq!(code, Some(1), "{found}");
+    assert!(found.contains("1 error, 0 warnings"), "{found}");
     // What the program takes from a library is none of these.
     let bench = Bench::c(
         "#include <stdio.h>\nint main(void) { fputs(\"end\\n\", stdout); }",

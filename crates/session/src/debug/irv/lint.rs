@@ -20,13 +20,15 @@ pub fn lint_against(program: &Path, property: &Property) -> Result<Vec<Diagnosti
         debugger.bind_source(&mut irv, index, &mut notes);
         let source = &irv.alphabet.sources[index];
         let span = span_of_source(property, source);
+        let is_wrong = notes.iter().any(|note| note.is_error);
         for note in notes {
             found.push(match note.is_error {
                 true => not_in_program(span, &note.text),
                 false => Diagnostic::warning("not-observable", span, note.text),
             });
         }
-        if source.found || debugger.is_inlined(source) {
+        // What is wrong with it was said.
+        if is_wrong || source.found || debugger.is_inlined(source) {
             continue;
         }
         let name = source.name.rsplit(['!', ':']).next().unwrap_or_default();
