@@ -176,7 +176,7 @@ fn shortcomings(outcome: &RunOutcome, last: &FinalRow) -> Vec<String> {
         .collect();
     match ended_by_us(outcome) {
         Some((_, text)) => out.push(text.to_owned()),
-        None => out.extend(cut_short(outcome, last.program.as_ref())),
+        None => out.extend(cut_short(last)),
     }
     for property in &last.properties {
         let error = property.error.as_ref();
@@ -204,15 +204,11 @@ fn ended_by_us(outcome: &RunOutcome) -> Option<(&'static str, &'static str)> {
 }
 
 /// Why the program did not come to an end of its own.
-fn cut_short(outcome: &RunOutcome, program: Option<&ProgramEnd>) -> Option<String> {
-    if let Some(ProgramEnd::Signal(name)) = program {
-        return Some(junit::killed(name));
+fn cut_short(last: &FinalRow) -> Option<String> {
+    match &last.program {
+        Some(ProgramEnd::Signal(name)) => Some(junit::killed(name)),
+        _ => last.cut.map(human::cut_short),
     }
-    let text = match outcome.violated {
-        true => "the run was ended at a violation: the trace is cut",
-        false => "the run ended before the program did",
-    };
-    (outcome.ending == Ending::Cut).then(|| text.to_owned())
 }
 
 fn inconclusive(reason: &str) -> String {

@@ -92,14 +92,19 @@ fn event(e: &EventRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// What became of a slice that broke its property, in every report.
+pub fn became(v: &ViolationRow, state: &str) -> String {
+    match v.how {
+        Violation::Hopeless if v.n.is_none() => format!("begins in {state}"),
+        Violation::Hopeless => format!("reached {state}"),
+        Violation::Ended => format!("ended in {state}"),
+        Violation::Leaked => format!("is still in {state} at the end"),
+    }
+}
+
 fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     let at = v.n.map(|n| format!(" at event {n}")).unwrap_or_default();
-    let what = match v.how {
-        Violation::Hopeless if v.n.is_none() => format!("begins in `{}`", v.state),
-        Violation::Hopeless => format!("reached `{}`{at}", v.state),
-        Violation::Ended => format!("ended in `{}`{at}", v.state),
-        Violation::Leaked => format!("is still in `{}` at the end", v.state),
-    };
+    let what = became(v, &format!("`{}`", v.state));
     let mut place = String::new();
     if let Some(loc) = &v.loc {
         place += &format!(", {loc}");
@@ -109,7 +114,7 @@ fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<
     }
     writeln!(
         out,
-        "{} {}{} {what}{place}",
+        "{} {}{} {what}{at}{place}",
         paint.bad("VIOLATION"),
         paint.strong(&v.property),
         slice_text(&v.slice)
@@ -148,9 +153,23 @@ fn violation(v: &ViolationRow, paint: Paint, out: &mut dyn Write) -> io::Result<
     Ok(())
 }
 
+/// Why the verdicts are those of a part only.
+pub fn cut_short(cut: CutShort) -> String {
+    let what = match cut {
+        CutShort::Line(n) => format!("the trace is cut in line {n}"),
+        CutShort::Recording => "the recorded run was ended before the program was".into(),
+        CutShort::Replay => "the replay was interrupted before the end of the trace".into(),
+        CutShort::Interrupted => "the run was interrupted before the program's end".into(),
+        CutShort::TimeLimit => "the time limit ended the run before the program's end".into(),
+        CutShort::Violation => "the run was ended at a violation, as asked for".into(),
+        CutShort::Run => "the run was ended before the program was".into(),
+    };
+    format!("{what}: what follows is not known")
+}
+
 fn last(f: &FinalRow, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
-    if !f.complete {
-        writeln!(out, "the trace is cut: what follows is not known")?;
+    if let Some(cut) = f.cut {
+        writeln!(out, "{}", cut_short(cut))?;
     }
     for p in &f.properties {
         let verdict = match p.verdict {

@@ -1,6 +1,6 @@
 //! A report as JUnit XML: one test case for each property.
 
-use crate::human::plural;
+use crate::human::{became, plural};
 use std::collections::HashMap;
 use verde_session::report::{FinalProperty, FinalRow, ProgramEnd, PropertyError, ViolationRow};
 
@@ -141,7 +141,7 @@ pub fn title(v: &ViolationRow) -> String {
         .as_ref()
         .map(|l| format!(" at {l}"))
         .unwrap_or_default();
-    format!("{}{slice} reached {}{loc}", v.property, v.state)
+    format!("{}{slice} {}{loc}", v.property, became(v, &v.state))
 }
 
 fn details(v: &ViolationRow) -> String {

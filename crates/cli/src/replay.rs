@@ -166,8 +166,8 @@ fn explain(c: &ReplayCommand, e: &ReplayError) {
             snippet(property, failure);
             eprintln!("verde: {}: {e}", c.trace.display());
         }
-        ReplayError::Callback { raised, .. } => {
-            eprint!("{}", raised.traceback);
+        ReplayError::Callback { failure, .. } => {
+            eprint!("{}", failure.raised.traceback);
             eprintln!("verde: {}: {e}", c.trace.display());
         }
         ReplayError::Line { .. } => eprintln!(

@@ -133,7 +133,8 @@ pub struct Table {
         values: List<Value>,
         sink: Sink,
     ) -> bool,
-    /// Calls the callbacks that were registered for a moment, with arguments as JSON.
+    /// Calls the callbacks that were registered for a moment, with arguments as JSON;
+    /// the name of one that raises is the result.
     pub fire: extern "C" fn(owner: u64, moment: Text, args: Text, sink: Sink) -> bool,
     /// Calls a method of `monitor`; what it returns, as text, is the result.
     pub method: extern "C" fn(owner: u64, name: Text, args: Text, sink: Sink) -> bool,

@@ -26,6 +26,12 @@ pub trait Services {
     fn printed(&mut self, text: &str);
 }
 
+/// A function that was registered for a moment raised.
+pub struct FailedCallback {
+    pub name: String,
+    pub raised: Raised,
+}
+
 /// Nobody: a trace has no program.
 pub struct NoProgram;
 
@@ -306,12 +312,19 @@ impl PythonHost {
         args: &str,
         asking: Option<Asking>,
         out: &mut String,
-    ) -> Result<(), Raised> {
-        let table = self.table()?;
+    ) -> Result<(), FailedCallback> {
+        let failed = |name, raised| FailedCallback { name, raised };
+        let table = self.table().map_err(|e| failed(String::new(), e))?;
         let mut received = Received::asking(owner, asking);
         let ok = (table.fire)(owner, Text::new(moment), Text::new(args), received.sink());
         out.push_str(&received.print);
-        if ok { Ok(()) } else { Err(received.raised()) }
+        match ok {
+            true => Ok(()),
+            false => Err(failed(
+                std::mem::take(&mut received.result),
+                received.raised(),
+            )),
+        }
     }
 
     /// Calls a method of `monitor`: what it returned, as text.

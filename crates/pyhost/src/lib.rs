@@ -9,5 +9,5 @@ mod find;
 mod host;
 mod load;
 
-pub use host::{Asking, Cells, NoProgram, PythonHost, Services, Unit};
+pub use host::{Asking, Cells, FailedCallback, NoProgram, PythonHost, Services, Unit};
 pub use load::LoadError;

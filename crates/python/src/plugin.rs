@@ -386,11 +386,20 @@ fn is_leaving(py: Python<'_>, prelude: &Py<PyModule>, error: &PyErr) -> bool {
 }
 
 pub fn fire(owner: u64, moment: &str, args: &str, sink: Sink) -> bool {
-    call(owner, sink, |py, plugin| {
+    let fired = call(owner, sink, |py, plugin| {
         let fire = plugin.prelude.bind(py).getattr("fire")?;
         fire.call1((owner, moment, args)).map(drop)
-    })
-    .is_some()
+    });
+    if fired.is_none() {
+        let name = with(|py, plugin| {
+            let name = plugin.prelude.bind(py).getattr("failed_callback");
+            name.and_then(|n| n.extract::<String>())
+        });
+        if let Some(Ok(name)) = name {
+            send(sink, SINK_RESULT, &name);
+        }
+    }
+    fired.is_some()
 }
 
 pub fn method(owner: u64, name: &str, args: &str, sink: Sink) -> bool {

@@ -8,6 +8,7 @@ import copyreg
 import inspect
 import json
 import linecache
+import math
 import os
 import signal
 import sys
@@ -68,10 +69,35 @@ def connect(ask, owner, borrow, cell):
 
 
 def _ask(what, **args):
-    ok, text = _upcall(what, json.dumps(args, default=_plain))
+    try:
+        asked = json.dumps(args, default=_plain, allow_nan=False)
+    except ValueError:
+        asked = json.dumps(_named_floats(args))
+    ok, text = _upcall(what, asked)
     if not ok:
         raise gdb.error(text)
-    return json.loads(text) if text else None
+    return json.loads(text, object_hook=_float) if text else None
+
+
+# JSON has no word for these; the debugger calls them by name. Each is one object, so that
+# `in` finds also a NaN again.
+_FLOATS = {name: float(name) for name in ("nan", "inf", "-inf")}
+
+
+def _float(found):
+    return _FLOATS[found["$float"]] if "$float" in found else found
+
+
+def _named_floats(value):
+    if isinstance(value, dict):
+        return {k: _named_floats(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_named_floats(v) for v in value]
+    if not isinstance(value, (str, int, float, type(None))):
+        value = _plain(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$float": repr(float(value))}
+    return value
 
 
 def _plain(value):
@@ -640,23 +666,29 @@ def _literal(word):
         return word
 
 
+# The name of the one that raised last.
+failed_callback = ""
+
+
 def fire(owner, moment, text):
-    args = json.loads(text)
+    global failed_callback
+    args, failed_callback = json.loads(text), ""
     if moment == "debug":
-        function = debug_functions.get(owner)
-        if function is not None:
-            function(*args)
-        return
+        wanted = [debug_functions[owner]] if owner in debug_functions else []
+    else:
+        wanted = [callback for kind, callback in registered.get(owner, []) if kind == moment]
     if moment == "transition_taken":
         args[0] = Transition(args[0])
     elif moment == "state_changed":
         args[0] = set(args[0])
-    for kind, callback in list(registered.get(owner, [])):
-        if kind == moment:
-            try:
-                callback(*args)
-            except Leave:
-                pass
+    for callback in wanted:
+        try:
+            callback(*args)
+        except Leave:
+            pass
+        except BaseException:
+            failed_callback = str(getattr(callback, "__name__", type(callback).__name__))
+            raise
 
 
 def forget(owner):

@@ -264,15 +264,16 @@ pub(crate) fn changed_args(slices: &Slices) -> String {
 }
 
 fn bindings(view: View, r: SlotRef) -> Value {
-    let bound = Object::of(&view.bindings(r));
-    serde_json::to_value(bound).unwrap_or_default()
+    let Object(bound) = Object::of(&view.bindings(r));
+    let named = bound.into_iter().map(|(name, v)| (name, v.for_code()));
+    Value::Object(named.collect())
 }
 
 /// A value for Python: plain ones as JSON, its own by their handles.
 fn cell_value(cell: Cell) -> Option<Value> {
     match cell.tag {
         Tag::Other => Some(json!({ "$handle": cell.bits })),
-        _ => serde_json::to_value(Json::of_plain(cell)?).ok(),
+        _ => Some(Json::of_plain(cell)?.for_code()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use verde_monitor::{Arg, Cell, Field, Host, Tag};
 
 #[derive(Clone, Debug)]
@@ -65,6 +66,14 @@ impl Json {
             Tag::UInt => Json::UInt(c.bits),
             Tag::Float => Json::Float(f64::from_bits(c.bits)),
         })
+    }
+
+    /// For code of monitors: it knows the numbers that JSON has no word for.
+    pub(crate) fn for_code(&self) -> Value {
+        match self {
+            Json::Float(f) if !f.is_finite() => json!({ "$float": self.to_string() }),
+            _ => serde_json::to_value(self).unwrap_or_default(),
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::json::Object;
 use crate::report::{EndedRow, TakenRow};
-use verde_monitor::{Branch, Failure, Observer, Slices, SlotRef, Step, Violation};
+use verde_monitor::{Branch, Failure, Observer, Raised, Slices, SlotRef, Step, Violation};
 use verde_property::{StateId, Verdict};
+use verde_pyhost::FailedCallback;
 
 #[derive(Default)]
 pub struct Recorder {
@@ -16,8 +17,35 @@ pub struct Recorder {
     pub violations: Vec<Found>,
     pub printed: Vec<String>,
     pub failures: Vec<Failure>,
+    /// After the first one that raises no callback of this event is called any more.
+    pub callback: Option<Box<CallbackFailure>>,
     /// The transition that was taken last, at whatever event.
     pub last: Option<Taken>,
+}
+
+/// A callback that raised.
+#[derive(Debug)]
+pub struct CallbackFailure {
+    /// ``callback `f` for event_applied``.
+    pub what: String,
+    pub raised: Raised,
+}
+
+impl CallbackFailure {
+    pub fn new(moment: &str, FailedCallback { name, raised }: FailedCallback) -> CallbackFailure {
+        let what = match moment {
+            "debug" => format!("transition debug function `{name}`"),
+            _ => format!("callback `{name}` for {moment}"),
+        };
+        CallbackFailure { what, raised }
+    }
+}
+
+/// In one line.
+impl std::fmt::Display for CallbackFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} failed: {}", self.what, self.raised.error)
+    }
 }
 
 /// A transition that a slice took.
@@ -53,6 +81,7 @@ impl Recorder {
         self.violations.clear();
         self.printed.clear();
         self.failures.clear();
+        self.callback = None;
     }
 }
 

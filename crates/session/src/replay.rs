@@ -3,7 +3,7 @@
 use crate::inquiry::Switches;
 use crate::lines::{Line, at_hand, next_line};
 use crate::properties::LoadedSet;
-use crate::recorder::Recorder;
+use crate::recorder::{CallbackFailure, Recorder};
 use crate::replay_board::Watch;
 use crate::replay_code::Code;
 use crate::report::*;
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use std::io::{BufRead, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use verde_monitor::{Event, Failure, FinalVerdict, Monitor, Raised};
+use verde_monitor::{Event, Failure, FinalVerdict, Monitor};
 use verde_property::Property;
 use verde_pyhost::PythonHost;
 
@@ -69,11 +69,11 @@ pub enum ReplayError {
         property: Arc<Property>,
         failure: Box<Failure>,
     },
-    #[error("line {line}: property {}: a callback failed: {}", .property.name, .raised.error)]
+    #[error("line {line}: property {}: {failure}", .property.name)]
     Callback {
         line: u64,
         property: Arc<Property>,
-        raised: Box<Raised>,
+        failure: Box<CallbackFailure>,
     },
     #[error("cannot read the trace: {0}")]
     Read(std::io::Error),
@@ -385,7 +385,6 @@ impl<'s> Replay<'s> {
         }
         let n = e.n.unwrap_or(self.outcome.lines);
         let mut relevant = false;
-        let mut wrong = None;
         for Call { route, args } in calls {
             let one = &mut self.ones[route.monitor];
             let event = Event {
@@ -398,9 +397,7 @@ impl<'s> Replay<'s> {
             };
             one.recorder.clear();
             let (monitor, code) = one.parts(&mut self.host);
-            let (is_relevant, raised) = code.apply(monitor, &event);
-            relevant |= is_relevant;
-            wrong = wrong.or(raised.map(|r| (route.monitor, r)));
+            relevant |= code.apply(monitor, &event);
         }
         self.events += u64::from(relevant);
         // Every property has seen the event; now the rows.
@@ -414,17 +411,18 @@ impl<'s> Replay<'s> {
             self.rows(monitor, n, e);
             if called(&monitor) {
                 let (seen, code) = self.ones[monitor].parts(&mut self.host);
-                wrong = wrong.or(code.applied(seen, n).map(|r| (monitor, r)));
+                code.applied(seen, n);
                 self.say_printed(monitor);
             }
             self.violations(monitor, Some(e));
-        }
-        if let Some((monitor, raised)) = wrong {
-            self.outcome.error.get_or_insert(ReplayError::Callback {
-                line: self.outcome.lines,
-                property: self.ones[monitor].monitor.property().clone(),
-                raised: Box::new(raised),
-            });
+            let one = &mut self.ones[monitor];
+            if let Some(failure) = one.recorder.callback.take() {
+                self.outcome.error.get_or_insert(ReplayError::Callback {
+                    line: self.outcome.lines,
+                    property: one.monitor.property().clone(),
+                    failure,
+                });
+            }
         }
         n
     }
@@ -486,11 +484,16 @@ impl<'s> Replay<'s> {
             self.attend(stop);
             return self.outcome;
         }
-        let complete = self.outcome.cut.is_none() && !self.outcome.interrupted;
+        let cut = match self.outcome.cut {
+            _ if self.outcome.interrupted => Some(CutShort::Replay),
+            Some(Cut::Line) => Some(CutShort::Line(self.outcome.lines)),
+            Some(Cut::Run) => Some(CutShort::Recording),
+            None => None,
+        };
         let mut properties = Vec::new();
         for one in &mut self.ones {
             one.recorder.clear();
-            let known = complete && !one.switches.halted;
+            let known = cut.is_none() && !one.switches.halted;
             let mut verdict = one.monitor.finish(known, &mut one.recorder);
             for found in one.recorder.violations.drain(..) {
                 one.violations += 1;
@@ -517,7 +520,7 @@ impl<'s> Replay<'s> {
         }
         (self.sink)(Row::Final(FinalRow {
             events: self.events,
-            complete,
+            cut,
             properties,
             program: None,
         }));

@@ -2,13 +2,13 @@
 
 use crate::code_host::{CodeHost, Surroundings};
 use crate::inquiry::{Inquiry, Switches, changed_args, taken_args};
-use crate::recorder::Recorder;
+use crate::recorder::{CallbackFailure, Recorder};
 use crate::writes::Writes;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::sync::Arc;
 use verde_monitor::{
-    Event, Failure, Monitor, Observer, Options, Raised, Slices, SlotRef, Step, View, Violation,
+    Event, Failure, Monitor, Observer, Options, Slices, SlotRef, Step, View, Violation,
 };
 use verde_property::{Property, Verdict};
 use verde_pyhost::{Asking, NoProgram, PythonHost, Services};
@@ -23,8 +23,6 @@ struct Desk<'a> {
 struct Around<'a> {
     python: &'a mut PythonHost,
     desk: Desk<'a>,
-    /// The first exception of a callback.
-    raised: Option<Raised>,
 }
 
 /// What code of a monitor uses beside it.
@@ -77,6 +75,9 @@ impl Surroundings for Around<'_> {
 impl Around<'_> {
     /// Calls the functions that were registered for a moment.
     fn fire(&mut self, slices: &Slices, moment: &str, args: &str) {
+        if self.desk.recorder.callback.is_some() {
+            return;
+        }
         let mut out = String::new();
         let asking = Asking {
             services: &mut self.desk,
@@ -85,8 +86,9 @@ impl Around<'_> {
         let uid = slices.property().uid;
         let fired = self.python.fire(uid, moment, args, Some(asking), &mut out);
         self.desk.printed(&out);
-        if let Err(raised) = fired {
-            self.raised.get_or_insert(raised);
+        if let Err(failed) = fired {
+            let failure = CallbackFailure::new(moment, failed);
+            self.desk.recorder.callback = Some(Box::new(failure));
         }
     }
 }
@@ -137,7 +139,6 @@ impl Code<'_> {
                 switches: self.switches,
                 writes: Writes::default(),
             },
-            raised: None,
         })
     }
 
@@ -156,10 +157,10 @@ impl Code<'_> {
         Ok(monitor)
     }
 
-    /// The monitor sees an event. Whether some slice could take it, and what a callback raised.
-    pub fn apply(mut self, monitor: &mut Monitor, event: &Event) -> (bool, Option<Raised>) {
+    /// The monitor sees an event. Whether some slice could take it.
+    pub fn apply(mut self, monitor: &mut Monitor, event: &Event) -> bool {
         if self.switches.halted {
-            return (false, None);
+            return false;
         }
         let around = self.around();
         let relevant = monitor.apply(event, &mut CodeHost(&around), &mut Watcher(&around));
@@ -170,18 +171,17 @@ impl Code<'_> {
             around.fire(monitor.slices(), "debug", &args);
         }
         around.desk.carry_out(monitor, Some(event.n), around.python);
-        (relevant, around.raised)
+        relevant
     }
 
     /// Every property has seen the event.
-    pub fn applied(mut self, monitor: &mut Monitor, n: u64) -> Option<Raised> {
+    pub fn applied(mut self, monitor: &mut Monitor, n: u64) {
         if !self.switches.callbacks || self.switches.halted {
-            return None;
+            return;
         }
         let mut around = self.around().into_inner();
         around.fire(monitor.slices(), "event_applied", "[]");
         around.desk.carry_out(monitor, Some(n), around.python);
-        around.raised
     }
 }
 

@@ -1,7 +1,7 @@
 //! The rows of a report, as `--format jsonl` writes them.
 
 use crate::json::{Json, Object};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use verde_monitor::Violation;
 
 #[derive(Clone, Debug, Serialize)]
@@ -134,11 +134,36 @@ pub struct NoteRow {
 #[derive(Clone, Debug, Serialize)]
 pub struct FinalRow {
     pub events: u64,
-    pub complete: bool,
+    /// What follows is not known, for this reason.
+    #[serde(rename = "complete", serialize_with = "is_complete")]
+    pub cut: Option<CutShort>,
     pub properties: Vec<FinalProperty>,
     /// How the program ended; a trace has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramEnd>,
+}
+
+/// What was not seen to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutShort {
+    /// The trace, in this line.
+    Line(u64),
+    /// The run that was recorded.
+    Recording,
+    /// Somebody did not want to wait for the end of the trace.
+    Replay,
+    /// Somebody did not want to wait for the end of the program.
+    Interrupted,
+    /// The time was up.
+    TimeLimit,
+    /// `--stop-on-violation`.
+    Violation,
+    /// The program went on alone.
+    Run,
+}
+
+fn is_complete<S: Serializer>(cut: &Option<CutShort>, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_bool(cut.is_none())
 }
 
 /// How a program ended.

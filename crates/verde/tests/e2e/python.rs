@@ -326,6 +326,62 @@ state bad non-accepting",
     assert!(ran.out.contains("2 slices (2 in s)"), "{}", ran.out);
 }
 
+/// Numbers that JSON has no word for stay numbers, in environments and as keys; reports have text.
+#[test]
+fn infinite_numbers_and_nan_stay_numbers() {
+    let dir = Dir::new("nan");
+    dir.write(
+        "p.prop",
+        "slice on x
+initialization { k = 0.0 }
+state init { transition { event f(x : double) success act() s } }
+state s { transition { event f(x : double) success act() s } }
+state bad non-accepting",
+    );
+    dir.write(
+        "functions.py",
+        "def act(m, s):
+    m.set_env_value(s, 'k', s['x'])
+    m.set_env_value(s, 'own', s['x'])
+    print(m.get_env(s), m.get_env_value(m.get_slices()[-1], 'own'))
+    print(m.get_slice_bindings()['x'], m.get_env({'x': s['x']}))
+    m.set_current_state('s', s)
+",
+    );
+    dir.write(
+        "t.jsonl",
+        "{\"event\":\"f\",\"args\":{\"x\":\"inf\"}}\n\
+         {\"event\":\"f\",\"args\":{\"x\":\"-inf\"}}\n\
+         {\"event\":\"f\",\"args\":{\"x\":\"nan\"}}\n\
+         {\"event\":\"f\",\"args\":{\"x\":\"nan\"}}\n",
+    );
+    let ask = ["-p", "p.prop", "-f", "functions.py", "t.jsonl"];
+    let ran = verde(dir.path(), &[&["replay"], &ask[..]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let printed: Vec<&str> = ran
+        .out
+        .lines()
+        .filter_map(|l| l.strip_prefix("[verde] "))
+        .collect();
+    let wanted = [
+        "{'k': inf, 'own': inf} inf",
+        "[inf] {'k': inf, 'own': inf}",
+        "{'k': -inf, 'own': -inf} -inf",
+        "[inf, -inf] {'k': -inf, 'own': -inf}",
+        "{'k': nan, 'own': nan} nan",
+        "[inf, -inf, nan] {'k': nan, 'own': nan}",
+        "{'k': nan, 'own': nan} nan",
+        "[inf, -inf, nan] {'k': nan, 'own': nan}",
+    ];
+    assert_eq!(printed, wanted, "{}", ran.err);
+    let rows = verde(
+        dir.path(),
+        &[&["replay", "--format", "jsonl"], &ask[..]].concat(),
+    );
+    let row = r#""slice":{"x":"nan"},"parent":{},"state":"s","verdict":"true","env":{"k":"nan"}"#;
+    assert!(rows.out.contains(row), "{}", rows.out);
+}
+
 /// A monitor that its own code stops sees nothing more, and has no verdict.
 #[test]
 fn a_monitor_stops_itself() {
@@ -352,7 +408,7 @@ state init { transition { event f(x) success init } }
     let ran = run("callback", prop, Some(functions), &[]);
     assert_eq!(ran.code, 1, "{}", ran.err);
     assert!(ran.out.contains("asked"), "{}", ran.out);
-    let says = "line 1: property p: a callback failed: ValueError: no";
+    let says = "line 1: property p: callback `wrong` for event_applied failed: ValueError: no";
     assert!(ran.err.contains(says), "{}", ran.err);
     assert!(
         ran.err.contains("File \"functions.py\", line 3, in wrong"),

@@ -40,6 +40,29 @@ fn a_pointer_in_a_register_leads_to_its_members() {
 }
 
 #[test]
+fn values_that_are_infinite_or_nan_are_numbers() {
+    let bench = Bench::c(
+        "double far = __builtin_inf(), none = __builtin_nan(\"\");
+         void f(void) {}
+         int main(void) { f(); }",
+        &["-O0"],
+    );
+    bench.write(
+        "p.prop",
+        "state init { transition { event f() success act() init } }",
+    );
+    bench.write(
+        "f.py",
+        "def act():
+    far, none = gdb.parse_and_eval('far'), gdb.parse_and_eval('none')
+    print(float(far), -far, far > 1, float(none), none == none)
+",
+    );
+    let ran = bench.check(&["-p", "p.prop", "-f", "f.py"], &[]);
+    assert_eq!(ran.printed(), ["inf -inf True nan False"], "{}", ran.err);
+}
+
+#[test]
 fn an_environment_is_set_as_a_whole() {
     let bench = queue(
         "slice on q
@@ -251,6 +274,64 @@ fn commands_say_what_they_miss() {
     ] {
         assert!(text.contains(said), "{said} in {text}");
     }
+}
+
+/// What a library may bring is a warning, before the run and in it.
+#[test]
+fn what_a_library_may_bring_is_a_warning() {
+    let cases = [
+        ("event nosuch()", "function nosuch is", "unknown-function"),
+        (
+            "event write nosuch",
+            "variable nosuch is",
+            "unknown-variable",
+        ),
+        (
+            "event read nosuch",
+            "variable nosuch is",
+            "unknown-variable",
+        ),
+        (
+            "event update {nosuch + 1}",
+            "variable nosuch + 1 is",
+            "unknown-variable",
+        ),
+        ("event line other.c:3", "line other.c:3 is", "unknown-line"),
+    ];
+    for (event, says, rule) in cases {
+        let property = format!(
+            "state init {{ transition {{ {event} success bad }} }}\nstate bad non-accepting"
+        );
+        let bench = queue(&property, "");
+        let ran = bench.check(&["-p", "p.prop"], &[]);
+        assert_eq!((ran.code, &*ran.out), (101, "end\n"), "{}", ran.err);
+        let warning = format!("warning: {says} not in the program");
+        assert!(ran.err.contains(&warning), "{}", ran.err);
+        let (code, found) = bench.lint("p.prop");
+        assert_eq!(code, Some(0), "{found}");
+        assert!(found.contains(&format!("warning[{rule}]")), "{found}");
+        assert!(found.contains("0 errors, 1 warning"), "{found}");
+    }
+    // No library brings a local.
+    let bench = queue(
+        "state init { transition { event write main::nosuch success bad } }\nstate bad non-accepting",
+        "",
+    );
+    let (code, found) = bench.lint("p.prop");
+    assert_eq!(code, Some(1), "{found}");
+    assert!(found.contains("1 error, 0 warnings"), "{found}");
+    // What the program takes from a library is none of these.
+    let bench = Bench::c(
+        "#include <stdio.h>\nint main(void) { fputs(\"end\\n\", stdout); }",
+        &["-O1"],
+    );
+    bench.write(
+        "p.prop",
+        "state init { transition { event write stdout success bad } }\nstate bad non-accepting",
+    );
+    let (code, found) = bench.lint("p.prop");
+    assert_eq!(code, Some(0), "{found}");
+    assert!(!found.contains("unknown-variable"), "{found}");
 }
 
 #[test]

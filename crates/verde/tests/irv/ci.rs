@@ -38,6 +38,113 @@ fn junit_and_sarif() {
     assert!(flow.as_array().is_some_and(|f| !f.is_empty()), "{flow}");
 }
 
+/// What became of a slice is said in the same words everywhere.
+#[test]
+fn reports_tell_how_a_slice_broke_its_property() {
+    let bench = Bench::c(BAD, &["-O1"]);
+    let back = "{ transition { event fresh(q) success init } }";
+    let cases = [
+        ("", back, "is still in ", " at the end"),
+        (" ends known(q)", back, "ended in ", ""),
+        ("", "", "reached ", ""),
+    ];
+    for (ends, back, before, after) in cases {
+        let property = format!(
+            "slice on q{ends}
+state init {{ transition {{ event f(q) success open }} }}
+state open non-accepting {back}"
+        );
+        bench.write("p.prop", &property);
+        let files = ["--junit", "j.xml", "--sarif", "s.sarif", "--output", "r"];
+        let mut check = bench.command("check");
+        let done = check
+            .args(["-p", "p.prop"])
+            .args(files)
+            .arg("./prog")
+            .output();
+        assert_eq!(done.expect("verde runs").status.code(), Some(100));
+        let read = |name| std::fs::read_to_string(bench.path(name)).expect("a report");
+        let human = format!("VIOLATION p [q = 0] {before}`open`{after}");
+        assert!(read("r").contains(&human), "{}", read("r"));
+        let title = format!("p [q = 0] {before}open{after}");
+        let junit = format!("message=\"{title}");
+        assert!(read("j.xml").contains(&junit), "{}", read("j.xml"));
+        let sarif: Value = serde_json::from_str(&read("s.sarif")).expect("SARIF is JSON");
+        let text = &sarif["runs"][0]["results"][0]["message"]["text"];
+        assert!(
+            text.as_str().is_some_and(|t| t.starts_with(&title)),
+            "{text}"
+        );
+    }
+}
+
+/// Why the verdicts are those of a part of the run: in words that fit what was cut.
+#[test]
+fn reports_tell_what_was_cut_short() {
+    let bench = Bench::c(
+        "#include <unistd.h>\n\
+         __attribute__((noinline)) void f(int x) { asm volatile(\"\" :: \"r\"(x)); }\n\
+         int main(void) { for (int i = 0;; i++) { f(i); usleep(20000); } }",
+        &["-O1"],
+    );
+    bench.write(
+        "good.prop",
+        "state init { transition { event f(x) success init } }",
+    );
+    bench.write(
+        "bad.prop",
+        "state init { transition { event f(x) success bad } }\nstate bad non-accepting",
+    );
+    let limit = ["--timeout", "0.3"];
+    let cases = [
+        (
+            "good.prop",
+            &limit[..],
+            "the time limit ended the run before the program's end",
+        ),
+        (
+            "bad.prop",
+            &["--stop-on-violation"][..],
+            "the run was ended at a violation, as asked for",
+        ),
+    ];
+    for (property, how, why) in cases {
+        let mut check = bench.command("check");
+        check.args(["-p", property, "--sarif", "s.sarif"]).args(how);
+        let done = check.arg("./prog").output().expect("verde runs");
+        let report = String::from_utf8_lossy(&done.stderr);
+        let says = format!("{why}: what follows is not known\n");
+        assert!(report.contains(&says), "{report}");
+        assert!(!report.contains("trace"), "{report}");
+        let sarif = std::fs::read_to_string(bench.path("s.sarif")).expect("a SARIF report");
+        assert!(!sarif.contains("trace is cut"), "{sarif}");
+    }
+    let ran = bench.check(&["-p", "good.prop", "--timeout", "0.3"], &[]);
+    assert_eq!(ran.last()["complete"], false);
+    assert_eq!(ran.last().get("cut"), None);
+
+    let mut record = bench.command("record");
+    record
+        .args(["-p", "good.prop", "-o", "t.jsonl"])
+        .args(limit);
+    record.arg("./prog").output().expect("verde runs");
+    let replay = || {
+        let mut replay = bench.command("replay");
+        let done = replay.args(["-p", "good.prop", "t.jsonl"]).output();
+        String::from_utf8_lossy(&done.expect("verde runs").stdout).into_owned()
+    };
+    let report = replay();
+    let says = "the recorded run was ended before the program was: what follows is not known\n";
+    assert!(report.contains(says), "{report}");
+    bench.write(
+        "t.jsonl",
+        "{\"event\":\"f\",\"args\":{\"x\":1}}\n{\"event\":\"f\",",
+    );
+    let report = replay();
+    let says = "the trace is cut in line 2: what follows is not known\n";
+    assert!(report.contains(says), "{report}");
+}
+
 #[test]
 fn known_violations_are_suppressed() {
     let bench = Bench::c(BAD, &["-O1"]);

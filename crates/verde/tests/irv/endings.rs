@@ -1,6 +1,6 @@
 //! Programs and properties that do not end well: a clear report and the right exit code.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, in_order};
 
 const F: &str = "#include <stdlib.h>\n__attribute__((noinline)) void f(int x) { asm volatile(\"\" :: \"r\"(x)); }\n";
 
@@ -231,6 +231,85 @@ fn blocks_that_raise_are_errors_in_reports() {
     let junit = std::fs::read_to_string(bench.path("j.xml")).expect("a JUnit report");
     assert!(junit.contains("errors=\"1\" skipped=\"0\""), "{junit}");
     assert!(junit.contains("name=\"(run)\""), "{junit}");
+}
+
+/// As blocks that do: `check` drops the property, the prompt stops there, `replay` ends.
+#[test]
+fn callbacks_that_raise_drop_their_property_only() {
+    let bench = program("for (int i = 0; i < 5; i++) f(i); puts(\"end\"); return 0;");
+    bench.write("good.prop", LOOP);
+    bench.write(
+        "f.py",
+        "def wrong(*args):\n    print('called')\n    return 1 / 0\n",
+    );
+    let kinds = [
+        ("state_changed", "callback `wrong` for state_changed"),
+        ("transition_taken", "callback `wrong` for transition_taken"),
+        ("event_applied", "callback `wrong` for event_applied"),
+        ("", "transition debug function `wrong`"),
+    ];
+    for (kind, what) in kinds {
+        let register = match kind {
+            "" => "monitor.set_transition_debug_function(wrong)".to_owned(),
+            _ => format!("monitor.register_event(\"{kind}\", wrong)"),
+        };
+        // Somebody else listens to each event, too; with a debug function `one` takes none.
+        let takes = if kind.is_empty() { "g" } else { "f" };
+        bench.write(
+            "raises.prop",
+            &format!(
+                "initialization {{ {register} }}
+state init {{ transition {{ event f(x) success one }} }}
+state one {{ transition {{ event {takes}(x) success init }} }}
+state bad non-accepting"
+            ),
+        );
+        let options = ["-p", "raises.prop", "-f", "f.py"];
+        let ran = bench.check(&[&options[..], &["-p", "good.prop"]].concat(), &[]);
+        assert_eq!((ran.code, &*ran.out), (1, "end\n"), "{}", ran.err);
+        let failed = format!("{what} failed: ZeroDivisionError: division by zero");
+        let says = format!("error: property raises: {failed}\n");
+        assert_eq!(ran.err.matches(&says).count(), 1, "{}", ran.err);
+        assert_eq!(ran.err.matches("no longer checked").count(), 1);
+        assert_eq!(ran.printed(), ["called"], "{kind}");
+        let last = &ran.last()["properties"];
+        assert_eq!(last[0]["verdict"], "inconclusive", "{kind}");
+        assert_eq!(last[0]["error"]["text"], failed);
+        assert_eq!(last[0]["error"]["type"], "ZeroDivisionError");
+        assert_eq!(last[1]["error"], serde_json::Value::Null);
+        assert_eq!(ran.last()["events"], 5);
+
+        let text = bench.debug(&options, &["run", "print x", "kill"]);
+        in_order(&text, &[&failed, "[Execution stopped.]", "$1 = "]);
+
+        let mut record = bench.command("record");
+        record.args(["-p", "good.prop", "-o", "t.jsonl", "./prog"]);
+        assert!(record.status().expect("verde runs").success());
+        let mut replay = bench.command("replay");
+        let done = replay.args(options).arg("t.jsonl").output();
+        let done = done.expect("verde runs");
+        let errors = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{errors}");
+        let line = if kind.is_empty() { 2 } else { 1 };
+        let says = format!("line {line}: property raises: {failed}");
+        assert!(errors.contains(&says), "{errors}");
+    }
+    // What was violated before stays so.
+    bench.write(
+        "f.py",
+        "called = []\nwrong = lambda: 1 / (2 - len(called)) if called.append(1) is None else 0\n",
+    );
+    bench.write(
+        "raises.prop",
+        "initialization { monitor.register_event(\"event_applied\", wrong) }
+state init { transition { event f(x) success bad } }
+state bad non-accepting { transition { event f(x) success bad } }",
+    );
+    let ran = bench.check(&["-p", "raises.prop", "-f", "f.py"], &[]);
+    assert_eq!(ran.code, 100, "{}", ran.err);
+    let says = "error: property raises: callback `<lambda>` for event_applied failed";
+    assert_eq!(ran.err.matches(says).count(), 1, "{}", ran.err);
+    assert_eq!(ran.last()["events"], 2);
 }
 
 #[test]

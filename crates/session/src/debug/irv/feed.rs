@@ -933,6 +933,9 @@ impl Debugger {
             for failure in failures {
                 self.failed(irv, index, &failure);
             }
+            if let Some(failure) = irv.ones[index].recorder.callback.take() {
+                self.callback_failed(irv, index, &failure);
+            }
         }
     }
 

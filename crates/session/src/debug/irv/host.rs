@@ -8,7 +8,7 @@ use crate::board::Past;
 use crate::code_host::Surroundings;
 use crate::inquiry::{Switches, changed_args, taken_args};
 use crate::json::{Json, Object};
-use crate::recorder::Recorder;
+use crate::recorder::{CallbackFailure, Recorder};
 use crate::writes::Writes;
 use std::cell::RefCell;
 use verde_engine::Tid;
@@ -226,6 +226,9 @@ impl Observer for Watcher<'_, '_> {
 impl Context<'_> {
     /// Calls the Python functions that were registered for a moment.
     pub fn fire(&mut self, slices: &Slices, moment: &str, args: &str) {
+        if self.recorder.callback.is_some() {
+            return;
+        }
         let mut out = String::new();
         let asking = Asking {
             services: &mut self.desk,
@@ -234,8 +237,9 @@ impl Context<'_> {
         let uid = slices.property().uid;
         let fired = self.python.fire(uid, moment, args, Some(asking), &mut out);
         self.desk.print_all(&out);
-        if let Err(raised) = fired {
-            self.desk.report(&raised);
+        if let Err(failed) = fired {
+            let failure = CallbackFailure::new(moment, failed);
+            self.recorder.callback = Some(Box::new(failure));
         }
     }
 }
@@ -256,7 +260,7 @@ impl Desk<'_> {
         self.output.state(&mut self.debugger.out, self.name, text);
     }
 
-    /// Code outside of blocks raised: it is shown, and the session goes on.
+    /// Code of the scenario raised: it is shown, and the session goes on.
     pub fn report(&mut self, raised: &Raised) {
         self.latch.raised = true;
         let text = match raised.traceback.trim_end() {
@@ -296,7 +300,8 @@ pub(super) fn env_object(slices: &Slices, slice: SlotRef, host: &mut dyn Monitor
 impl Debugger {
     /// Calls what a monitor registered for `event_applied`.
     pub(super) fn event_applied(&mut self, irv: &mut Irv, index: usize, tid: Tid) {
-        if !irv.ones[index].switches.callbacks || irv.latch.restore.is_some() {
+        let one = &irv.ones[index];
+        if !one.switches.callbacks || !one.listens() || irv.latch.restore.is_some() {
             return;
         }
         let at = (Some(tid), Some(irv.n));

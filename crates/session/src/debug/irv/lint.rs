@@ -20,42 +20,40 @@ pub fn lint_against(program: &Path, property: &Property) -> Result<Vec<Diagnosti
         debugger.bind_source(&mut irv, index, &mut notes);
         let source = &irv.alphabet.sources[index];
         let span = span_of_source(property, source);
+        let is_wrong = notes.iter().any(|note| note.is_error);
         for note in notes {
             found.push(match note.is_error {
                 true => not_in_program(span, &note.text),
                 false => Diagnostic::warning("not-observable", span, note.text),
             });
         }
-        if source.found || debugger.is_inlined(source) {
+        // What is wrong with it was said.
+        if is_wrong || source.found || debugger.is_inlined(source) {
             continue;
         }
         let name = source.name.rsplit(['!', ':']).next().unwrap_or_default();
-        let diagnostic = match source.kind {
-            Kind::Call | Kind::Unwound if debugger.is_imported(name) => continue,
+        if debugger.is_imported(name) {
+            continue;
+        }
+        // A library may bring any of them: `check` begins with a warning, too.
+        let (rule, what, near) = match source.kind {
             Kind::Call | Kind::Unwound => {
-                let text = format!("the program has no function `{}`", source.name);
                 let near = debugger.images.program().nearest_names(&source.name, 3);
-                let warning = Diagnostic::warning("unknown-function", span, text);
-                match near.is_empty() {
-                    true => warning.hint("it binds if a library brings it"),
-                    false => warning.hint(format!("near it: {}", near.join(", "))),
-                }
+                ("unknown-function", "function", near)
             }
-            Kind::Line => {
-                let text = format!("the program has no code at `{}`", source.name);
-                Diagnostic::error("unknown-line", span, text)
-            }
+            Kind::Line => ("unknown-line", "code at", Vec::new()),
             Kind::Write | Kind::Read | Kind::Update => {
-                let text = format!("the program has no variable for `{}`", source.name);
-                let error = Diagnostic::error("unknown-variable", span, text);
-                match debugger.near_variables(source) {
-                    near if near.is_empty() => error,
-                    near => error.hint(format!("near it: {}", near.join(", "))),
-                }
+                let near = debugger.near_variables(source);
+                ("unknown-variable", "variable for", near)
             }
             _ => continue,
         };
-        found.push(diagnostic);
+        let text = format!("the program has no {what} `{}`", source.name);
+        let warning = Diagnostic::warning(rule, span, text);
+        found.push(match near.is_empty() {
+            true => warning.hint("it binds if a library brings it"),
+            false => warning.hint(format!("near it: {}", near.join(", "))),
+        });
     }
     for index in irv.by_cpu() {
         let source = &irv.alphabet.sources[index];

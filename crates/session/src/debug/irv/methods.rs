@@ -2,6 +2,7 @@
 
 use super::super::Debugger;
 use super::{Irv, Output};
+use crate::recorder::CallbackFailure;
 use crate::replay::describe;
 use crate::report::{FinalProperty, PropertyError, ViolationRow};
 use verde_monitor::{Failure, FailureKind, Raised, Violation};
@@ -57,14 +58,10 @@ fn name_of(raised: &Raised) -> &str {
 }
 
 impl Debugger {
-    /// A block raised, or an argument was wrong: it is shown; at the prompt the program stops, in
-    /// an unattended run the property is dropped.
+    /// A block raised, or an argument was wrong.
     #[cold]
     pub(super) fn failed(&mut self, irv: &mut Irv, index: usize, failure: &Failure) {
-        irv.errors += 1;
-        let one = &mut irv.ones[index];
-        one.tally.failed += 1;
-        let Some(monitor) = &one.monitor else {
+        let Some(monitor) = &irv.ones[index].monitor else {
             return;
         };
         let property = monitor.property();
@@ -73,24 +70,49 @@ impl Debugger {
             FailureKind::Raised(raised) => (name_of(raised), raised.traceback.as_str()),
             FailureKind::MissingArgument(_) | FailureKind::WrongType { .. } => ("argument", ""),
         };
-        for text in traceback.lines() {
-            irv.output.remark(&mut self.out, text);
-        }
         let what = describe(failure);
         let file = &property.source.name;
-        let text = format!("error: {file}:{line}: property {}: {what}", property.name);
-        irv.output.remark(&mut self.out, &text);
-        one.error.get_or_insert_with(|| PropertyError {
+        let text = format!("{file}:{line}: property {}: {what}", property.name);
+        let error = PropertyError {
             kind: kind.to_owned(),
             text: format!("{file}:{line}: {what}"),
             traceback: traceback.to_owned(),
-        });
+        };
+        self.went_wrong(irv, index, &text, error);
+    }
+
+    /// A function that was registered for a moment raised.
+    #[cold]
+    pub(super) fn callback_failed(
+        &mut self,
+        irv: &mut Irv,
+        index: usize,
+        failure: &CallbackFailure,
+    ) {
+        let text = format!("property {}: {failure}", irv.ones[index].property_name());
+        let error = PropertyError {
+            kind: name_of(&failure.raised).to_owned(),
+            text: failure.to_string(),
+            traceback: failure.raised.traceback.clone(),
+        };
+        self.went_wrong(irv, index, &text, error);
+    }
+
+    /// It is shown; at the prompt the program stops, in an unattended run the property is dropped.
+    fn went_wrong(&mut self, irv: &mut Irv, index: usize, text: &str, error: PropertyError) {
+        irv.errors += 1;
+        let one = &mut irv.ones[index];
+        one.tally.failed += 1;
+        for line in error.traceback.lines() {
+            irv.output.remark(&mut self.out, line);
+        }
+        irv.output.remark(&mut self.out, &format!("error: {text}"));
+        one.error.get_or_insert(error);
         if matches!(irv.output, Output::Prompt) {
             irv.latch.stop = true;
-        } else {
-            one.dropped = true;
+        } else if !std::mem::replace(&mut one.dropped, true) {
             one.version = u64::MAX;
-            let name = property.name.clone();
+            let name = one.property_name();
             let text = format!("property {name} is no longer checked; the program goes on");
             irv.output.remark(&mut self.out, &text);
         }

@@ -473,6 +473,11 @@ impl One {
     }
 
     /// Events reach it and may change it.
+    fn property_name(&self) -> &str {
+        let property = self.monitor.as_ref().map(|m| &m.property().name);
+        property.unwrap_or(&self.name)
+    }
+
     fn listens(&self) -> bool {
         self.running && !self.dropped && !self.switches.halted
     }

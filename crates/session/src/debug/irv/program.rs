@@ -4,6 +4,7 @@ use super::super::Debugger;
 use super::super::failure::failure;
 use super::super::here::Here;
 use super::super::points::Kind;
+use crate::json::Json;
 use serde_json::{Value as Answer, json};
 use std::cell::RefCell;
 use std::io::Write;
@@ -133,7 +134,7 @@ impl Debugger {
         let value = evaluate(text, &mut here).map_err(|e| e.to_string())?;
         let shown = print_value(&value, &here, &PrintOptions::default());
         let number = match value.ty.is_float() {
-            true => value.to_float().ok().map(|f| json!(f)),
+            true => value.to_float().ok().map(|f| Json::Float(f).for_code()),
             false => value
                 .to_integer()
                 .ok()

@@ -5,7 +5,7 @@ use super::super::failure::{Result, failure};
 use super::super::stops::Reason;
 use super::alphabet::Source;
 use super::{Irv, One};
-use crate::report::{FinalRow, ProgramEnd, Row};
+use crate::report::{CutShort, FinalRow, ProgramEnd, Row};
 use crate::rows::final_property;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -123,7 +123,26 @@ impl Debugger {
         };
         let timed_out = timed_out.load(Ordering::Relaxed) && ending == Ending::Cut;
         let interrupted = interruption.is_wanted() && ending == Ending::Cut;
-        Ok(self.conclude(ending, interrupted, timed_out))
+        let mut outcome = RunOutcome {
+            ending,
+            violated: false,
+            interrupted,
+            timed_out,
+            errors: 0,
+            unobserved: Vec::new(),
+        };
+        let violated = self.irv.as_ref().is_some_and(|irv| irv.violated);
+        let cut = (ending == Ending::Cut).then_some(if timed_out {
+            CutShort::TimeLimit
+        } else if interrupted {
+            CutShort::Interrupted
+        } else if limits.stop_on_violation && violated {
+            CutShort::Violation
+        } else {
+            CutShort::Run
+        });
+        self.conclude(&mut outcome, cut);
+        Ok(outcome)
     }
 
     fn run_unattended(
@@ -188,10 +207,10 @@ impl Debugger {
     }
 
     /// The run is over: leaks are reported, the verdicts are final.
-    fn conclude(&mut self, ending: Ending, interrupted: bool, timed_out: bool) -> RunOutcome {
+    fn conclude(&mut self, outcome: &mut RunOutcome, cut: Option<CutShort>) {
         let mut irv = self.take_irv();
-        let violated = self.finish_monitors(&mut irv, ending);
-        let mut unobserved = Vec::new();
+        outcome.violated = self.finish_monitors(&mut irv, outcome.ending, cut);
+        let unobserved = &mut outcome.unobserved;
         for one in &irv.ones {
             let reasons = self.unobserved(&irv, one);
             let away = one
@@ -204,16 +223,8 @@ impl Debugger {
                 }
             }
         }
-        let errors = irv.errors;
+        outcome.errors = irv.errors;
         self.put_irv(irv);
-        RunOutcome {
-            ending,
-            violated,
-            interrupted,
-            timed_out,
-            errors,
-            unobserved,
-        }
     }
 
     /// What of a property was not observed, if that makes its verdict worthless.
@@ -242,15 +253,14 @@ impl Debugger {
     }
 
     /// The final verdicts, as rows or as lines at the prompt. Whether something is violated.
-    pub(super) fn finish_monitors(&mut self, irv: &mut Irv, ending: Ending) -> bool {
-        let complete = ending != Ending::Cut;
+    fn finish_monitors(&mut self, irv: &mut Irv, ending: Ending, cut: Option<CutShort>) -> bool {
         let mut violated = false;
         let mut properties = Vec::new();
         self.report_put_off(irv);
         for index in 0..irv.ones.len() {
             let found_all = self.unobserved(irv, &irv.ones[index]).is_empty();
             let one = &mut irv.ones[index];
-            let known = complete && one.tally.failed == 0 && one.listens();
+            let known = cut.is_none() && one.tally.failed == 0 && one.listens();
             let Some(monitor) = &mut one.monitor else {
                 continue;
             };
@@ -291,7 +301,7 @@ impl Debugger {
         };
         let row = FinalRow {
             events: irv.relevant,
-            complete,
+            cut,
             properties,
             program,
         };
@@ -353,7 +363,8 @@ impl Debugger {
         }
         if let Some(mut irv) = self.irv.take() {
             if matches!(irv.output, super::Output::Prompt) && !irv.is_empty() {
-                self.finish_monitors(&mut irv, ending);
+                let cut = (ending == Ending::Cut).then_some(CutShort::Run);
+                self.finish_monitors(&mut irv, ending, cut);
             }
             self.irv = Some(irv);
         }
