@@ -450,38 +450,6 @@ def look():
     assert_eq!(printed, expected);
 }
 
-#[test]
-fn a_slice_is_found_without_a_look_at_all_others() {
-    const SLICES: usize = 3000;
-    let trace: String = (0..2 * SLICES)
-        .map(|i| {
-            let q = i % SLICES;
-            format!("{{\"event\":\"f\",\"args\":{{\"q\":{q},\"x\":1}}}}\n")
-        })
-        .collect();
-    let took = |name: &str, functions: &str| {
-        let dir = Dir::new(name);
-        dir.write("p.prop", COUNTED);
-        dir.write("t.jsonl", &trace);
-        dir.write("functions.py", functions);
-        let begin = std::time::Instant::now();
-        let args = ["replay", "-p", "p.prop", "-f", "functions.py", "t.jsonl"];
-        let ran = verde(dir.path(), &args);
-        assert_eq!(ran.code, 0, "{}", ran.err);
-        begin.elapsed()
-    };
-    let asked = "\
-def act(m, s):
-    m.get_env_value(s, 'n')
-    m.set_env_value({'q': s['q'] // 2}, 'n', 1)
-";
-    let (without, with) = (
-        took("not-asked", "def act(m, s): pass"),
-        took("asked", asked),
-    );
-    assert!(with < 10 * without, "{with:?} instead of {without:?}");
-}
-
 /// Names that the property does not have.
 #[test]
 fn other_names_live_and_end_with_their_slice() {
