@@ -199,11 +199,13 @@ fn by_key(view: View, named: &Map<String, Value>) -> Found {
                 _ => return Found::Unclear,
             },
             Value::String(t) => Arg::Str(t),
+            // An infinity or NaN by its name.
+            Value::Object(o) if o.contains_key("$float") => return Found::Unclear,
             _ => Arg::Json(text.as_deref().unwrap_or_default()),
         };
         key.push((name, arg));
     }
-    // Infinities and texts of the program that are no JSON are strings here.
+    // Texts of the program that are no JSON are strings here.
     let has_text = key
         .iter()
         .any(|(_, a)| matches!(a, Arg::Str(_) | Arg::Json(_)));
@@ -229,7 +231,7 @@ fn is(value: Arg, json: &Value) -> bool {
         (Arg::Int(i), json) => json.as_i64() == Some(i),
         (Arg::UInt(u), json) => json.as_u64() == Some(u),
         (Arg::Str(t), json) => json.as_str() == Some(t),
-        (value, json) => serde_json::to_value(Json::of_arg(value)).is_ok_and(|v| v == *json),
+        (value, json) => Json::of_arg(value).for_code() == *json,
     }
 }
 
