@@ -63,10 +63,11 @@ pub(crate) fn born(child: Tid) -> Result<Unfinished> {
 }
 
 /// Arguments for a plain copy, which is told by the call's result alone: of a process that knows
-/// its children by the ids that we know them by.
-pub(crate) fn plain_copy() -> CloneArgs {
+/// its children by the ids that we know them by. `share_memory`: instead of copying it.
+pub(crate) fn plain_copy(share_memory: bool) -> CloneArgs {
+    let memory = if share_memory { n::CLONE_VM } else { 0 };
     CloneArgs {
-        flags: (n::CLONE_PARENT | UNSEEN) as u32 as u64,
+        flags: (n::CLONE_PARENT | UNSEEN | memory) as u32 as u64,
         ..CloneArgs::default()
     }
 }

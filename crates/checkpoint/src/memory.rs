@@ -6,7 +6,9 @@ use crate::leader::Leader;
 use crate::snapshot::{Group, Item, Items};
 use crate::unfinished::Unfinished;
 use crate::{Error, Result, Warning};
+use std::cell::OnceCell;
 use verde_engine::{Addr, Process, Tid};
+use verde_sys::huge_pages;
 use verde_sys::memory::Contents;
 use verde_sys::number as n;
 use verde_sys::pagemap::PageMap;
@@ -33,87 +35,103 @@ pub(crate) struct Range {
 const EXCLUDED: (u64, u64) = (n::MADV_DOFORK as u64, n::MADV_DONTFORK as u64);
 const CLEARED: (u64, u64) = (n::MADV_KEEPONFORK as u64, n::MADV_WIPEONFORK as u64);
 
-/// The mappings of a stopped process.
-pub(crate) struct Maps {
-    /// As the kernel writes them.
-    text: String,
-    list: Vec<Mapping>,
+/// The mappings of a stopped process. Few of them are asked for as a rule, and all of them take
+/// longer than most of a checkpoint.
+pub(crate) struct Maps<'a> {
+    of: Of<'a>,
+    all: OnceCell<Vec<Mapping>>,
 }
 
-impl Maps {
-    pub fn of(process: &Process) -> Result<Maps> {
-        Ok(Maps::parse(process.maps_text()?))
+enum Of<'a> {
+    Program(&'a Process),
+    Frozen(Tid),
+}
+
+impl<'a> Maps<'a> {
+    pub fn of(process: &'a Process) -> Maps<'a> {
+        Maps::new(Of::Program(process))
     }
 
     /// Those of a frozen one.
-    pub fn of_frozen(pid: Tid) -> Result<Maps> {
-        Ok(Maps::parse(procfs::maps_text(pid)?))
+    pub fn of_frozen(pid: Tid) -> Maps<'a> {
+        Maps::new(Of::Frozen(pid))
+    }
+
+    fn new(of: Of<'a>) -> Maps<'a> {
+        Maps {
+            of,
+            all: OnceCell::new(),
+        }
+    }
+
+    fn all(&self) -> Result<&[Mapping]> {
+        if let Some(all) = self.all.get() {
+            return Ok(all);
+        }
+        let all = match self.of {
+            Of::Program(process) => process.maps()?,
+            Of::Frozen(pid) => procfs::maps(pid)?,
+        };
+        Ok(self.all.get_or_init(|| all))
+    }
+
+    /// Those that others have, too.
+    fn shared(&self) -> Result<Vec<Mapping>> {
+        match self.of {
+            Of::Program(process) => Ok(process.shared_maps()?),
+            Of::Frozen(_) => Ok(self.all()?.iter().filter(|m| m.shared).cloned().collect()),
+        }
     }
 
     /// Nobody but the process has what is there.
-    pub fn is_own(&self, at: Addr) -> bool {
-        self.list.iter().any(|m| !m.shared && m.contains(at))
-    }
-
-    /// So much memory may be a process's own.
-    pub fn own_size(&self) -> u64 {
-        let own = self.list.iter().filter(|m| m.write && !m.shared);
-        own.map(|m| m.end - m.start).sum()
+    pub fn is_own(&self, at: Addr) -> Result<bool> {
+        let mapping = match self.of {
+            Of::Program(process) => process.mapping_at(at)?,
+            Of::Frozen(_) => self.all()?.iter().find(|m| m.contains(at)).cloned(),
+        };
+        Ok(mapping.is_some_and(|m| !m.shared))
     }
 
     /// Huge pages of the system's pool that are the program's own, if the pool has too few left for
     /// another set of them.
-    pub fn scarce_huge_pages(&self) -> Option<u64> {
+    pub fn scarce_huge_pages(&self) -> Result<Option<u64>> {
+        if huge_pages::are_none() {
+            return Ok(None);
+        }
         let taken = |m: &&Mapping| !m.shared && m.name.starts_with("/anon_hugepage");
-        let taken: u64 = self
-            .list
-            .iter()
-            .filter(taken)
-            .map(|m| m.end - m.start)
-            .sum();
-        (taken > 0 && procfs::free_huge_pages() < taken).then_some(taken)
-    }
-
-    fn parse(text: String) -> Maps {
-        let list = procfs::parse_maps(&text);
-        Maps { text, list }
-    }
-
-    /// How large all of them are.
-    fn size(&self) -> u64 {
-        let sizes = self.list.iter().filter(|m| m.name != "[vsyscall]");
-        sizes.map(|m| m.end - m.start).sum()
+        let taken = self.all()?.iter().filter(taken);
+        let taken: u64 = taken.map(|m| m.end - m.start).sum();
+        Ok((taken > 0 && huge_pages::free() < taken).then_some(taken))
     }
 
     /// Those that a copy does not have.
     fn missing_in(&self, copy: Tid) -> Result<Vec<&Mapping>> {
-        let there = procfs::maps_text(copy)?;
-        if self.text == there {
-            return Ok(Vec::new());
-        }
-        let copied = procfs::parse_maps(&there);
+        let copied = procfs::maps(copy)?;
         let is_there = |m: &Mapping| copied.iter().any(|c| c.start <= m.start && m.end <= c.end);
-        Ok(self.list.iter().filter(|m| !is_there(m)).collect())
+        Ok(self.all()?.iter().filter(|m| !is_there(m)).collect())
     }
 }
 
 /// Forks a process with all its memory. The copy is complete; the ranges tell
-/// what its own copies must have changed. `group`: that of the program. `copy`: one that was
-/// made already.
+/// what its own copies must have changed. `group`: that of the program. `made`: a copy that
+/// was made already, and the sizes of the original since.
 pub(crate) fn fork_all(
     leader: &mut Leader,
     group: Group,
     maps: &Maps,
-    copy: Option<Unfinished>,
+    made: Option<(Unfinished, Option<Sizes>)>,
 ) -> Result<(Frozen, Vec<Range>)> {
-    let copy = match copy {
-        Some(copy) => copy,
-        None => fork(leader, Copy::default())?,
+    let (copy, here) = match made {
+        Some(made) => made,
+        None => {
+            let copy = fork(leader, Copy::default())?;
+            (copy, Sizes::of(leader.remote.tid()))
+        }
     };
     let mut plain = Frozen::new(copy, group, leader.filtered)?;
     let there = Sizes::of(plain.pid);
     plain.is_small = there.as_ref().is_some_and(is_small);
-    let ranges = uncopied(leader, maps, plain.pid, there)?;
+    let ranges = uncopied(leader, maps, plain.pid, (here, there))?;
     if ranges.is_empty() {
         return Ok((plain, ranges));
     }
@@ -142,13 +160,18 @@ pub(crate) fn fork_all(
     Ok((copy, forkable))
 }
 
-/// A frozen process with the same memory. `group`: that of the program.
-pub(crate) fn share(leader: &mut Leader, group: Group) -> Result<Frozen> {
-    let copy = Copy {
+/// A frozen process with the same memory. `group`: that of the program. `made`: one that was made
+/// already.
+pub(crate) fn share(leader: &mut Leader, group: Group, made: Option<Unfinished>) -> Result<Frozen> {
+    let sharing = Copy {
         share_memory: true,
         ..Copy::default()
     };
-    Frozen::new(fork(leader, copy)?, group, leader.filtered)
+    let copy = match made {
+        Some(copy) => copy,
+        None => fork(leader, sharing)?,
+    };
+    Frozen::new(copy, group, leader.filtered)
 }
 
 /// Gives a copy's ranges the property that they had.
@@ -169,14 +192,20 @@ pub(crate) fn is_small(sizes: &Sizes) -> bool {
     sizes.resident <= SMALL
 }
 
-/// What the copy lacks. `there`: its sizes.
-fn uncopied(leader: &Leader, maps: &Maps, copy: Tid, there: Option<Sizes>) -> Result<Vec<Range>> {
+/// What the copy lacks. `sizes`: those of the original and of the copy.
+fn uncopied(
+    leader: &Leader,
+    maps: &Maps,
+    copy: Tid,
+    sizes: (Option<Sizes>, Option<Sizes>),
+) -> Result<Vec<Range>> {
     let original = leader.remote.tid();
     // A copy is smaller by what was left out, and has fewer pages by what was cleared. The kernel
     // tells sizes much faster than maps and pages.
-    let is_mapped = there.is_some_and(|sizes| sizes.mapped == maps.size());
-    let own = |sizes: Option<Sizes>| sizes.map(|sizes| sizes.own);
-    let is_whole = is_mapped && sizes::count_every_page() && own(Sizes::of(original)) == own(there);
+    let sizes = sizes.0.zip(sizes.1);
+    let is_mapped = sizes.is_some_and(|(here, there)| here.mapped == there.mapped);
+    let has_pages = sizes.is_some_and(|(here, there)| here.own == there.own);
+    let is_whole = is_mapped && has_pages && sizes::count_every_page();
     let ranges = match is_whole {
         true => Vec::new(),
         false => lacking(leader, maps, copy, is_mapped)?,
@@ -194,7 +223,7 @@ fn lacking(leader: &Leader, maps: &Maps, copy: Tid, is_mapped: bool) -> Result<V
     };
     let mut ranges: Vec<Range> = missing.iter().map(|m| range(m, EXCLUDED)).collect();
     let is_there = |map: &&Mapping| missing.iter().all(|m| m.start != map.start);
-    let maps = maps.list.iter().filter(|m| can_be_cleared(m));
+    let maps = maps.all()?.iter().filter(|m| can_be_cleared(m));
     let looked_at: Vec<&Mapping> = maps.filter(is_there).collect();
     let cleared = match lack_pages(&looked_at, leader.remote.tid(), copy) {
         Ok(lacking) => lacking,
@@ -283,23 +312,24 @@ impl Shared {
         let mut list = Vec::new();
         let mut left = MOST_SHARED;
         let mut omitted = 0;
-        if maps.list.iter().any(is_secret) {
+        let shared = maps.shared()?;
+        if shared.iter().any(is_secret) {
             warnings.push(Warning::SecretMemory);
         }
-        for map in &maps.list {
+        for map in &shared {
             if let Some(what) = bound(map) {
                 return Err(Error::Unsupported(what));
             }
             let device = map.name.starts_with("/dev/")
                 && !map.name.starts_with("/dev/shm/")
                 && !map.name.starts_with("/dev/zero");
-            if !map.shared || device || is_secret(map) {
+            if device || is_secret(map) {
                 continue;
             }
             let len = map.end - map.start;
             // Many a large file is only ever read.
             let large_file = len > left && !map.name.ends_with(" (deleted)");
-            if !map.write && (large_file || !is_closed(maps, map, leader)?) {
+            if !map.write && (large_file || !is_closed(&shared, map, leader)?) {
                 continue;
             }
             if len > left {
@@ -388,9 +418,9 @@ fn protect(leader: &mut Leader, at: Addr, len: u64, protection: u64) -> Result<(
 
 /// Memory that the program cannot write now, but could make writable, and that it does not write
 /// in another place. The kernel tells that in no other way than by doing it.
-fn is_closed(maps: &Maps, map: &Mapping, leader: &mut Leader) -> Result<bool> {
+fn is_closed(shared: &[Mapping], map: &Mapping, leader: &mut Leader) -> Result<bool> {
     let of_file = map.name.starts_with('/') || map.name.starts_with("[anon_shmem:");
-    if !of_file || maps.list.iter().any(|other| writes(other, map)) {
+    if !of_file || shared.iter().any(|other| writes(other, map)) {
         return Ok(false);
     }
     let (len, protection) = (map.end - map.start, map.protection() as u64);
@@ -401,10 +431,9 @@ fn is_closed(maps: &Maps, map: &Mapping, leader: &mut Leader) -> Result<bool> {
     }
 }
 
-/// What is written to the one mapping is all of the other, too.
+/// What is written to the one mapping is all of the other, too. Both are shared.
 fn writes(one: &Mapping, other: &Mapping) -> bool {
-    one.shared
-        && one.write
+    one.write
         && (one.inode, &one.name) == (other.inode, &other.name)
         && one.offset <= other.offset
         && other.offset + (other.end - other.start) <= one.offset + (one.end - one.start)
@@ -432,15 +461,15 @@ mod tests {
         let program = Program::plain(pid);
         let mut leader = Leader::borrow(pid, instruction, scratch, &program).expect("borrowed");
         let copy = fork(&mut leader, Copy::default()).expect("a copy");
-        let maps = Maps::of_frozen(pid).expect("maps");
+        let maps = Maps::of_frozen(pid);
+        let sizes = || (Sizes::of(pid), Sizes::of(copy.pid()));
         assert!(
-            uncopied(&leader, &maps, copy.pid(), Sizes::of(copy.pid()))
-                .is_ok_and(|ranges| ranges.is_empty())
+            uncopied(&leader, &maps, copy.pid(), sizes()).is_ok_and(|ranges| ranges.is_empty())
         );
         signals::send(pid, n::SIGKILL).expect("killed");
         while ptrace::regs(pid).is_ok() {
             std::thread::yield_now();
         }
-        assert!(uncopied(&leader, &maps, copy.pid(), Sizes::of(copy.pid())).is_err());
+        assert!(uncopied(&leader, &maps, copy.pid(), sizes()).is_err());
     }
 }

@@ -73,7 +73,7 @@ pub(crate) fn words_of_ends(
     threads: &[ThreadState],
     maps: &Maps,
     memory: &Contents,
-) -> Vec<(Addr, [u8; 4])> {
+) -> Result<Vec<(Addr, [u8; 4])>> {
     let mut words = Vec::new();
     for thread in threads {
         let mut futexes = Vec::new();
@@ -82,12 +82,12 @@ pub(crate) fn words_of_ends(
         let cleared = (thread.clear_tid != 0).then_some(Addr(thread.clear_tid));
         for at in cleared.into_iter().chain(futexes) {
             let mut word = [0; 4];
-            if maps.is_own(at) && memory.read(at, &mut word).is_ok() {
+            if maps.is_own(at)? && memory.read(at, &mut word).is_ok() {
                 words.push((at, word));
             }
         }
     }
-    words
+    Ok(words)
 }
 
 /// Follows the list that a thread keeps of the robust futexes it holds.
@@ -134,7 +134,7 @@ impl Snapshot {
         let instruction = self.knowledge.syscall_instruction().ok_or(Error::Lost)?;
         let pid = body.frozen.pid;
         let mut leader = Leader::borrow(pid, instruction, self.scratch, &self.program)?;
-        let maps = Maps::of_frozen(pid)?;
+        let maps = Maps::of_frozen(pid);
         let (frozen, ranges) = memory::fork_all(&mut leader, self.program.group, &maps, None)?;
         drop(leader);
         let place = (instruction, self.scratch);

@@ -12,6 +12,7 @@ use crate::unfinished::Unfinished;
 use crate::{Error, Present, Result, Warning, WhyNewIds};
 use std::time::{Duration, Instant};
 use verde_engine::{Addr, Owner, Process, Succession, Tid, Trap};
+use verde_sys::affinity::CpuSet;
 use verde_sys::memory::Contents;
 use verde_sys::number as n;
 use verde_sys::payload::{self, CloneArgs, ThreadEntry};
@@ -120,8 +121,10 @@ fn make_place(snapshot: &Snapshot, process: &mut Process, kept: bool) -> Result<
     };
     let mut together = Together::new(process.own_cpus());
     let pid = process.pid();
-    if process.ended().is_none() {
-        together.with_thread(pid);
+    if process.ended().is_none()
+        && let Ok(own) = CpuSet::of(pid)
+    {
+        together.with_thread(pid, own);
     }
     process.make_place()?;
     together.without(pid);
@@ -156,7 +159,7 @@ fn hold(process: &mut Process) -> Option<Frozen> {
         ..Program::plain(pid)
     };
     let mut leader = Leader::borrow(pid, instruction, scratch, &program).ok()?;
-    let holder = memory::share(&mut leader, Group::of(pid).ok()?).ok()?;
+    let holder = memory::share(&mut leader, Group::of(pid).ok()?, None).ok()?;
     drop(leader);
     world.keep();
     Some(holder)

@@ -16,6 +16,7 @@ use verde_sys::number as n;
 use verde_sys::payload::ThreadEntry;
 use verde_sys::procfs::Stat;
 use verde_sys::remote::RemoteError;
+use verde_sys::sizes::Sizes;
 use verde_sys::{limits, procfs, sysv, task};
 
 /// What becomes of the memory of a process that is saved.
@@ -100,10 +101,13 @@ fn take_stopped(
     let knowledge = world.knowledge();
     let pending = Pending::save(world)?;
     let open_files = Open::look(pid)?;
+    // Where there are shadow stacks, who shares memory gets another one.
+    let moving = memory == Memory::Moved && !world.has_shadow_stacks();
     // One stop does for both. What is refused further on is the copy's loss.
-    let plain = memory == Memory::Copied && !world.has_namespace();
-    let saved = threads::save(world, scratch, instruction, plain.then(fork::plain_copy));
-    if plain && saved.is_err() {
+    let plain = (!world.has_namespace()).then(|| fork::plain_copy(moving));
+    let contents = world.contents()?;
+    let saved = threads::save(world, &contents, (scratch, instruction), plain.as_ref());
+    if plain.is_some() && saved.is_err() {
         unfinished::end_untold(pid);
     }
     let Saved {
@@ -120,8 +124,8 @@ fn take_stopped(
     if !keyrings.is_empty() {
         warnings.push(Warning::Keyrings(keyrings));
     }
-    let mut leader = Leader::new(remote, scratch, world.has_namespace(), filtered)
-        .with_memory(world.contents()?);
+    let mut leader =
+        Leader::new(remote, scratch, world.has_namespace(), filtered).with_memory(contents);
     let timers = Timers::save(pid, &mut leader, intervals)?;
     let overruns: Vec<i32> = pending
         .timers()
@@ -130,8 +134,9 @@ fn take_stopped(
     if !overruns.is_empty() {
         warnings.push(Warning::Overruns(overruns));
     }
-    let maps = Maps::of(world)?;
-    if let Some(bytes) = maps.scarce_huge_pages() {
+    let maps = Maps::of(world);
+    let sizes = Sizes::of(pid);
+    if let Some(bytes) = maps.scarce_huge_pages()? {
         warnings.push(Warning::HugePages(bytes));
     }
     let shared = Shared::save(&maps, &mut leader, &mut warnings)?;
@@ -149,25 +154,24 @@ fn take_stopped(
     let files = options.layers.as_ref().map(|l| l.save(pid)).transpose()?;
     let group = Group::of(pid)?;
     let is_shared = |child: &Tid| task::shares_memory(pid, *child);
-    // Where there are shadow stacks, who shares memory gets another one; a child that has the memory
-    // would go on with it.
-    let moved =
-        memory == Memory::Moved && !world.has_shadow_stacks() && !children.iter().any(is_shared);
+    // A child that has the memory would go on with it.
+    let moved = moving && !children.iter().any(is_shared);
     let (frozen, ranges) = match moved {
-        true => (memory::share(&mut leader, group)?, None),
+        true => (memory::share(&mut leader, group, copy)?, None),
         false => {
-            let (frozen, ranges) = memory::fork_all(&mut leader, group, &maps, copy)?;
+            let made = copy.filter(|_| !moving).map(|copy| (copy, sizes));
+            let (frozen, ranges) = memory::fork_all(&mut leader, group, &maps, made)?;
             (frozen, Some(ranges))
         }
     };
     let words = match moved {
-        true => words_of_ends(&threads, &maps, leader.memory()?),
+        true => words_of_ends(&threads, &maps, leader.memory()?)?,
         false => Vec::new(),
     };
     drop(leader);
     drop(open);
     together.with_frozen(&frozen);
-    let is_large = maps.own_size() > LARGE;
+    let is_large = sizes.is_some_and(|sizes| sizes.writable > LARGE);
     let oom_score = is_large.then(|| procfs::oom_score(pid)).flatten();
     let program = Program {
         pid,

@@ -6,6 +6,7 @@ use crate::timers::Intervals;
 use crate::together::Together;
 use verde_engine::{Addr, Process, Regs, Scratch, Tid, XState};
 use verde_sys::affinity::CpuSet;
+use verde_sys::memory::Contents;
 use verde_sys::number as n;
 use verde_sys::payload::{self, AltStack, Attributes, CloneArgs, SaveEntry, ThreadEntry};
 use verde_sys::remote::Remote;
@@ -62,14 +63,15 @@ pub(crate) fn room(threads: usize) -> u64 {
     threads as u64 * SaveEntry::SIZE + OF_PROCESS
 }
 
-/// Reads the table of a stopped, calm process, and its interval timers on the way. `copy`: how to
-/// copy it in passing.
+/// Reads the table of a stopped, calm process, and its interval timers on the way. `place`: memory
+/// for that and where calls are made. `copy`: how to copy it in passing.
 pub(crate) fn save(
     process: &Process,
-    scratch: Scratch,
-    instruction: Addr,
-    copy: Option<CloneArgs>,
+    contents: &Contents,
+    place: (Scratch, Addr),
+    copy: Option<&CloneArgs>,
 ) -> Result<Saved> {
+    let (scratch, instruction) = place;
     let pid = process.pid();
     let mut tids = process.threads();
     tids.retain(|t| *t != pid);
@@ -100,11 +102,13 @@ pub(crate) fn save(
     }
     // Its place among the CPUs is in the table.
     let mut together = Together::new(process.own_cpus());
-    together.with_thread(pid);
+    if let Some(own) = table[0].affinity {
+        together.with_thread(pid, own);
+    }
     let room = scratch.data + tids.len() as u64 * SaveEntry::SIZE;
     let fork = room + payload::OF_PROCESS;
-    if let Some(copy) = &copy {
-        process.contents()?.write(fork, &copy.encode())?;
+    if let Some(copy) = copy {
+        contents.write(fork, &copy.encode())?;
     }
     // In all threads at once.
     for (i, tid) in tids.iter().enumerate() {

@@ -9,7 +9,7 @@ use verde_sys::affinity::CpuSet;
 /// CPUs costs many times what one on the same does. It is only for speed.
 pub(crate) struct Together {
     here: CpuSet,
-    /// Where we run afterwards.
+    /// Where we run afterwards, if that is not here.
     ours: Option<CpuSet>,
     /// Where whoever never runs may die.
     anywhere: Option<CpuSet>,
@@ -22,25 +22,25 @@ const SELF: Tid = Tid(0);
 impl Together {
     /// `anywhere`: where this thread may run when the engine does not keep it on one CPU.
     pub fn new(anywhere: Option<CpuSet>) -> Together {
-        let ours = CpuSet::current().ok();
+        let now = CpuSet::current().ok();
+        // The engine may have it there already.
+        let ours = now.filter(|set| set.count() > 1);
         let here = CpuSet::here();
-        let _ = here.apply(SELF);
+        if ours.is_some() {
+            let _ = here.apply(SELF);
+        }
         Together {
             here,
             ours,
-            anywhere: anywhere.or(ours),
+            anywhere: anywhere.or(now),
             after: Vec::new(),
         }
     }
 
-    /// With a thread of the program, which gets its CPUs back. One that may not run here
+    /// With a thread of the program, which gets its `own` CPUs back. One that may not run here
     /// stays away.
-    pub fn with_thread(&mut self, tid: Tid) {
-        if let Ok(own) = CpuSet::of(tid)
-            && own.count() > 1
-            && own.contains(CpuSet::cpu_here())
-            && self.here.apply(tid).is_ok()
-        {
+    pub fn with_thread(&mut self, tid: Tid, own: CpuSet) {
+        if own.count() > 1 && own.contains(CpuSet::cpu_here()) && self.here.apply(tid).is_ok() {
             self.after.push((tid, own));
         }
     }
@@ -86,14 +86,15 @@ mod tests {
         let mut sleep = Command::new("sleep");
         let mut spare = sleep.arg("100").spawn().expect("a process");
         let pid = Tid(spare.id() as i32);
-        let before = CpuSet::of(pid).expect("its CPUs").count();
+        let own = CpuSet::of(pid).expect("its CPUs");
+        let before = own.count();
         let mut together = Together::new(None);
-        together.with_thread(pid);
+        together.with_thread(pid, own);
         let meanwhile = CpuSet::of(pid).expect("its CPUs").count();
         drop(together);
         let after = CpuSet::of(pid).expect("its CPUs").count();
         let mut together = Together::new(None);
-        together.with_thread(pid);
+        together.with_thread(pid, own);
         together.without(pid);
         drop(together);
         let successor = CpuSet::of(pid).expect("its CPUs").count();

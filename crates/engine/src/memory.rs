@@ -85,6 +85,16 @@ impl Process {
         Ok(self.memory.maps()?)
     }
 
+    /// The mapping at an address.
+    pub fn mapping_at(&self, at: Addr) -> Result<Option<procfs::Mapping>> {
+        Ok(self.memory.mapping_at(at)?)
+    }
+
+    /// The mappings that are shared with other processes, by rising address.
+    pub fn shared_maps(&self) -> Result<Vec<procfs::Mapping>> {
+        Ok(self.memory.shared_maps()?)
+    }
+
     /// The memory map as the kernel writes it.
     pub fn maps_text(&self) -> Result<String> {
         Ok(self.memory.maps_text()?)

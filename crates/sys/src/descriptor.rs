@@ -23,6 +23,7 @@ pub struct Descriptor {
     /// One of ours with the same open file, where we may have one.
     file: Option<File>,
     about: OnceCell<Option<Metadata>>,
+    flags: OnceCell<i32>,
     target: OnceCell<String>,
     info: OnceCell<String>,
 }
@@ -38,10 +39,11 @@ pub fn of_process(process: &PidFd) -> Result<Vec<Descriptor>> {
         return Ok(list);
     }
     let pid = process.pid();
+    let highest = highest_duplicate();
     let mut list = Vec::new();
     for number in numbers(pid)? {
         let file = match list.len() < MOST_DUPLICATES {
-            true => duplicate(process, number),
+            true => duplicate(process, number, highest),
             false => None,
         };
         // Others close theirs at any moment.
@@ -62,9 +64,10 @@ fn in_a_row(process: &PidFd) -> Option<Vec<Descriptor>> {
     if !(1..=MOST_DUPLICATES).contains(&count) {
         return None;
     }
+    let highest = highest_duplicate();
     let mut list = Vec::with_capacity(count);
     for number in 0..(count + MOST_GAPS) as RawFd {
-        let file = duplicate(process, number);
+        let file = duplicate(process, number, highest);
         list.extend(file.map(|file| Descriptor::new(pid, number, Some(file))));
         if list.len() == count {
             return Some(list);
@@ -73,10 +76,14 @@ fn in_a_row(process: &PidFd) -> Option<Vec<Descriptor>> {
     None
 }
 
+/// Duplicates have numbers below this.
+fn highest_duplicate() -> u64 {
+    limits::own_descriptors().saturating_sub(RESERVE)
+}
+
 /// One of ours with the same open file, if there is such a one and we have numbers enough.
-fn duplicate(process: &PidFd, number: RawFd) -> Option<OwnedFd> {
+fn duplicate(process: &PidFd, number: RawFd, highest: u64) -> Option<OwnedFd> {
     let file = process.descriptor(number).ok()?;
-    let highest = limits::own_descriptors().saturating_sub(RESERVE);
     ((file.as_raw_fd() as u64) < highest).then_some(file)
 }
 
@@ -108,7 +115,7 @@ pub fn place(pid: Tid, number: RawFd) -> String {
 }
 
 pub(crate) fn info(pid: Tid, number: RawFd) -> Result<String> {
-    let info = procfs::text(format!("/proc/{pid}/fdinfo/{number}"));
+    let info = procfs::piece(format!("/proc/{pid}/fdinfo/{number}"));
     info.map_err(|e| SysError::from_io("read /proc/pid/fdinfo", &e))
 }
 
@@ -119,6 +126,7 @@ impl Descriptor {
             pid,
             file: file.map(File::from),
             about: OnceCell::new(),
+            flags: OnceCell::new(),
             target: OnceCell::new(),
             info: OnceCell::new(),
         }
@@ -179,10 +187,12 @@ impl Descriptor {
             .unwrap_or(0)
     }
 
-    /// The flags of its open file.
+    /// The flags that its open file had when this was first asked.
     pub fn flags(&self) -> i32 {
-        let told = self.file.as_ref().and_then(|f| flags(f.as_fd()).ok());
-        told.unwrap_or_else(|| self.all_flags()) & !libc::O_CLOEXEC
+        *self.flags.get_or_init(|| {
+            let told = self.file.as_ref().and_then(|f| flags(f.as_fd()).ok());
+            told.unwrap_or_else(|| self.all_flags()) & !libc::O_CLOEXEC
+        })
     }
 
     /// Where in its file it is. A duplicate could tell, but waits for others that read with it.

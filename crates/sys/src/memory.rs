@@ -3,7 +3,7 @@
 
 use crate::error::{Result, SysError};
 use crate::procfs::{self, Mapping};
-use crate::{Addr, Tid};
+use crate::{Addr, Tid, mapping_query};
 use std::fs::{File, OpenOptions};
 use std::ops::Deref;
 use std::os::unix::fs::FileExt;
@@ -51,7 +51,22 @@ impl Memory {
         Ok(procfs::parse_maps(&self.maps_text()?))
     }
 
-    /// The same as the kernel writes it.
+    /// The mapping at an address.
+    pub fn mapping_at(&self, at: Addr) -> Result<Option<Mapping>> {
+        let found = mapping_query::at(&self.maps, at);
+        found.or_else(|_| Ok(self.maps()?.into_iter().find(|m| m.contains(at))))
+    }
+
+    /// The mappings that are shared with other processes, by rising address.
+    pub fn shared_maps(&self) -> Result<Vec<Mapping>> {
+        mapping_query::shared(&self.maps).or_else(|_| {
+            let mut all = self.maps()?;
+            all.retain(|m| m.shared);
+            Ok(all)
+        })
+    }
+
+    /// The memory map as the kernel writes it.
     pub fn maps_text(&self) -> Result<String> {
         let text = procfs::contents(&self.maps)
             .map_err(|e| SysError::from_io("read /proc/pid/maps", &e))?;

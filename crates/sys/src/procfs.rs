@@ -36,6 +36,23 @@ pub(crate) fn contents(file: &File) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// All of a file that the kernel writes in one piece: what is short is all.
+pub(crate) fn piece(path: String) -> std::io::Result<String> {
+    let file = File::open(path)?;
+    let mut bytes = vec![0; 1024];
+    loop {
+        match file.read_at(&mut bytes, 0) {
+            Ok(n) if n < bytes.len() => {
+                bytes.truncate(n);
+                return Ok(String::from_utf8_lossy(&bytes).into_owned());
+            }
+            Ok(_) => bytes.resize(8 * bytes.len(), 0),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
 /// The same as text.
 pub(crate) fn text(path: String) -> std::io::Result<String> {
     let bytes = whole(path)?;
@@ -327,18 +344,6 @@ pub fn oom_score(pid: Tid) -> Option<i32> {
 pub fn set_oom_score(pid: Tid, score: i32) -> Result<()> {
     fs::write(format!("/proc/{pid}/oom_score_adj"), score.to_string())
         .map_err(|e| SysError::from_io("write /proc/pid/oom_score_adj", &e))
-}
-
-/// Bytes of the huge pages that the system has left and has promised to nobody.
-pub fn free_huge_pages() -> u64 {
-    let text = text("/proc/meminfo".to_owned()).unwrap_or_default();
-    let field = |name: &str| {
-        let line = text.lines().find_map(|l| l.strip_prefix(name));
-        let number = line.and_then(|l| l.trim_start_matches(':').split_whitespace().next());
-        number.and_then(|n| n.parse::<u64>().ok()).unwrap_or(0)
-    };
-    let pages = field("HugePages_Free").saturating_sub(field("HugePages_Rsvd"));
-    pages * field("Hugepagesize") * 1024
 }
 
 /// What a thread may do, as text: two threads with the same may do the same.

@@ -14,19 +14,23 @@ pub struct Sizes {
     pub resident: u64,
     /// What of that is no file's and not shared by a mapping: it has written it, or has it from a fork.
     pub own: u64,
+    /// The mappings that are not shared and can be written.
+    pub writable: u64,
 }
 
 impl Sizes {
     /// Those of a process.
     pub fn of(pid: Tid) -> Option<Sizes> {
-        let text = procfs::text(format!("/proc/{pid}/statm")).ok()?;
+        let text = procfs::piece(format!("/proc/{pid}/statm")).ok()?;
         let mut pages = text.split(' ').map(|word| word.parse().ok());
         let mut next = || pages.next()?.map(|pages: u64| pages * PAGE);
         let (mapped, resident, of_files) = (next()?, next()?, next()?);
+        let (_code, _libraries) = (next()?, next()?);
         Some(Sizes {
             mapped,
             resident,
             own: resident.saturating_sub(of_files),
+            writable: next()?,
         })
     }
 }
@@ -62,6 +66,7 @@ mod tests {
     fn own_pages_are_counted() {
         let sizes = Sizes::of(current_process()).expect("sizes");
         assert!(sizes.own > 0 && sizes.own < sizes.resident && sizes.resident < sizes.mapped);
+        assert!(sizes.writable > 0 && sizes.writable < sizes.mapped);
         assert_eq!(Sizes::of(Tid(i32::MAX)), None);
         assert!(release().is_some_and(|(major, _)| major >= 5));
     }
