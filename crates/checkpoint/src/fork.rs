@@ -90,13 +90,14 @@ fn clone(leader: &mut Leader, copy: Copy) -> Result<Tid> {
         flags |= n::CLONE_CHILD_CLEARTID;
         args.child_tid = copy.clear_tid;
     }
-    if let Some(id) = copy.id {
+    if copy.id.is_some() {
         args.set_tid = scratch.data.0 + CloneArgs::SIZE;
         args.set_tid_size = 1;
-        leader.place(CloneArgs::SIZE, &id.0.to_ne_bytes())?;
     }
     args.flags = flags as u32 as u64;
-    let args = [leader.place(0, &args.encode())?, CloneArgs::SIZE];
+    let id = copy.id.map(|id| id.0.to_ne_bytes());
+    let bytes = [&args.encode()[..], id.as_ref().map_or(&[], |id| &id[..])].concat();
+    let args = [leader.place(0, &bytes)?, CloneArgs::SIZE];
     let child = leader.call("clone3", n::SYS_clone3, &args)?;
     let known = leader.remote.take_children().pop();
     Ok(known.unwrap_or(Tid(child as i32)))

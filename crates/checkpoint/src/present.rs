@@ -8,7 +8,7 @@ use crate::snapshot::{Body, Options, Snapshot};
 use crate::threads::ThreadState;
 use crate::{Error, Result, Warning};
 use verde_engine::{Addr, Process, Tid};
-use verde_sys::memory::Contents;
+use verde_sys::memory::{Contents, write_once};
 
 /// A process as it is now, for [`Snapshot::restore`] to keep. It shares the memory of the
 /// process, so that it is worth nothing once that has gone on.
@@ -53,10 +53,11 @@ impl Present {
             return Some(self.snapshot);
         }
         // Who shares memory shares this, too: not before.
-        self.snapshot.program.offer(self.snapshot.frozen_pid());
-        let memory = Contents::open(self.snapshot.frozen_pid()).ok()?;
+        let frozen = self.snapshot.frozen_pid();
+        self.snapshot.program.offer(frozen);
         for (at, word) in &self.words {
-            memory.write(*at, word).ok()?;
+            let by_force = || Contents::open(frozen)?.write(*at, word);
+            write_once(frozen, *at, word).or_else(|_| by_force()).ok()?;
         }
         Some(self.snapshot)
     }

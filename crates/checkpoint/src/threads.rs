@@ -111,8 +111,9 @@ pub(crate) fn save(
         contents.write(fork, &copy.encode())?;
     }
     // In all threads at once.
-    for (i, tid) in tids.iter().enumerate() {
-        let mut remote = Remote::begin(*tid, instruction)?;
+    for (i, thread) in table.iter().enumerate() {
+        let regs = *process.regs(thread.tid)?;
+        let mut remote = Remote::begin_known(thread.tid, regs, thread.mask, instruction)?;
         let entry = scratch.data + i as u64 * SaveEntry::SIZE;
         remote.start(payload::save(scratch.code), |regs| {
             regs.rbx = entry.0;

@@ -42,21 +42,21 @@ impl Remote {
     /// Borrows a thread that is in a ptrace stop. `instruction` is the address
     /// of a `syscall` instruction in the program (the vDSO has one).
     pub fn begin(tid: Tid, instruction: Addr) -> Result<Remote> {
-        let saved = ptrace::regs(tid)?;
-        let mask = ptrace::signal_mask(tid)?;
+        Remote::begin_known(
+            tid,
+            ptrace::regs(tid)?,
+            ptrace::signal_mask(tid)?,
+            instruction,
+        )
+    }
+
+    /// The same where its registers and its signal mask are known.
+    pub fn begin_known(tid: Tid, saved: Regs, mask: u64, instruction: Addr) -> Result<Remote> {
         // Otherwise a signal could run a handler on our registers. SIGTRAP
         // stays open: forcing a blocked signal on a thread, as a single step
         // does, would take the program's handler away.
         ptrace::set_signal_mask(tid, !(1 << (libc::SIGTRAP - 1)))?;
-        Ok(Remote {
-            tid,
-            saved,
-            mask,
-            instruction,
-            held: Vec::new(),
-            ended: false,
-            children: Vec::new(),
-        })
+        Ok(Remote::adopt(tid, saved, mask, instruction))
     }
 
     /// Borrows a new task, which will have these registers and this signal

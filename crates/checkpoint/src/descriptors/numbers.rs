@@ -23,11 +23,7 @@ impl Numbers {
     }
 
     pub fn contain(&self, number: RawFd) -> bool {
-        self.any(|n| n == number)
-    }
-
-    pub fn any(&self, is: impl Fn(RawFd) -> bool) -> bool {
-        self.0.iter().any(|(n, _)| is(*n))
+        self.0.iter().any(|(n, _)| *n == number)
     }
 
     pub fn first(&self) -> Option<(RawFd, i32)> {

@@ -109,26 +109,28 @@ impl Pipes {
             let Some(here) = ends.remove(&id) else {
                 continue;
             };
-            let write = Numbers::of(here.iter().copied(), Descriptor::writes);
-            if write.first().is_some() && is_of_others(id.1) {
+            let has_writer = here.iter().any(|d| d.writes());
+            if has_writer && is_of_others(id.1) {
                 continue;
             }
             let fd = handle.descriptor(reader.number)?;
-            let read = Numbers::of(here.iter().copied(), Descriptor::reads);
             let own = alone && !id.2;
-            if write.first().is_none() {
+            if !has_writer {
                 let there = descriptors::readable(fd.as_fd());
                 let ours = is_our_input(reader);
                 if there == ENDED || (inputs.keep && ours) {
                     continue;
                 }
-                let waited_for = ours && read.any(|number| inputs.epolls.wait_on(number));
+                let waits = |d: &&Descriptor| d.reads() && inputs.epolls.wait_on(d.number);
+                let waited_for = ours && here.iter().any(waits);
                 // With all that it will ever hold it can be made anew.
                 if !there.closed || !own || waited_for {
                     external.push(reader.number);
                     continue;
                 }
             }
+            let read = Numbers::of(here.iter().copied(), Descriptor::reads);
+            let write = Numbers::of(here.iter().copied(), Descriptor::writes);
             let mut contents = descriptors::pipe_contents(fd.as_fd())?;
             if write
                 .first()
