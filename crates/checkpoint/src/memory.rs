@@ -75,21 +75,28 @@ impl<'a> Maps<'a> {
         Ok(self.all.get_or_init(|| all))
     }
 
+    /// What the kernel tells of some of them. `None`: not every kernel can, and all must be looked at.
+    fn asked<T>(&self, ask: impl Fn(&Process) -> verde_engine::Result<T>) -> Option<T> {
+        match self.of {
+            Of::Program(process) => ask(process).ok(),
+            Of::Frozen(_) => None,
+        }
+    }
+
     /// Those that others have, too.
     fn shared(&self) -> Result<Vec<Mapping>> {
-        match self.of {
-            Of::Program(process) => Ok(process.shared_maps()?),
-            Of::Frozen(_) => Ok(self.all()?.iter().filter(|m| m.shared).cloned().collect()),
+        match self.asked(Process::shared_maps) {
+            Some(shared) => Ok(shared),
+            None => Ok(self.all()?.iter().filter(|m| m.shared).cloned().collect()),
         }
     }
 
     /// Nobody but the process has what is there.
     pub fn is_own(&self, at: Addr) -> Result<bool> {
-        let mapping = match self.of {
-            Of::Program(process) => process.mapping_at(at)?,
-            Of::Frozen(_) => self.all()?.iter().find(|m| m.contains(at)).cloned(),
-        };
-        Ok(mapping.is_some_and(|m| !m.shared))
+        match self.asked(|process| process.mapping_at(at)) {
+            Some(mapping) => Ok(mapping.is_some_and(|m| !m.shared)),
+            None => Ok(self.all()?.iter().any(|m| !m.shared && m.contains(at))),
+        }
     }
 
     /// Huge pages of the system's pool that are the program's own, if the pool has too few left for
@@ -443,23 +450,52 @@ fn writes(one: &Mapping, other: &Mapping) -> bool {
 mod tests {
     use super::*;
     use crate::snapshot::Program;
-    use verde_engine::{Launch, Options};
+    use verde_engine::{Launch, Options, StopGuard};
     use verde_sys::signals;
 
-    #[test]
-    fn what_a_copy_lacks_is_not_asked_of_the_dead() {
+    fn launched() -> Process {
         let launch = Launch {
             program: "/bin/true".into(),
             ..Launch::default()
         };
-        let mut process = Process::launch(&launch, Options::default()).expect("launched");
-        let mut world = process.stop_all().expect("stopped");
+        Process::launch(&launch, Options::default()).expect("launched")
+    }
+
+    fn borrowed(world: &mut StopGuard<'_>) -> Leader {
         world.calm().expect("calm");
         let scratch = world.scratch(4096).expect("memory");
         let instruction = world.syscall_instruction().expect("an instruction");
         let pid = world.pid();
-        let program = Program::plain(pid);
-        let mut leader = Leader::borrow(pid, instruction, scratch, &program).expect("borrowed");
+        Leader::borrow(pid, instruction, scratch, &Program::plain(pid)).expect("borrowed")
+    }
+
+    #[test]
+    fn every_kernel_tells_the_same_of_mappings() {
+        let mut process = launched();
+        let mut world = process.stop_all().expect("stopped");
+        let mut leader = borrowed(&mut world);
+        let (len, protection) = (3 * PAGE, (n::PROT_READ | n::PROT_WRITE) as u64);
+        let kind = (n::MAP_SHARED | n::MAP_ANONYMOUS) as u64;
+        let args = [0, len, protection, kind, u64::MAX, 0];
+        let shared = leader.call("mmap", n::SYS_mmap, &args).expect("a mapping");
+        let own = leader.scratch.data;
+        let pid = world.pid();
+        for maps in [Maps::of(&world), Maps::of_frozen(pid)] {
+            let found = maps.shared().expect("mappings");
+            let found: Vec<_> = found.iter().map(|m| (m.start, m.end, m.write)).collect();
+            assert_eq!(found, [(Addr(shared), Addr(shared + len), true)]);
+            assert!(maps.is_own(own).expect("a mapping"));
+            assert!(!maps.is_own(Addr(shared)).expect("a mapping"));
+            assert!(!maps.is_own(Addr(0)).expect("no mapping"));
+        }
+    }
+
+    #[test]
+    fn what_a_copy_lacks_is_not_asked_of_the_dead() {
+        let mut process = launched();
+        let mut world = process.stop_all().expect("stopped");
+        let pid = world.pid();
+        let mut leader = borrowed(&mut world);
         let copy = fork(&mut leader, Copy::default()).expect("a copy");
         let maps = Maps::of_frozen(pid);
         let sizes = || (Sizes::of(pid), Sizes::of(copy.pid()));

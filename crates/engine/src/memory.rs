@@ -85,19 +85,15 @@ impl Process {
         Ok(self.memory.maps()?)
     }
 
-    /// The mapping at an address.
+    /// The mapping at an address. An error may mean that this kernel cannot tell.
     pub fn mapping_at(&self, at: Addr) -> Result<Option<procfs::Mapping>> {
         Ok(self.memory.mapping_at(at)?)
     }
 
-    /// The mappings that are shared with other processes, by rising address.
+    /// The mappings that are shared with other processes, by rising address. An error may mean
+    /// that this kernel cannot tell.
     pub fn shared_maps(&self) -> Result<Vec<procfs::Mapping>> {
         Ok(self.memory.shared_maps()?)
-    }
-
-    /// The memory map as the kernel writes it.
-    pub fn maps_text(&self) -> Result<String> {
-        Ok(self.memory.maps_text()?)
     }
 
     /// A `syscall` instruction anywhere in the program's code.

@@ -48,26 +48,6 @@ impl Memory {
 
     /// The memory map, by rising address.
     pub fn maps(&self) -> Result<Vec<Mapping>> {
-        Ok(procfs::parse_maps(&self.maps_text()?))
-    }
-
-    /// The mapping at an address.
-    pub fn mapping_at(&self, at: Addr) -> Result<Option<Mapping>> {
-        let found = mapping_query::at(&self.maps, at);
-        found.or_else(|_| Ok(self.maps()?.into_iter().find(|m| m.contains(at))))
-    }
-
-    /// The mappings that are shared with other processes, by rising address.
-    pub fn shared_maps(&self) -> Result<Vec<Mapping>> {
-        mapping_query::shared(&self.maps).or_else(|_| {
-            let mut all = self.maps()?;
-            all.retain(|m| m.shared);
-            Ok(all)
-        })
-    }
-
-    /// The memory map as the kernel writes it.
-    pub fn maps_text(&self) -> Result<String> {
         let text = procfs::contents(&self.maps)
             .map_err(|e| SysError::from_io("read /proc/pid/maps", &e))?;
         if text.is_empty() {
@@ -77,7 +57,18 @@ impl Memory {
                 errno: libc::ESRCH,
             });
         }
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        Ok(procfs::parse_maps(&String::from_utf8_lossy(&text)))
+    }
+
+    /// The mapping at an address. An error may mean that this kernel cannot tell.
+    pub fn mapping_at(&self, at: Addr) -> Result<Option<Mapping>> {
+        mapping_query::at(&self.maps, at)
+    }
+
+    /// The mappings that are shared with other processes, by rising address. An error may mean
+    /// that this kernel cannot tell.
+    pub fn shared_maps(&self) -> Result<Vec<Mapping>> {
+        mapping_query::shared(&self.maps)
     }
 }
 

@@ -170,17 +170,12 @@ impl Mapping {
 
 /// The memory map of a process, by rising address.
 pub fn maps(pid: Tid) -> Result<Vec<Mapping>> {
-    Ok(parse_maps(&maps_text(pid)?))
-}
-
-/// The same as the kernel writes it.
-pub fn maps_text(pid: Tid) -> Result<String> {
     let text = read("read /proc/pid/maps", format!("/proc/{pid}/maps"))?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    Ok(parse_maps(&String::from_utf8_lossy(&text)))
 }
 
-/// The mappings in such a text.
-pub fn parse_maps(text: &str) -> Vec<Mapping> {
+/// The mappings in the text of such a file.
+pub(crate) fn parse_maps(text: &str) -> Vec<Mapping> {
     text.lines().filter_map(mapping).collect()
 }
 
