@@ -1,9 +1,10 @@
-//! The last events of every slice, in one ring of words: an entry names the one
+//! The last events of every slice, in one ring of pages: an entry names the one
 //! before it of the same slice, and is gone when the ring has come round.
 
 use crate::cell::{Arg, Tag};
 use crate::monitor::Event;
-use crate::words::Words;
+use std::collections::VecDeque;
+use std::sync::Arc;
 use verde_property::{SpecId, StateId};
 
 /// A ring entry, read back.
@@ -61,15 +62,22 @@ impl Change {
     }
 }
 
+/// A copy has the pages that are full in common with the original: checkpoints keep many.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// Grows until it has the whole capacity, then comes round: a copy of a short history is small.
-    words: Words,
-    /// A power of two, as the length of `words`.
-    capacity: usize,
-    /// Words written since the beginning, at least 1: 0 means "no entry".
+    /// The page that is written, of this history alone.
+    page: Box<Page>,
+    /// Those before it, oldest first.
+    full: VecDeque<Arc<Page>>,
+    /// Most pages that are full.
+    most: usize,
+    /// Where the next entry will be. Places count from the beginning, `PAGE` for every page, and
+    /// are at least 1: 0 means "no entry".
     head: u64,
 }
+
+/// An entry begins in the first `PAGE` words.
+type Page = [u64; PAGE + LONGEST];
 
 /// Words of an entry before its texts and values.
 const HEADER: usize = 6;
@@ -78,19 +86,19 @@ const TEXT: usize = 120;
 /// Most parameters kept of one event: four bits of a word tell the kind of each.
 const ARGS: usize = 16;
 const LONGEST: usize = HEADER + (1 + ARGS) * (1 + TEXT.div_ceil(8));
-/// Words of a new history.
-const LEAST: usize = (4 * LONGEST).next_power_of_two();
+/// Small enough that a copy costs little, large enough that the room for the longest does.
+const PAGE: usize = 1024;
 const ABSENT: u64 = u64::MAX;
 const TAKEN: u64 = 1 << 48;
 const LOCATED: u64 = 1 << 49;
 
 impl History {
-    /// `words` is rounded up to a power of two.
+    /// `words`: how much room there is, at least two pages.
     pub fn new(words: usize) -> Self {
-        let capacity = words.max(LEAST).next_power_of_two();
         History {
-            words: Words::zeroed(LEAST),
-            capacity,
+            page: Box::new([0; PAGE + LONGEST]),
+            full: VecDeque::new(),
+            most: (words / (PAGE + LONGEST)).saturating_sub(1).max(1),
             head: 1,
         }
     }
@@ -98,18 +106,9 @@ impl History {
     /// Writes an entry after `previous` and returns its place.
     #[inline]
     pub fn push(&mut self, previous: u64, e: &Event, change: Change) -> u64 {
-        if self.head as usize + LONGEST > self.words.len() && self.words.len() < self.capacity {
-            self.grow();
-        }
-        let words: &mut [u64] = &mut self.words;
-        let mut start = self.head as usize & (words.len() - 1);
-        if start + LONGEST > words.len() {
-            // Entries do not wrap: skip the rest.
-            self.head += (words.len() - start) as u64;
-            start = 0;
-        }
         let place = self.head;
-        let Some(entry) = words[start..].first_chunk_mut::<LONGEST>() else {
+        let start = place as usize % PAGE;
+        let Some(entry) = self.page[start..].first_chunk_mut::<LONGEST>() else {
             return previous;
         };
         let (flags, kinds, end) = match put_integers(entry, e) {
@@ -127,21 +126,30 @@ impl History {
         entry[4] = e.time.unwrap_or(ABSENT);
         entry[5] = kinds;
         self.head = place + end as u64;
+        if start + end >= PAGE {
+            self.turn(place);
+        }
         place
     }
 
-    /// Twice as long. Nothing moves, for it has not come round yet.
+    /// The page of the last entry is full.
     #[cold]
-    fn grow(&mut self) {
-        self.words.extend(self.words.len());
+    fn turn(&mut self, last: u64) {
+        if self.full.len() == self.most {
+            self.full.pop_front();
+        }
+        // What stands there is not read again: it is after the last entry.
+        self.full.push_back(Arc::new(*self.page));
+        self.head = (last / PAGE as u64 + 1) * PAGE as u64;
     }
 
     /// The last `most` events that lead to `last`, oldest first.
     pub fn read(&self, mut last: u64, most: usize) -> Vec<Entry> {
         let mut out = Vec::new();
-        let oldest = self.head.saturating_sub(self.words.len() as u64);
-        while last > 0 && last >= oldest && out.len() < most {
-            let (previous, entry) = self.entry(last);
+        while last > 0 && out.len() < most {
+            let Some((previous, entry)) = self.entry(last) else {
+                break;
+            };
             out.push(entry);
             if previous >= last {
                 break;
@@ -152,10 +160,22 @@ impl History {
         out
     }
 
-    fn entry(&self, at: u64) -> (u64, Entry) {
-        let mut i = (at as usize) & (self.words.len() - 1);
+    /// The page of a place, unless it is gone.
+    fn page(&self, at: u64) -> Option<&Page> {
+        let page = |place: u64| place / PAGE as u64;
+        let before = page(self.head).checked_sub(page(at))? as usize;
+        match self.full.len().checked_sub(before)? {
+            i if i == self.full.len() => Some(&self.page),
+            i => self.full.get(i).map(|page| &**page),
+        }
+    }
+
+    /// The entry at a place, and the place of the one before it.
+    fn entry(&self, at: u64) -> Option<(u64, Entry)> {
+        let page = self.page(at)?;
+        let mut i = at as usize % PAGE;
         let mut take = || {
-            let w = self.words.get(i).copied().unwrap_or(0);
+            let w = page.get(i).copied().unwrap_or(0);
             i += 1;
             w
         };
@@ -191,7 +211,7 @@ impl History {
             loc,
             args,
         };
-        (previous, entry)
+        Some((previous, entry))
     }
 }
 
@@ -333,34 +353,74 @@ mod tests {
         }
     }
 
+    /// Writes a short entry.
+    fn push(h: &mut History, last: &mut u64, n: u64) {
+        let event = Event {
+            n,
+            spec: SpecId(1),
+            tid: None,
+            time: None,
+            loc: None,
+            args: &[Some(Arg::Int(n as i64))],
+        };
+        *last = h.push(*last, &event, Change::none(StateId(0)));
+    }
+
+    fn numbers(h: &History, last: u64) -> Vec<u64> {
+        let entries = h.read(last, usize::MAX);
+        entries.iter().map(|e| e.n).collect()
+    }
+
     #[test]
     fn it_grows_to_its_capacity_and_then_forgets() {
-        /// Each entry takes seven words; after this one there is no room for the longest any more.
-        const LAST_WHOLE: u64 = ((1 << 14) - LONGEST as u64 - 1) / 7;
-        let mut h = History::new(1 << 14);
+        const PAGES: usize = 12;
+        /// Each entry takes seven words; that of a page's last may go beyond it.
+        const IN_PAGE: usize = PAGE.div_ceil(7);
+        let mut h = History::new(PAGES * (PAGE + LONGEST));
         let mut last = 0;
         for n in 0..10_000u64 {
-            let event = Event {
-                n,
-                spec: SpecId(1),
-                tid: None,
-                time: None,
-                loc: None,
-                args: &[Some(Arg::Int(n as i64))],
-            };
-            last = h.push(last, &event, Change::none(StateId(0)));
-            assert!(h.words.len() <= 1 << 14);
-            if n == 100 {
-                assert_eq!(h.clone().words.len(), LEAST);
-            }
+            push(&mut h, &mut last, n);
+            assert!(h.full.len() < PAGES);
             // Reading all of it for each event would take long.
-            if n % 100 != 0 && n != LAST_WHOLE + 1 {
+            if n % 100 != 0 {
                 continue;
             }
-            let kept = h.read(last, usize::MAX);
-            assert_eq!(kept.first().map(|e| e.n == 0), Some(n <= LAST_WHOLE));
-            assert!(kept.len() as u64 == n + 1 || kept.len() > 2000, "{n}");
-            assert!(kept.windows(2).all(|w| w[1].n == w[0].n + 1));
+            let kept = numbers(&h, last);
+            let all = n as usize + 1;
+            assert!(
+                kept.len() == all || kept.len() > (PAGES - 1) * IN_PAGE - 2,
+                "{n}"
+            );
+            assert!(kept.len() <= PAGES * IN_PAGE, "{n}");
+            assert_eq!(kept.last(), Some(&n));
+            assert!(kept.windows(2).all(|w| w[1] == w[0] + 1));
         }
+        assert_eq!(h.full.len(), PAGES - 1);
+    }
+
+    #[test]
+    fn copies_share_what_is_full_and_go_their_own_ways() {
+        let mut h = History::new(8 * (PAGE + LONGEST));
+        let mut last = 0;
+        for n in 0..3000 {
+            push(&mut h, &mut last, n);
+        }
+        let kept = numbers(&h, last);
+        let copies: Vec<(History, u64)> = (0..50).map(|_| (h.clone(), last)).collect();
+        for (copy, _) in &copies {
+            let mut pages = copy.full.iter().zip(&h.full);
+            assert!(copy.full.len() == 7 && pages.all(|(a, b)| Arc::ptr_eq(a, b)));
+        }
+        // The original comes round twice, one of the copies goes on otherwise.
+        for n in 3000..6000 {
+            push(&mut h, &mut last, n);
+        }
+        let (mut other, mut of_other) = copies[1].clone();
+        push(&mut other, &mut of_other, 77);
+        assert_eq!(numbers(&other, of_other).last(), Some(&77));
+        for (copy, last) in &copies {
+            assert_eq!(numbers(copy, *last), kept);
+        }
+        assert_eq!(numbers(&h, last).last(), Some(&5999));
     }
 }
