@@ -4,7 +4,6 @@
 use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
 use crate::snapshot::{Group, Item, Items};
-use crate::unfinished::Unfinished;
 use crate::{Error, Result, Warning};
 use std::cell::OnceCell;
 use verde_engine::{Addr, Process, Tid};
@@ -114,6 +113,10 @@ impl<'a> Maps<'a> {
     /// Those that a copy does not have.
     fn missing_in(&self, copy: Tid) -> Result<Vec<&Mapping>> {
         let copied = procfs::maps(copy)?;
+        // One that was killed has no memory at all.
+        if copied.is_empty() {
+            return Err(Error::Lost);
+        }
         let is_there = |m: &Mapping| copied.iter().any(|c| c.start <= m.start && m.end <= c.end);
         Ok(self.all()?.iter().filter(|m| !is_there(m)).collect())
     }
@@ -126,16 +129,15 @@ pub(crate) fn fork_all(
     leader: &mut Leader,
     group: Group,
     maps: &Maps,
-    made: Option<(Unfinished, Option<Sizes>)>,
+    made: Option<(Frozen, Option<Sizes>)>,
 ) -> Result<(Frozen, Vec<Range>)> {
-    let (copy, here) = match made {
+    let (mut plain, here) = match made {
         Some(made) => made,
         None => {
-            let copy = fork(leader, Copy::default())?;
+            let copy = freeze(leader, group, Copy::default())?;
             (copy, Sizes::of(leader.remote.tid()))
         }
     };
-    let mut plain = Frozen::new(copy, group, leader.filtered)?;
     let there = Sizes::of(plain.pid);
     plain.is_small = there.as_ref().is_some_and(is_small);
     let ranges = uncopied(leader, maps, plain.pid, (here, there))?;
@@ -156,8 +158,7 @@ pub(crate) fn fork_all(
     }
     let is_small = plain.is_small;
     drop(plain);
-    let copy =
-        fork(leader, Copy::default()).and_then(|copy| Frozen::new(copy, group, leader.filtered));
+    let copy = freeze(leader, group, Copy::default());
     // Each, whatever becomes of the others.
     let back = |range| advise(leader, range, range.advice.1);
     let back: Vec<Result<()>> = forkable.iter().map(back).collect();
@@ -169,16 +170,19 @@ pub(crate) fn fork_all(
 
 /// A frozen process with the same memory. `group`: that of the program. `made`: one that was made
 /// already.
-pub(crate) fn share(leader: &mut Leader, group: Group, made: Option<Unfinished>) -> Result<Frozen> {
+pub(crate) fn share(leader: &mut Leader, group: Group, made: Option<Frozen>) -> Result<Frozen> {
     let sharing = Copy {
         share_memory: true,
         ..Copy::default()
     };
-    let copy = match made {
-        Some(copy) => copy,
-        None => fork(leader, sharing)?,
-    };
-    Frozen::new(copy, group, leader.filtered)
+    match made {
+        Some(copy) => Ok(copy),
+        None => freeze(leader, group, sharing),
+    }
+}
+
+fn freeze(leader: &mut Leader, group: Group, copy: Copy) -> Result<Frozen> {
+    Frozen::new(fork(leader, copy)?, group, leader.filtered)
 }
 
 /// Gives a copy's ranges the property that they had.
@@ -498,14 +502,35 @@ mod tests {
         let mut leader = borrowed(&mut world);
         let copy = fork(&mut leader, Copy::default()).expect("a copy");
         let maps = Maps::of_frozen(pid);
+        // Asked for while both lived.
         let sizes = || (Sizes::of(pid), Sizes::of(copy.pid()));
-        assert!(
-            uncopied(&leader, &maps, copy.pid(), sizes()).is_ok_and(|ranges| ranges.is_empty())
-        );
+        let before = sizes();
+        let lacks = |sizes| uncopied(&leader, &maps, copy.pid(), sizes);
+        assert!(lacks(before).is_ok_and(|ranges| ranges.is_empty()));
         signals::send(pid, n::SIGKILL).expect("killed");
         while ptrace::regs(pid).is_ok() {
             std::thread::yield_now();
         }
-        assert!(uncopied(&leader, &maps, copy.pid(), sizes()).is_err());
+        assert!(lacks(before).is_err());
+        assert!(lacks(sizes()).is_err());
+    }
+
+    #[test]
+    fn a_copy_that_was_killed_is_lost_and_lacks_nothing() {
+        let mut process = launched();
+        let mut world = process.stop_all().expect("stopped");
+        let pid = world.pid();
+        let mut leader = borrowed(&mut world);
+        let group = Group::of(pid).expect("a group");
+        let copy = freeze(&mut leader, group, Copy::default()).expect("a copy");
+        let sizes = Sizes::of(pid);
+        signals::send(copy.pid, n::SIGKILL).expect("killed");
+        while procfs::maps(copy.pid).is_ok_and(|maps| !maps.is_empty()) {
+            std::thread::yield_now();
+        }
+        let maps = Maps::of_frozen(pid);
+        let made = fork_all(&mut leader, group, &maps, Some((copy, sizes)));
+        let made = made.map(drop);
+        assert!(matches!(made, Err(Error::Lost)), "{made:?}");
     }
 }

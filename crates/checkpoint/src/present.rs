@@ -59,7 +59,8 @@ impl Present {
             let by_force = || Contents::open(frozen)?.write(*at, word);
             write_once(frozen, *at, word).or_else(|_| by_force()).ok()?;
         }
-        Some(self.snapshot)
+        let is_there = self.snapshot.body.borrow().frozen.alive();
+        is_there.then_some(self.snapshot)
     }
 }
 

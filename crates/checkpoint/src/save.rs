@@ -2,6 +2,7 @@
 
 use crate::descriptors::{Descriptors, Open};
 use crate::filter::Passage;
+use crate::fork::Frozen;
 use crate::leader::Leader;
 use crate::memory::{self, Maps, Shared};
 use crate::present::words_of_ends;
@@ -120,7 +121,10 @@ fn take_stopped(
         remote,
         mut together,
     } = saved?;
-    let copy = copy.map(fork::born).transpose()?;
+    let group = Group::of(pid)?;
+    // At once: one that is killed ends for certain, and does not wait at its end for an answer.
+    let freeze = |copy| Frozen::new(fork::born(copy)?, group, filtered);
+    let copy = copy.map(freeze).transpose()?;
     if !keyrings.is_empty() {
         warnings.push(Warning::Keyrings(keyrings));
     }
@@ -152,7 +156,6 @@ fn take_stopped(
         warnings.push(Warning::Children(children.clone()));
     }
     let files = options.layers.as_ref().map(|l| l.save(pid)).transpose()?;
-    let group = Group::of(pid)?;
     let is_shared = |child: &Tid| task::shares_memory(pid, *child);
     // A child that has the memory would go on with it.
     let moved = moving && !children.iter().any(is_shared);
@@ -198,6 +201,9 @@ fn take_stopped(
     descriptors.release(&mut copy, borrow)?;
     drop(copy);
     drop(together);
+    if !frozen.alive() {
+        return Err(Error::Lost);
+    }
     let place = (instruction, scratch);
     let body = Body::new(frozen, ranges, place, &program, &descriptors);
     let snapshot = Snapshot {

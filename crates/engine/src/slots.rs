@@ -19,8 +19,19 @@ pub struct Slots {
 #[derive(Debug, Clone)]
 struct Region {
     base: Addr,
+    /// Those that were ever taken: every checkpoint has a copy of them.
     slots: Vec<Option<Tenant>>,
+    /// Those of them that were given back.
     free: Vec<u16>,
+}
+
+impl Region {
+    /// The slot that is taken next.
+    fn next(&self) -> Option<usize> {
+        const COUNT: usize = REGION as usize / SLOT;
+        let given_back = self.free.last().map(|index| usize::from(*index));
+        given_back.or_else(|| (self.slots.len() < COUNT).then_some(self.slots.len()))
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -43,11 +54,10 @@ pub enum Position {
 impl Slots {
     /// Adds a region that was mapped at `base`.
     pub fn add_region(&mut self, base: Addr) {
-        let count = REGION as usize / SLOT;
         self.regions.push(Region {
             base,
-            slots: vec![None; count],
-            free: (0..count as u16).rev().collect(),
+            slots: Vec::new(),
+            free: Vec::new(),
         });
     }
 
@@ -58,12 +68,9 @@ impl Slots {
 
     /// A free slot in reach of `near`. Take it with `occupy`.
     pub fn free_near(&self, near: Addr) -> Option<Addr> {
-        let region = self
-            .regions
-            .iter()
-            .find(|r| !r.free.is_empty() && r.base.0.abs_diff(near.0) < REACH)?;
-        let index = *region.free.last()?;
-        Some(region.base + u64::from(index) * SLOT as u64)
+        let regions = self.regions.iter();
+        let mut reached = regions.filter(|r| r.base.0.abs_diff(near.0) < REACH);
+        reached.find_map(|r| Some(r.base + (r.next()? * SLOT) as u64))
     }
 
     /// Notes what is in a slot given by `free_near`.
@@ -73,8 +80,9 @@ impl Slots {
         };
         let region = &mut self.regions[region];
         // `free_near` offers the last one.
-        if region.free.last() == Some(&(index as u16)) {
-            region.free.pop();
+        region.free.pop_if(|free| usize::from(*free) == index);
+        if region.slots.len() <= index {
+            region.slots.resize(index + 1, None);
         }
         region.slots[index] = Some(Tenant {
             origin,
@@ -88,7 +96,8 @@ impl Slots {
     pub fn vacate(&mut self, slot: Addr) {
         if let Some((region, index)) = self.locate(slot) {
             let region = &mut self.regions[region];
-            if region.slots[index].take().is_some() {
+            let tenant = region.slots.get_mut(index).and_then(Option::take);
+            if tenant.is_some() {
                 region.free.push(index as u16);
             }
         }
@@ -106,7 +115,7 @@ impl Slots {
     pub fn position(&self, pc: Addr) -> Option<Position> {
         let (region, index) = self.locate(pc)?;
         let region = &self.regions[region];
-        let tenant = region.slots[index]?;
+        let tenant = (*region.slots.get(index)?)?;
         let offset = (pc - region.base) as usize % SLOT;
         Some(match tenant.after {
             _ if offset == 0 => Position::Before(tenant.origin, Undo::Nothing),
@@ -209,5 +218,30 @@ mod tests {
         assert_ne!(slots.free_near(Addr(0x20_0000)), Some(slot));
         slots.vacate(slot);
         assert_eq!(slots.position(slot), None);
+    }
+
+    #[test]
+    fn a_region_is_full_when_every_slot_is_taken() {
+        let near = Addr(0x20_0000);
+        let mut slots = Slots::default();
+        slots.add_region(Addr(0x10_0000));
+        let code = Relocated {
+            code: vec![0x55],
+            after: Some(1),
+            undo: Undo::Nothing,
+        };
+        let mut taken = Vec::new();
+        while let Some(slot) = slots.free_near(near) {
+            slots.occupy(slot, near, 1, &code);
+            taken.push(slot);
+        }
+        assert_eq!(taken.len(), REGION as usize / SLOT);
+        let inside = |slot: &Addr| slot.0 >= 0x10_0000 && slot.0 < 0x10_0000 + REGION;
+        assert!(taken.iter().all(inside));
+        slots.vacate(taken[7]);
+        assert_eq!(slots.free_near(near), Some(taken[7]));
+        taken.sort();
+        taken.dedup();
+        assert_eq!(taken.len(), REGION as usize / SLOT);
     }
 }

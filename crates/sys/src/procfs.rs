@@ -36,6 +36,12 @@ pub(crate) fn contents(file: &File) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// All of a file of /proc, as text.
+pub(crate) fn text(path: String) -> std::io::Result<String> {
+    let bytes = whole(path)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// All of a file that the kernel writes in one piece: what is short is all.
 pub(crate) fn piece(path: String) -> std::io::Result<String> {
     let file = File::open(path)?;
@@ -51,12 +57,6 @@ pub(crate) fn piece(path: String) -> std::io::Result<String> {
             Err(e) => return Err(e),
         }
     }
-}
-
-/// The same as text.
-pub(crate) fn text(path: String) -> std::io::Result<String> {
-    let bytes = whole(path)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The threads of a process, as listed now.

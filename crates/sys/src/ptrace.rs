@@ -223,10 +223,10 @@ pub(crate) fn peek_user(tid: Tid, offset: usize) -> Result<u64> {
 
 /// Vector and floating point state of a stopped task.
 pub fn xstate(tid: Tid) -> Result<XState> {
-    let mut bytes = vec![0u8; 16 * 1024];
+    let mut room = [0u8; 16 * 1024];
     let mut io = libc::iovec {
-        iov_base: bytes.as_mut_ptr().cast(),
-        iov_len: bytes.len(),
+        iov_base: room.as_mut_ptr().cast(),
+        iov_len: room.len(),
     };
     request(
         "PTRACE_GETREGSET",
@@ -235,7 +235,8 @@ pub fn xstate(tid: Tid) -> Result<XState> {
         NT_X86_XSTATE,
         (&raw mut io) as usize,
     )?;
-    bytes.truncate(io.iov_len);
+    // No more than there is: checkpoints keep it.
+    let bytes = room[..io.iov_len.min(room.len())].to_vec();
     Ok(XState { bytes })
 }
 
