@@ -15,7 +15,8 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 use verde_engine::{Addr, Knowledge, Process, Scratch, Tid};
-use verde_sys::{procfs, task};
+use verde_sys::signals::current_process;
+use verde_sys::{descriptor, huge_pages, inherited, procfs, sizes, task};
 
 /// Choices for a checkpoint.
 #[derive(Clone, Default)]
@@ -221,6 +222,16 @@ fn give_oom_score(pid: Tid, score: i32) {
 }
 
 impl Snapshot {
+    /// Asks the system for what is the same for all checkpoints: the first one takes much less
+    /// time then.
+    pub fn prepare() {
+        inherited::shared();
+        descriptor::learn_devices();
+        huge_pages::are_none();
+        sizes::count_every_page();
+        procfs::has_namespace_for_children(current_process());
+    }
+
     /// Whether nobody but the debugger would notice the replacement of a
     /// process, so that it can be saved and restored at all.
     pub fn check(process: &Process) -> Result<()> {

@@ -56,7 +56,7 @@ pub(crate) struct Saved {
 }
 
 /// Bytes of the process's own, and of what it is copied with.
-const OF_PROCESS: u64 = payload::OF_PROCESS + CloneArgs::SIZE + 8;
+const OF_PROCESS: u64 = payload::OF_PROCESS + CloneArgs::SIZE;
 
 /// As much memory for so many threads.
 pub(crate) fn room(threads: usize) -> u64 {
@@ -123,8 +123,9 @@ pub(crate) fn save(
         })?;
         remotes.push(remote);
     }
+    let mut answers = Vec::with_capacity(remotes.len());
     for remote in &mut remotes {
-        remote.finish()?;
+        answers.push(remote.finish()?.rax as i64);
     }
     let mut bytes = vec![0; crate::threads::room(table.len()) as usize];
     process.read(scratch.data, &mut bytes)?;
@@ -157,12 +158,10 @@ pub(crate) fn save(
     if of_process.is_some_and(payload::is_keyring) && !keyrings.contains(&pid) {
         keyrings.push(pid);
     }
-    let copied = words.last().map(i64::from_ne_bytes);
+    let copied = answers.first().filter(|id| copy.is_some() && **id > 0);
     Ok(Saved {
         // An error: it is tried again in the ordinary way, which has an answer to it.
-        copy: copied
-            .filter(|id| copy.is_some() && *id > 0)
-            .map(|id| Tid(id as i32)),
+        copy: copied.map(|id| Tid(*id as i32)),
         threads: table,
         intervals,
         adopts_orphans,

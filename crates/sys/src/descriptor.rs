@@ -234,20 +234,12 @@ impl Descriptor {
 
     /// The number of the pipe behind it, if it is one without a name.
     pub fn pipe(&self) -> Option<u64> {
-        static PIPES: OnceLock<Option<u64>> = OnceLock::new();
-        let sample = || device(std::io::pipe().ok()?.0.into());
-        self.nameless("pipe", |kind| kind.is_fifo(), *PIPES.get_or_init(sample))
+        self.nameless("pipe", |kind| kind.is_fifo(), device_of_pipes())
     }
 
     /// The number of the socket behind it.
     pub fn socket(&self) -> Option<u64> {
-        static SOCKETS: OnceLock<Option<u64>> = OnceLock::new();
-        let sample = || device(UnixStream::pair().ok()?.0.into());
-        self.nameless(
-            "socket",
-            |kind| kind.is_socket(),
-            *SOCKETS.get_or_init(sample),
-        )
+        self.nameless("socket", |kind| kind.is_socket(), device_of_sockets())
     }
 
     /// The inode of a target like `pipe:[1234]`. All of a kind are in one file system.
@@ -311,6 +303,24 @@ impl Descriptor {
         }
         self.pipe().is_none() && self.socket().is_none() && self.target().starts_with('/')
     }
+}
+
+/// All pipes are there.
+fn device_of_pipes() -> Option<u64> {
+    static PIPES: OnceLock<Option<u64>> = OnceLock::new();
+    *PIPES.get_or_init(|| device(std::io::pipe().ok()?.0.into()))
+}
+
+/// All sockets are there.
+fn device_of_sockets() -> Option<u64> {
+    static SOCKETS: OnceLock<Option<u64>> = OnceLock::new();
+    *SOCKETS.get_or_init(|| device(UnixStream::pair().ok()?.0.into()))
+}
+
+/// Asks now for what is asked for once.
+pub fn learn_devices() {
+    device_of_pipes();
+    device_of_sockets();
 }
 
 /// The device of one of our own files.

@@ -15,7 +15,8 @@ global_asm!(
     // rbx: a save entry. sigaltstack(0, entry), prctl(PR_GET_TID_ADDRESS) and others.
     // r12: where things of the process go, 0 for nowhere: the three interval timers
     // (getitimer), whether it adopts orphans, whether it has children, its keyring.
-    // r13: arguments of clone3 to fork with, 0 for none; its result goes behind them.
+    // r13: arguments of clone3 to fork with, 0 for none; its result stays in rax: the memory is the
+    // copy's as well from then on, and who writes there makes the kernel copy it.
     "verde_payload_save:",
     "test r12, r12",
     "jz 6f",
@@ -110,7 +111,6 @@ global_asm!(
     "mov rdi, r13",
     "mov esi, 88",
     "syscall",
-    "mov [r13 + 88], rax",
     "1: int3",
     ".balign 16",
     // rbx: thread entries, r12: their number. clone3 for each.
@@ -234,8 +234,8 @@ pub fn code() -> &'static [u8] {
 }
 
 /// Where in the code a thread asks for its own state; rbx: a [`SaveEntry`];
-/// r12: room for [`OF_PROCESS`] bytes, or 0; r13: [`CloneArgs`] with room for a word behind
-/// them, to fork with at last, or 0.
+/// r12: room for [`OF_PROCESS`] bytes, or 0; r13: [`CloneArgs`] to fork with at last, or 0. What
+/// the fork has answered is in rax at the end.
 pub fn save(base: Addr) -> Addr {
     base + offset(&raw const verde_payload_save)
 }

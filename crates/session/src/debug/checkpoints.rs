@@ -328,8 +328,8 @@ impl Debugger {
         self.board_moved(format!("restored {}", title.to_lowercase()));
         self.say_warnings(&restored.warnings)?;
         let (place, time) = (self.place(), milliseconds(restored.elapsed));
-        self.say(&format!("{title}: {place} restored in {time}"))?;
-        self.say_frame(0, true)?;
+        let frame = self.frame_lines(0, true);
+        self.say(&format!("{title}: {place} restored in {time}\n{frame}"))?;
         self.show_displays()
     }
 

@@ -146,18 +146,20 @@ impl Debugger {
 
     /// A frame with its source line.
     pub(super) fn say_frame(&mut self, level: usize, numbered: bool) -> Result<()> {
+        let text = self.frame_lines(level, numbered);
+        self.say(&text)
+    }
+
+    /// A frame, and the line that it is at.
+    pub(super) fn frame_lines(&mut self, level: usize, numbered: bool) -> String {
         let text = self.frame_text(level, numbered);
-        self.say(&text)?;
         let line = self.live.as_ref().and_then(|live| {
             let it = live.levels.get(level)?;
             it.line().cloned()
         });
         match line {
-            Some((file, line)) => {
-                let text = self.stop_lines(&file, line);
-                self.say(&text)
-            }
-            None => Ok(()),
+            Some((file, line)) => text + "\n" + &self.stop_lines(&file, line),
+            None => text,
         }
     }
 

@@ -238,7 +238,8 @@ impl Debugger {
 
     /// Writes a line for the user.
     fn say(&mut self, text: &str) -> Result<()> {
-        writeln!(self.out, "{text}")?;
+        // At once: what is written in parts up to a line's end wakes whoever reads it for each.
+        self.out.write_all(format!("{text}\n").as_bytes())?;
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use super::failure::{Failure, NOT_RUN, Result, failure};
 use super::live::Live;
 use super::points::Kind;
 use super::{Debugger, reason};
+use verde_checkpoint::Snapshot;
 use verde_engine::{Error, Launch, Options};
 use verde_sys::SysError;
 
@@ -76,6 +77,7 @@ impl Debugger {
             return Err(self.without_layers(layers, e.into()));
         }
         self.files = layers;
+        Snapshot::prepare();
         self.begin_timeline();
         for point in &mut self.points.list {
             point.hits = 0;
