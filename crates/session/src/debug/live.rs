@@ -4,6 +4,7 @@ use super::failure::{NO_STACK, Result, failure};
 use super::images::Images;
 use super::indirect::Choices;
 use super::registers::{to_dwarf, with_vectors};
+use super::stack_memory::StackMemory;
 use std::collections::HashMap;
 use std::sync::Arc;
 use verde_engine::{Addr, FrameRef, Process, Tid};
@@ -164,7 +165,7 @@ impl Live {
             }
             Seen::All => (ALL_FRAMES, ALL_FRAMES),
         };
-        let (frames, end) = backtrace(images, &ProcessMemory(&self.process), registers, limit);
+        let (frames, end) = backtrace(images, &StackMemory::new(&self.process), registers, limit);
         let found = Levels::of(frames, most, is_main);
         let mut levels: Vec<Level> = Vec::new();
         for (code, source) in found.levels {

@@ -75,6 +75,7 @@ mod siginfo;
 mod skips;
 mod source;
 mod source_paths;
+mod stack_memory;
 mod stepping;
 mod stops;
 mod style;
