@@ -56,9 +56,10 @@ pub(crate) fn born(child: Tid) -> Result<Unfinished> {
         WaitStatus::Interrupt => Ok(child),
         status if status.is_end() => {
             child.keep();
-            Err(Error::Ended)
+            Err(Error::Lost)
         }
-        _ => Err(Error::Ended),
+        // Killed, too.
+        _ => Err(Error::Lost),
     }
 }
 

@@ -168,17 +168,13 @@ pub(crate) fn fork_all(
     Ok((copy, forkable))
 }
 
-/// A frozen process with the same memory. `group`: that of the program. `made`: one that was made
-/// already.
-pub(crate) fn share(leader: &mut Leader, group: Group, made: Option<Frozen>) -> Result<Frozen> {
+/// A frozen process with the same memory. `group`: that of the program.
+pub(crate) fn share(leader: &mut Leader, group: Group) -> Result<Frozen> {
     let sharing = Copy {
         share_memory: true,
         ..Copy::default()
     };
-    match made {
-        Some(copy) => Ok(copy),
-        None => freeze(leader, group, sharing),
-    }
+    freeze(leader, group, sharing)
 }
 
 fn freeze(leader: &mut Leader, group: Group, copy: Copy) -> Result<Frozen> {
@@ -221,8 +217,10 @@ fn uncopied(
         true => Vec::new(),
         false => lacking(leader, maps, copy, is_mapped)?,
     };
-    // One that was killed meanwhile seems to have no memory that the copy could lack.
+    // One that was killed meanwhile seems to have no memory that the copy could lack, and a copy
+    // that was killed lacks all of it.
     ptrace::regs(original)?;
+    ptrace::regs(copy).map_err(|_| Error::Lost)?;
     Ok(ranges)
 }
 
@@ -454,8 +452,10 @@ fn writes(one: &Mapping, other: &Mapping) -> bool {
 mod tests {
     use super::*;
     use crate::snapshot::Program;
+    use std::time::{Duration, Instant};
     use verde_engine::{Launch, Options, StopGuard};
-    use verde_sys::signals;
+    use verde_sys::ptrace::Go;
+    use verde_sys::{signals, wait};
 
     fn launched() -> Process {
         let launch = Launch {
@@ -508,8 +508,9 @@ mod tests {
         let lacks = |sizes| uncopied(&leader, &maps, copy.pid(), sizes);
         assert!(lacks(before).is_ok_and(|ranges| ranges.is_empty()));
         signals::send(pid, n::SIGKILL).expect("killed");
-        while ptrace::regs(pid).is_ok() {
-            std::thread::yield_now();
+        // It is there until it was told that it will end.
+        while wait::task(pid).is_ok_and(|status| !status.is_end()) {
+            ptrace::resume(pid, Go::Continue, 0).expect("resumed");
         }
         assert!(lacks(before).is_err());
         assert!(lacks(sizes()).is_err());
@@ -532,5 +533,37 @@ mod tests {
         let made = fork_all(&mut leader, group, &maps, Some((copy, sizes)));
         let made = made.map(drop);
         assert!(matches!(made, Err(Error::Lost)), "{made:?}");
+    }
+
+    #[test]
+    fn a_copy_that_is_killed_while_it_is_looked_at_marks_no_memory() {
+        let mut process = launched();
+        let mut world = process.stop_all().expect("stopped");
+        let pid = world.pid();
+        let mut leader = borrowed(&mut world);
+        let group = Group::of(pid).expect("a group");
+        for round in 0..400 {
+            let copy = freeze(&mut leader, group, Copy::default()).expect("a copy");
+            let doomed = copy.pid;
+            let made = std::thread::scope(|scope| {
+                scope.spawn(move || {
+                    let start = Instant::now();
+                    while start.elapsed() < Duration::from_micros(round) {
+                        std::hint::spin_loop();
+                    }
+                    // It may have been dropped.
+                    let _ = signals::send(doomed, n::SIGKILL);
+                });
+                // Without sizes everything is looked at.
+                fork_all(
+                    &mut leader,
+                    group,
+                    &Maps::of_frozen(pid),
+                    Some((copy, None)),
+                )
+            });
+            let ranges = made.map_or(0, |(_, ranges)| ranges.len());
+            assert_eq!(ranges, 0, "round {round}");
+        }
     }
 }

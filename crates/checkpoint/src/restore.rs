@@ -159,7 +159,7 @@ fn hold(process: &mut Process) -> Option<Frozen> {
         ..Program::plain(pid)
     };
     let mut leader = Leader::borrow(pid, instruction, scratch, &program).ok()?;
-    let holder = memory::share(&mut leader, Group::of(pid).ok()?, None).ok()?;
+    let holder = memory::share(&mut leader, Group::of(pid).ok()?).ok()?;
     drop(leader);
     world.keep();
     Some(holder)
@@ -224,7 +224,14 @@ fn revive(
 ) -> Result<Unfinished> {
     let frozen = snapshot.frozen_pid();
     let program = &snapshot.program;
-    let mut frozen = Leader::borrow(frozen, instruction, snapshot.scratch, program)?;
+    // Whose end it was that kept it from being copied.
+    let whose = |error: Error| match (&error, snapshot.body.borrow().frozen.alive()) {
+        (Error::Lost, true) => Error::Ended,
+        (Error::Sys(_) | Error::Remote(_), false) => Error::Lost,
+        _ => error,
+    };
+    let borrowed = Leader::borrow(frozen, instruction, snapshot.scratch, program);
+    let mut frozen = borrowed.map_err(whose)?;
     let clear_tid = match without.contains(Item::ClearTid) {
         true => 0,
         false => leader.clear_tid,
@@ -243,7 +250,7 @@ fn revive(
         copy.id = None;
         result = fork(&mut frozen, copy);
     }
-    let unfinished = result?;
+    let unfinished = result.map_err(whose)?;
     let pid = unfinished.pid();
     program.spare(pid);
     // Its threads inherit that, too.
@@ -306,7 +313,7 @@ impl Revived<'_> {
             let tid = outer(inner)?;
             wait::task(tid)?;
             let mut remote = adopt(tid, thread);
-            remote.go_on()?;
+            remote.go_on_in(payload::own_state(self.snapshot.scratch.code))?;
             remotes.push(remote);
         }
         let (code, entry, stack) = self.addresses();

@@ -18,7 +18,7 @@ use verde_sys::payload::ThreadEntry;
 use verde_sys::procfs::Stat;
 use verde_sys::remote::RemoteError;
 use verde_sys::sizes::Sizes;
-use verde_sys::{limits, procfs, sysv, task};
+use verde_sys::{limits, procfs, sysv, task, wait};
 
 /// What becomes of the memory of a process that is saved.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -107,6 +107,7 @@ fn take_stopped(
     // One stop does for both. What is refused further on is the copy's loss.
     let plain = (!world.has_namespace()).then(|| fork::plain_copy(moving));
     let contents = world.contents()?;
+    let group = Group::of(pid)?;
     let saved = threads::save(world, &contents, (scratch, instruction), plain.as_ref());
     if plain.is_some() && saved.is_err() {
         unfinished::end_untold(pid);
@@ -121,7 +122,6 @@ fn take_stopped(
         remote,
         mut together,
     } = saved?;
-    let group = Group::of(pid)?;
     // At once: one that is killed ends for certain, and does not wait at its end for an answer.
     let freeze = |copy| Frozen::new(fork::born(copy)?, group, filtered);
     let copy = copy.map(freeze).transpose()?;
@@ -159,9 +159,11 @@ fn take_stopped(
     let is_shared = |child: &Tid| task::shares_memory(pid, *child);
     // A child that has the memory would go on with it.
     let moved = moving && !children.iter().any(is_shared);
-    let (frozen, ranges) = match moved {
-        true => (memory::share(&mut leader, group, copy)?, None),
-        false => {
+    let (frozen, ranges) = match (moved, copy) {
+        (true, Some(copy)) => (copy, None),
+        (true, None) => (memory::share(&mut leader, group)?, None),
+        (false, copy) => {
+            // One that shares the memory is none.
             let made = copy.filter(|_| !moving).map(|copy| (copy, sizes));
             let (frozen, ranges) = memory::fork_all(&mut leader, group, &maps, made)?;
             (frozen, Some(ranges))
@@ -196,9 +198,11 @@ fn take_stopped(
         }
         // As a member of the session it would keep the number in use that its successor needs.
         let copy = Leader::get_or_borrow(&mut copy, borrow)?;
-        copy.call("setsid", n::SYS_setsid, &[])?;
+        let called = copy.call("setsid", n::SYS_setsid, &[]);
+        called.map_err(of_copy)?;
     }
-    descriptors.release(&mut copy, borrow)?;
+    let released = descriptors.release(&mut copy, borrow);
+    released.map_err(of_copy)?;
     drop(copy);
     drop(together);
     if !frozen.alive() {
@@ -252,9 +256,22 @@ pub(crate) fn has_ended(pid: Tid) -> bool {
     state.is_none_or(|s| s.starts_with(['Z', 'X']))
 }
 
+/// Whose end is told when a call is made in a copy.
+fn of_copy(error: Error) -> Error {
+    match error {
+        Error::Remote(RemoteError::Ended(_)) => Error::Lost,
+        other => other,
+    }
+}
+
 /// A program that was killed meanwhile is no failure of ours; the engine must
 /// know of its end.
 fn translate(world: &mut StopGuard<'_>, error: Error) -> Error {
+    // Where the program still stands it was the copy.
+    let ended = |world: &StopGuard<'_>| match wait::is_going(world.pid()) {
+        true => Error::Ended,
+        false => Error::Lost,
+    };
     match error {
         Error::Remote(RemoteError::Ended(status)) => {
             let pid = world.pid();
@@ -263,10 +280,10 @@ fn translate(world: &mut StopGuard<'_>, error: Error) -> Error {
                 Err(error) => error.into(),
             }
         }
-        Error::Remote(RemoteError::Sys(e)) | Error::Sys(e) if e.is_gone() => Error::Ended,
+        Error::Remote(RemoteError::Sys(e)) | Error::Sys(e) if e.is_gone() => ended(world),
         Error::Engine(
             verde_engine::Error::Sys(e) | verde_engine::Error::Remote(RemoteError::Sys(e)),
-        ) if e.is_gone() => Error::Ended,
+        ) if e.is_gone() => ended(world),
         // The engine knows already.
         Error::Engine(
             verde_engine::Error::Gone | verde_engine::Error::Remote(RemoteError::Ended(_)),

@@ -123,9 +123,12 @@ pub(crate) fn save(
         })?;
         remotes.push(remote);
     }
-    let mut answers = Vec::with_capacity(remotes.len());
+    // The first one comes first: when the program is killed, whoever looks for its copies must find
+    // the one that it has just made.
+    let mut forked = None;
     for remote in &mut remotes {
-        answers.push(remote.finish()?.rax as i64);
+        let answer = remote.finish()?.rax as i64;
+        forked.get_or_insert(answer);
     }
     let mut bytes = vec![0; crate::threads::room(table.len()) as usize];
     process.read(scratch.data, &mut bytes)?;
@@ -158,10 +161,11 @@ pub(crate) fn save(
     if of_process.is_some_and(payload::is_keyring) && !keyrings.contains(&pid) {
         keyrings.push(pid);
     }
-    let copied = answers.first().filter(|id| copy.is_some() && **id > 0);
+    let answer = forked.filter(|_| copy.is_some());
+    let copied = answer.and_then(|id| i32::try_from(id).ok());
     Ok(Saved {
         // An error: it is tried again in the ordinary way, which has an answer to it.
-        copy: copied.map(|id| Tid(*id as i32)),
+        copy: copied.filter(|id| *id > 0).map(Tid),
         threads: table,
         intervals,
         adopts_orphans,

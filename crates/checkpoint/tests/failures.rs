@@ -5,10 +5,11 @@
 mod common;
 
 use common::{as_user, compile, exec, next, run_out, transparent};
-use std::time::Duration;
-use verde_checkpoint::{Error, Options, Snapshot, Warning};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use verde_checkpoint::{Error, Options, Present, Snapshot, Warning};
 use verde_engine::{End, Launch, Process, Tid};
-use verde_sys::{signals, task};
+use verde_sys::{procfs, signals, task};
 
 fn at_hold() -> (common::Program, Process, common::Output) {
     let program = compile("ck_calls.c", &["-O1"]);
@@ -199,6 +200,86 @@ fn a_kill_at_any_moment_is_a_clear_error() {
         let stop = next(&mut process);
         assert_eq!(stop.ended(), Some(End::Killed(9)), "round {round}");
         common::until("no copy of it is left", || left_of(&program).is_empty());
+    }
+}
+
+/// Kills of copies are told as such, and the program does not notice: in `take` at any moment.
+fn copies_are_killed(take: impl Fn(&mut Process) -> Result<(), Error>) {
+    let (program, mut process, output) = at_hold();
+    let pid = process.pid();
+    let parent = (signals::current_process(), signals::current_thread());
+    let is_over = AtomicBool::new(false);
+    let mut lost = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut round = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                let children = procfs::children(parent.0, &[parent.1]);
+                for copy in children.into_iter().filter(|child| *child != pid) {
+                    round += 1;
+                    let start = Instant::now();
+                    while start.elapsed() < Duration::from_micros(round * 37 % 300) {
+                        std::hint::spin_loop();
+                    }
+                    // It may be gone.
+                    let _ = signals::send(copy, verde_sys::number::SIGKILL);
+                }
+            }
+        });
+        for _ in 0..2000 {
+            match take(&mut process) {
+                Ok(()) => {}
+                Err(Error::Lost) => lost += 1,
+                Err(other) => {
+                    is_over.store(true, Ordering::Relaxed);
+                    panic!("{other:?}");
+                }
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert!(lost > 0, "no copy was killed in time");
+    let flags = std::fs::read_to_string(format!("/proc/{pid}/smaps")).expect("smaps");
+    let flags = flags.lines().filter(|l| l.starts_with("VmFlags:"));
+    let marked = |flags: &&str| flags.split(' ').any(|flag| matches!(flag, "dc" | "wf"));
+    assert_eq!(flags.filter(marked).count(), 0);
+    assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
+    assert!(output.text().starts_with("sum "));
+    common::until("no copy is left", || left_of(&program).is_empty());
+}
+
+#[test]
+fn a_copy_that_is_killed_while_it_is_made_is_lost() {
+    copies_are_killed(|process| Snapshot::take(process, &Options::default()).map(drop));
+}
+
+#[test]
+fn a_present_that_is_killed_while_it_is_made_is_lost() {
+    copies_are_killed(|process| Present::take(process, &Options::default()).map(drop));
+}
+
+/// Code of ours in the program ends in a SIGTRAP. One that somebody sends is no such end, and it
+/// reaches the program.
+#[test]
+fn a_signal_that_is_sent_ends_no_code_of_ours() {
+    let program = compile("ck_trap.c", &["-O1"]);
+    // A number that no process has, where the program's answer to a fork would be.
+    let number = "4194305";
+    // Only the first checkpoint needs calls of the engine.
+    for sent_before in [0, 1] {
+        let (mut process, _) = program.launch_with(&[number], transparent());
+        let hold = program.address(&process, "hold");
+        exec(&mut process, hold);
+        process.resume_all().expect("resumed");
+        next(&mut process);
+        for count in 0..3 {
+            if count == sent_before {
+                signals::send(process.pid(), verde_sys::number::SIGTRAP).expect("sent");
+            }
+            let saved = Snapshot::take(&mut process, &Options::default()).map(drop);
+            saved.expect("saved");
+        }
+        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
     }
 }
 

@@ -79,7 +79,7 @@ impl Slots {
             return;
         };
         let region = &mut self.regions[region];
-        // `free_near` offers the last one.
+        // `free_near` offers the last one that was given back, or else the next.
         region.free.pop_if(|free| usize::from(*free) == index);
         if region.slots.len() <= index {
             region.slots.resize(index + 1, None);

@@ -93,12 +93,13 @@ const TAKEN: u64 = 1 << 48;
 const LOCATED: u64 = 1 << 49;
 
 impl History {
-    /// `words`: how much room there is, at least two pages.
+    /// `words`: how much room there is for all entries but the last words of some, at least two
+    /// pages.
     pub fn new(words: usize) -> Self {
         History {
             page: Box::new([0; PAGE + LONGEST]),
             full: VecDeque::new(),
-            most: (words / (PAGE + LONGEST)).saturating_sub(1).max(1),
+            most: (words / PAGE).saturating_sub(1).max(1),
             head: 1,
         }
     }
@@ -135,11 +136,16 @@ impl History {
     /// The page of the last entry is full.
     #[cold]
     fn turn(&mut self, last: u64) {
-        if self.full.len() == self.most {
-            self.full.pop_front();
+        let mut oldest = match self.full.len() < self.most {
+            true => None,
+            false => self.full.pop_front(),
+        };
+        // What stands in the page that is written is not read again: it is after the last entry.
+        match oldest.as_mut().and_then(Arc::get_mut) {
+            Some(unshared) => unshared.copy_from_slice(&*self.page),
+            None => oldest = Some(Arc::new(*self.page)),
         }
-        // What stands there is not read again: it is after the last entry.
-        self.full.push_back(Arc::new(*self.page));
+        self.full.extend(oldest);
         self.head = (last / PAGE as u64 + 1) * PAGE as u64;
     }
 
@@ -376,7 +382,7 @@ mod tests {
         const PAGES: usize = 12;
         /// Each entry takes seven words; that of a page's last may go beyond it.
         const IN_PAGE: usize = PAGE.div_ceil(7);
-        let mut h = History::new(PAGES * (PAGE + LONGEST));
+        let mut h = History::new(PAGES * PAGE);
         let mut last = 0;
         for n in 0..10_000u64 {
             push(&mut h, &mut last, n);
@@ -400,7 +406,7 @@ mod tests {
 
     #[test]
     fn copies_share_what_is_full_and_go_their_own_ways() {
-        let mut h = History::new(8 * (PAGE + LONGEST));
+        let mut h = History::new(8 * PAGE);
         let mut last = 0;
         for n in 0..3000 {
             push(&mut h, &mut last, n);

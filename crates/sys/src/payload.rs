@@ -233,11 +233,42 @@ pub fn code() -> &'static [u8] {
     unsafe { std::slice::from_raw_parts(start, offset(&raw const verde_payload_end) as usize) }
 }
 
+/// A part of the code in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    base: Addr,
+    begin: Addr,
+}
+
+impl Part {
+    fn new(base: Addr, begin: *const u8) -> Part {
+        Part {
+            base,
+            begin: base + offset(begin),
+        }
+    }
+
+    /// Where it begins.
+    pub fn begin(&self) -> Addr {
+        self.begin
+    }
+
+    /// A thread that stands here has come to an int3 of the code. Anything else that stops it with
+    /// the same signal was sent by somebody.
+    pub fn is_over(&self, pc: Addr) -> bool {
+        let before = pc.0.wrapping_sub(self.base.0).wrapping_sub(1);
+        let byte = usize::try_from(before).ok().and_then(|i| code().get(i));
+        byte == Some(&INT3)
+    }
+}
+
+const INT3: u8 = 0xcc;
+
 /// Where in the code a thread asks for its own state; rbx: a [`SaveEntry`];
 /// r12: room for [`OF_PROCESS`] bytes, or 0; r13: [`CloneArgs`] to fork with at last, or 0. What
 /// the fork has answered is in rax at the end.
-pub fn save(base: Addr) -> Addr {
-    base + offset(&raw const verde_payload_save)
+pub fn save(base: Addr) -> Part {
+    Part::new(base, &raw const verde_payload_save)
 }
 
 /// Interval timers of a process, and the bytes of one: period and time left.
@@ -250,13 +281,13 @@ pub const OF_PROCESS: u64 = INTERVALS as u64 * INTERVAL_SIZE + 24;
 
 /// Where in the code threads are created; rbx: the first [`ThreadEntry`], r12:
 /// how many. Stops early at an entry whose result is an error.
-pub fn threads(base: Addr) -> Addr {
-    base + offset(&raw const verde_payload_threads)
+pub fn threads(base: Addr) -> Part {
+    Part::new(base, &raw const verde_payload_threads)
 }
 
 /// Where in the code a thread sets its own state; rbx: its [`ThreadEntry`].
-pub fn own_state(base: Addr) -> Addr {
-    base + offset(&raw const verde_payload_self)
+pub fn own_state(base: Addr) -> Part {
+    Part::new(base, &raw const verde_payload_self)
 }
 
 /// An alternate signal stack as the kernel describes it (`stack_t`).

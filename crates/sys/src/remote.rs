@@ -4,10 +4,11 @@
 //! whatever happened in between.
 
 use crate::error::{Result, SysError};
+use crate::payload::Part;
 use crate::ptrace::{self, Go};
 use crate::regs::NO_SYSCALL;
 use crate::wait::{self, Event, WaitStatus};
-use crate::{Addr, Regs, Tid};
+use crate::{Addr, Regs, SigInfo, Tid};
 
 /// Why a remote system call gave no result.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
@@ -31,6 +32,8 @@ pub struct Remote {
     saved: Regs,
     mask: u64,
     instruction: Addr,
+    /// The code that it runs.
+    part: Option<Part>,
     /// Signals that cannot be blocked and arrived meanwhile.
     held: Vec<i32>,
     ended: bool,
@@ -67,29 +70,31 @@ impl Remote {
             saved: after,
             mask,
             instruction,
+            part: None,
             held: Vec::new(),
             ended: false,
             children: Vec::new(),
         }
     }
 
-    /// Lets the thread run code that ends in an int3, from `code` on with the
-    /// registers that `set` gives it. [`Remote::finish`] waits for the end.
-    pub fn start(&mut self, code: Addr, set: impl FnOnce(&mut Regs)) -> Result<()> {
+    /// Lets the thread run code of ours with the registers that `set` gives it.
+    /// [`Remote::finish`] waits for the end.
+    pub fn start(&mut self, part: Part, set: impl FnOnce(&mut Regs)) -> Result<()> {
         let mut regs = self.saved;
-        regs.rip = code.0;
+        regs.rip = part.begin().0;
         regs.orig_rax = NO_SYSCALL;
         set(&mut regs);
         ptrace::set_regs(self.tid, &regs)?;
-        self.go_on()
+        self.go_on_in(part)
     }
 
     /// The same for a thread that stands in that code.
-    pub fn go_on(&mut self) -> Result<()> {
+    pub fn go_on_in(&mut self, part: Part) -> Result<()> {
+        self.part = Some(part);
         ptrace::resume(self.tid, Go::Continue, 0)
     }
 
-    /// Waits for the int3 of code that was started; the registers there.
+    /// Waits for the end of code that was started; the registers there.
     pub fn finish(&mut self) -> std::result::Result<Regs, RemoteError> {
         loop {
             match wait::task(self.tid)? {
@@ -98,11 +103,17 @@ impl Remote {
                     return Err(RemoteError::Ended(status));
                 }
                 WaitStatus::Event(Event::Exit) => return Err(self.dying().into()),
-                WaitStatus::Signal(libc::SIGTRAP) => return Ok(ptrace::regs(self.tid)?),
-                WaitStatus::Signal(signal) => self.held.push(signal),
+                WaitStatus::Signal(signal) => {
+                    let regs = ptrace::regs(self.tid)?;
+                    let is_over = |part: Part| part.is_over(Addr(regs.rip));
+                    if signal == libc::SIGTRAP && self.part.is_some_and(is_over) {
+                        return Ok(regs);
+                    }
+                    self.held.push(signal);
+                }
                 _ => {}
             }
-            self.go_on()?;
+            ptrace::resume(self.tid, Go::Continue, 0)?;
         }
     }
 
@@ -172,6 +183,11 @@ impl Remote {
                     errno: libc::EINTR,
                 }
                 .into());
+            }
+            // Not the end of the step: somebody has sent the same signal.
+            let is_sent = |info: SigInfo| info.signal() == libc::SIGTRAP && info.code() <= 0;
+            if ptrace::siginfo(self.tid).is_ok_and(is_sent) {
+                self.held.push(libc::SIGTRAP);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Real-time signals are ordinary numbers here (32..=64).
 
 use crate::error::{Result, SysError};
-use crate::{Addr, Tid, departed, procfs};
+use crate::{Addr, Tid, departed, procfs, ptrace};
 
 /// What a wait status says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,37 +119,38 @@ pub fn task(tid: Tid) -> Result<WaitStatus> {
 
 /// Waits until some tracee has something to report, which it still has then.
 fn next_to_report() -> Result<Tid> {
-    let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL | libc::__WNOTHREAD;
     loop {
-        // SAFETY: siginfo is plain data, filled in by the call.
-        let done = unsafe {
-            let mut info: libc::siginfo_t = std::mem::zeroed();
-            let done = libc::waitid(libc::P_ALL, 0, &mut info, options);
-            (done == 0).then(|| info.si_pid())
-        };
-        match done {
-            Some(tid) => return Ok(Tid(tid)),
-            None => match SysError::last("waitid") {
-                e if e.errno == libc::EINTR => {}
-                e => return Err(e),
-            },
+        match look(libc::P_ALL, Tid(0), true) {
+            Ok(tid) => return Ok(tid),
+            Err(e) if e.errno == libc::EINTR => {}
+            Err(e) => return Err(e),
         }
     }
 }
 
 /// Whether a process group has tracees (or children) of the calling thread, whatever they do.
 pub fn is_anybody_in(group: Tid) -> bool {
-    let options = libc::WEXITED
-        | libc::WSTOPPED
-        | libc::WNOWAIT
-        | libc::WNOHANG
-        | libc::__WALL
-        | libc::__WNOTHREAD;
+    look(libc::P_PGID, group, false).is_ok()
+}
+
+/// Whether a stopped tracee is on its way to its end, or gone.
+pub fn is_going(tid: Tid) -> bool {
+    let stands = ptrace::regs(tid).is_ok() && look(libc::P_PID, tid, false) == Ok(Tid(0));
+    !stands
+}
+
+/// Which tracee has something to report, which it still has then; 0: none does.
+fn look(kind: libc::idtype_t, id: Tid, block: bool) -> Result<Tid> {
+    let hang = if block { 0 } else { libc::WNOHANG };
+    let news = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT;
+    let options = news | hang | libc::__WALL | libc::__WNOTHREAD;
     // SAFETY: siginfo is plain data, filled in by the call.
-    unsafe {
+    let done = unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
-        libc::waitid(libc::P_PGID, group.0 as libc::id_t, &mut info, options) == 0
-    }
+        let done = libc::waitid(kind, id.0 as libc::id_t, &mut info, options);
+        (done == 0).then(|| info.si_pid())
+    };
+    done.map(Tid).ok_or_else(|| SysError::last("waitid"))
 }
 
 /// The task has ended, whether or not that can be reported yet.
