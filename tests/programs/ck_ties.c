@@ -258,7 +258,7 @@ static void thread_keys(void) {
 static void large(void) {
     int score = open("/proc/self/oom_score_adj", O_WRONLY);
     CHECK(write(score, "7", 1) == 1 && !close(score));
-    CHECK(mmap(0, 100 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+    CHECK(mmap(0, 10 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
     hold();
 }
 

@@ -235,7 +235,7 @@ fn take_stopped(
 }
 
 /// Where memory runs out, processes that may be smaller are hardly chosen.
-const LARGE: u64 = 64 << 20;
+const LARGE: u64 = 8 << 20;
 
 /// What the program uses that is no process's own.
 fn outside_of_processes(pid: Tid, children: &[Tid], warnings: &mut Vec<Warning>) {

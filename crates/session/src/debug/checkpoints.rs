@@ -56,9 +56,12 @@ impl<S> Checkpoint<S> {
     }
 }
 
+/// So often a copy is made that is killed before it is complete.
+const TRIES: usize = 3;
+
 /// Why there is no checkpoint.
 pub(super) enum NotSaved {
-    /// There is no room for a copy of the process.
+    /// There is no room for a copy of the process, or none lives long enough.
     Refused(verde_checkpoint::Error),
     /// A little later it will be possible, or the program is over.
     NotNow(verde_checkpoint::Error),
@@ -256,9 +259,13 @@ impl Debugger {
         let Some(live) = &mut self.live else {
             return Err(NotSaved::Otherwise(Failure(NOT_RUN.into())));
         };
-        let taken = take(&mut live.process, &options);
+        // A copy that somebody kills, perhaps for lack of memory, is made again.
+        let mut tries = (0..TRIES).map(|_| take(&mut live.process, &options));
+        let is_made = |taken: &verde_checkpoint::Result<_>| !matches!(taken, Err(Error::Lost));
+        let taken = tries.find(is_made).unwrap_or(Err(Error::Lost));
         let (snapshot, warnings) = taken.map_err(|error| match error {
             lack if lack.is_lack() => NotSaved::Refused(lack),
+            Error::Lost => NotSaved::Refused(Error::Lost),
             passing @ (Error::NotNow(_) | Error::Ended) => NotSaved::NotNow(passing),
             other => NotSaved::Otherwise(other.into()),
         })?;
