@@ -119,13 +119,15 @@ impl Frozen {
     /// copy of; `filtered`: perhaps with a seccomp filter, which stays off.
     pub fn new(copy: Unfinished, group: Group, filtered: bool) -> Result<Frozen> {
         let handle = PidFd::open(copy.pid())?;
+        // One that is killed before this waits at its end for an answer, which it gets as
+        // unfinished.
+        ptrace::only_kill(copy.pid(), filtered)?;
         let pid = copy.keep();
         let frozen = Frozen {
             pid,
             is_small: false,
             handle,
         };
-        ptrace::only_kill(pid, filtered)?;
         if group != Group::Other {
             // As a member of the group it would keep the number in use that
             // its successor needs, and get the signals that others send to the
