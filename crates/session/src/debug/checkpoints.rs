@@ -79,6 +79,15 @@ impl Checkpoints {
         fitting.max_by_key(|(_, c)| c.moment)
     }
 
+    /// Tells of a moment whether the present, one of the user's checkpoints or the moment before
+    /// the last restore has come from there.
+    pub fn leads(&self) -> impl Fn(Moment) -> bool + use<> {
+        let users = self.list.iter().map(|(_, c)| c.moment);
+        let undo = self.undo.as_ref().map(|c| c.moment);
+        self.timeline
+            .leads_to(&users.chain(undo).collect::<Vec<_>>())
+    }
+
     /// The user's, by rising number.
     pub fn all(&self) -> &[(u32, Checkpoint)] {
         &self.list
@@ -205,6 +214,11 @@ impl Debugger {
 
     /// Goes back for the scenario; what to say.
     pub(super) fn restore_for(&mut self, number: u32) -> Result<String> {
+        self.restore_titled(number, &format!("Checkpoint {number}"))
+    }
+
+    /// Goes back to one of the user's checkpoints; what to say, beginning with a title.
+    pub(super) fn restore_titled(&mut self, number: u32, title: &str) -> Result<String> {
         self.checkpoints.get(number)?;
         let at = self.checkpoints.list.iter().position(|(n, _)| *n == number);
         let (_, checkpoint) = self.checkpoints.list.remove(at.unwrap_or(0));
@@ -214,7 +228,7 @@ impl Debugger {
         self.checkpoints.list.sort_by_key(|(n, _)| *n);
         let restored = result?;
         let time = milliseconds(restored.elapsed);
-        let text = format!("Checkpoint {number}: {place} restored in {time}");
+        let text = format!("{title}: {place} restored in {time}");
         Ok(self.checkpoints.with_new_warnings(restored.warnings, text))
     }
 
@@ -408,6 +422,7 @@ impl Debugger {
         };
         let before = std::mem::replace(&mut self.checkpoints.undo, undo);
         self.forget_checkpoint(before);
+        self.forget_lost_futures();
         self.take_over(checkpoint, &restored)?;
         Ok(restored)
     }
@@ -533,6 +548,7 @@ impl Debugger {
             let gone = at.map(|at| list.remove(at).1);
             self.forget_checkpoint(gone);
         }
+        self.forget_lost_futures();
         if self.live.is_none() {
             if self.checkpoints.list.is_empty() && self.automatic.is_empty() {
                 self.checkpoints.ended = None;
