@@ -352,11 +352,7 @@ impl Debugger {
             },
         };
         if !self.has_property() && !self.automatic.is_empty() {
-            let past = self.automatic.past(&self.checkpoints.timeline);
-            let Some(&index) = past.iter().rev().nth(count - 1) else {
-                let all = past.len();
-                return failure(format!("There are {all} automatic checkpoints only."));
-            };
+            let index = self.automatic_before(count)?;
             let text = self.go_to_automatic(index, None, "Back")?;
             return self.show_back(&text);
         }
@@ -375,6 +371,19 @@ impl Debugger {
         };
         let text = self.go_before(event, tid)?;
         self.show_back(&text)
+    }
+
+    /// The N-th last of the automatic checkpoints from before where the program stands.
+    fn automatic_before(&self, count: usize) -> Result<usize> {
+        let timeline = &self.checkpoints.timeline;
+        let mut past = self.automatic.past(timeline);
+        past.retain(|index| !timeline.is_here(self.automatic.list[*index].moment));
+        match (past.iter().rev().nth(count - 1), past.len()) {
+            (Some(index), _) => Ok(*index),
+            (None, 0) => failure("There is no earlier automatic checkpoint."),
+            (None, 1) => failure("There is one earlier automatic checkpoint only."),
+            (None, n) => failure(format!("There are {n} earlier automatic checkpoints only.")),
+        }
     }
 
     fn show_back(&mut self, text: &str) -> Result<()> {

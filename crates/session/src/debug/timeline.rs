@@ -10,6 +10,8 @@ use std::iter::successors;
 pub(super) struct Moment {
     future: usize,
     serial: u64,
+    /// The first that was taken where the program stood then.
+    first_here: u64,
 }
 
 impl Moment {
@@ -25,6 +27,8 @@ pub(super) struct Timeline {
     /// The moments at which those after the first began; `None`: with a new run.
     begun: Vec<Option<Moment>>,
     count: u64,
+    /// The first checkpoint of where the program stands; `None`: there is none.
+    here: Option<u64>,
 }
 
 impl Timeline {
@@ -34,17 +38,30 @@ impl Timeline {
         Moment {
             future: self.begun.len(),
             serial: self.count,
+            first_here: *self.here.get_or_insert(self.count),
         }
     }
 
     /// The program is what it was then.
     pub fn restored(&mut self, then: Moment) {
         self.begun.push(Some(then));
+        self.here = Some(then.first_here);
     }
 
     /// The program was started.
     pub fn started(&mut self) {
         self.begun.push(None);
+        self.here = None;
+    }
+
+    /// The program runs.
+    pub fn runs(&mut self) {
+        self.here = None;
+    }
+
+    /// The program stands where it stood then: nothing of it has run since.
+    pub fn is_here(&self, moment: Moment) -> bool {
+        self.here == Some(moment.first_here)
     }
 
     /// The present has come from there.
@@ -135,5 +152,22 @@ mod tests {
         line.started();
         let leads = line.leads_to(&[other]);
         assert!(leads(first) && leads(other) && !leads(second) && !leads(now));
+    }
+
+    #[test]
+    fn the_program_stands_where_it_was_saved_until_it_runs() {
+        let mut line = Timeline::default();
+        let first = line.moment();
+        let same = line.moment();
+        assert!(line.is_here(first) && line.is_here(same));
+        line.runs();
+        let second = line.moment();
+        assert!(line.is_here(second) && !line.is_here(first));
+        line.runs();
+        assert!(!line.is_here(second));
+        line.restored(same);
+        assert!(line.is_here(first) && line.is_here(same) && !line.is_here(second));
+        line.started();
+        assert!(!line.is_here(first));
     }
 }

@@ -50,6 +50,30 @@ fn without_properties_the_way_back_is_by_automatic_checkpoints() {
     in_order(&text, &["Back: process", "tick (i=1)", "$1 = 1"]);
 }
 
+/// Where a checkpoint was restored, or another one taken since, that one is no way back.
+#[test]
+fn every_way_back_leads_further_until_something_has_run() {
+    let bench = Bench::c(TICKS, &["-O0"]);
+    let commands = [
+        "break tick",
+        "run",
+        "verde back",
+        "verde back",
+        "checkpoint",
+        "continue",
+        "restart 1",
+        "verde back",
+        "stepi",
+        "verde back",
+    ];
+    let text = bench.debug(&["--auto-checkpoint", "60"], &commands);
+    // Only the first and the last lead back; the others find nothing before the beginning.
+    in_order(&text, &["Back: process", "Checkpoint 1: ", "Back: process"]);
+    assert_eq!(text.matches("Back: process").count(), 2, "{text}");
+    let none = "There is no earlier automatic checkpoint.";
+    assert_eq!(text.matches(none).count(), 2, "{text}");
+}
+
 #[test]
 fn open_calls_return_after_the_program_was_brought_back() {
     let bench = Bench::c(
@@ -173,11 +197,20 @@ fn time_is_enough_for_a_checkpoint() {
             "break hold",
             "run",
             "info checkpoints",
-            "verde back 4",
+            "verde back",
+            "info checkpoints",
+            "verde back",
+            "info checkpoints",
+            "verde back 2",
+            "info checkpoints",
             "print rounds",
             "verde back 100",
         ],
     );
+    let counts = text.lines().filter_map(|l| l.split_once(" automatic, "));
+    let counts: Vec<i32> = counts.filter_map(|(n, _)| n.parse().ok()).collect();
+    let n = counts[0];
+    assert_eq!(counts, [n, n, n - 1, n - 3], "{text}");
     in_order(
         &text,
         &[
@@ -185,7 +218,7 @@ fn time_is_enough_for_a_checkpoint() {
             " automatic, ",
             "Back: process ",
             "$1 = ",
-            "automatic checkpoints only",
+            "earlier automatic checkpoint",
         ],
     );
 }
