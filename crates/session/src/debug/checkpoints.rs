@@ -11,6 +11,9 @@ use std::time::Duration;
 use verde_checkpoint::{Error, Options, Present, Restored, Snapshot, Warning};
 use verde_engine::{End, Process, Tid};
 
+/// What `restart` takes back the last restart by.
+const UNDO: &str = "undo";
+
 /// The checkpoints of a session.
 #[derive(Default)]
 pub(super) struct Checkpoints {
@@ -91,6 +94,13 @@ impl Checkpoints {
     /// The user's, by rising number.
     pub fn all(&self) -> &[(u32, Checkpoint)] {
         &self.list
+    }
+
+    /// What `restart` takes: their numbers, and the word that takes the last restart back.
+    pub fn names(&self) -> Vec<String> {
+        let numbers = self.list.iter().map(|(number, _)| number.to_string());
+        let undo = self.undo.as_ref().map(|_| UNDO.to_owned());
+        numbers.chain(undo).collect()
     }
 
     /// The least number that is free.
@@ -310,16 +320,13 @@ impl Debugger {
     }
 
     pub(super) fn restart(&mut self, args: &str) -> Result<()> {
-        let (checkpoint, title) = match args.trim() {
-            "" => return failure("Which checkpoint?  restart NUMBER, or restart undo"),
-            "undo" => match self.checkpoints.undo.take() {
+        let chosen = self.chosen_checkpoint(args.trim())?;
+        let (checkpoint, title) = match chosen {
+            None => match self.checkpoints.undo.take() {
                 Some(undo) => (undo, "The moment before the last restart".to_owned()),
                 None => return failure("Nothing to undo."),
             },
-            text => {
-                let Ok(number) = u32::try_from(self.number(text)?) else {
-                    return failure(format!("Bad checkpoint number '{text}'"));
-                };
+            Some(number) => {
                 self.checkpoints.get(number)?;
                 let at = self.checkpoints.list.iter().position(|(n, _)| *n == number);
                 let (_, checkpoint) = self.checkpoints.list.remove(at.unwrap_or(0));
@@ -327,10 +334,7 @@ impl Debugger {
             }
         };
         let result = self.go_back(&checkpoint);
-        match title
-            .strip_prefix("Checkpoint ")
-            .and_then(|n| n.parse().ok())
-        {
+        match chosen {
             Some(number) => {
                 self.checkpoints.list.push((number, checkpoint));
                 self.checkpoints.list.sort_by_key(|(n, _)| *n);
@@ -345,6 +349,23 @@ impl Debugger {
         let frame = self.frame_lines(0, true);
         self.say(&format!("{title}: {place} restored in {time}\n{frame}"))?;
         self.show_displays()
+    }
+
+    /// The number of the checkpoint that `restart` names; `None`: it says `undo`.
+    fn chosen_checkpoint(&mut self, text: &str) -> Result<Option<u32>> {
+        if text.is_empty() {
+            return failure("Which checkpoint?  restart NUMBER, or restart undo");
+        }
+        if text == UNDO {
+            return Ok(None);
+        }
+        match self.number(text).map(u32::try_from) {
+            Ok(Ok(number)) => Ok(Some(number)),
+            Ok(Err(_)) => failure(format!("Bad checkpoint number '{text}'")),
+            // As with commands the beginning is enough; a variable of that name is not hidden.
+            Err(_) if UNDO.starts_with(text) => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 
     /// The present, for `restart undo` and for a restore that fails. `None`: nothing that could

@@ -466,3 +466,29 @@ fn the_way_back_by_a_checkpoint_of_the_users_says_how_far_it_leads() {
     let place = "Back before event 8, after event 4, checkpoint 1: process ";
     in_order(&text, &[place, "$1 = 4"]);
 }
+
+/// Unless it is the name of a variable.
+#[test]
+fn the_beginning_of_undo_is_enough() {
+    let bench = Bench::c("int un = 1;\nint main(void) { return 0; }\n", &["-O0"]);
+    let commands = [
+        "break main",
+        "run",
+        "checkpoint",
+        "restart un",
+        "restart u",
+        "restart x",
+    ];
+    let text = bench.debug(&[], &commands);
+    in_order(
+        &text,
+        &[
+            "Checkpoint 1: ",
+            "saved in",
+            "Checkpoint 1: ",
+            "restored in",
+            "The moment before the last restart: ",
+            "No symbol \"x\" in current context.",
+        ],
+    );
+}
