@@ -334,6 +334,26 @@ fn lines_typed_ahead_run_in_order() -> Fallible {
 }
 
 #[test]
+fn the_tab_key_completes_what_can_be_restarted() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let mut shell = Shell::with_terminal(&lab, "xterm")?;
+    shell.send("NO_COLOR=1 $VERDE debug ./prog\n")?;
+    shell.expect("(verde) ")?;
+    shell.send("tbreak main\rrun\rcheckpoint\r")?;
+    shell.expect("Checkpoint 1: ")?;
+    shell.expect("(verde) ")?;
+    // The only one there is.
+    shell.send("restart \t\r")?;
+    shell.expect("Checkpoint 1: ")?;
+    shell.expect("(verde) ")?;
+    shell.send("restart u\t")?;
+    shell.expect("ndo")?;
+    shell.send("\r")?;
+    shell.expect("The moment before the last restart: ")?;
+    Ok(())
+}
+
+#[test]
 fn pasted_lines_run_in_order() -> Fallible {
     let lab = Lab::c(SOURCE, &["-O0"])?;
     let mut shell = Shell::with_terminal(&lab, "xterm")?;

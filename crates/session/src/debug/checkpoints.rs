@@ -11,6 +11,9 @@ use std::time::Duration;
 use verde_checkpoint::{Error, Options, Present, Restored, Snapshot, Warning};
 use verde_engine::{End, Process, Tid};
 
+/// What `restart` takes back the last restart by.
+const UNDO: &str = "undo";
+
 /// The checkpoints of a session.
 #[derive(Default)]
 pub(super) struct Checkpoints {
@@ -82,9 +85,25 @@ impl Checkpoints {
         fitting.max_by_key(|(_, c)| c.moment)
     }
 
+    /// Tells of a moment whether the present, one of the user's checkpoints or the moment before
+    /// the last restore has come from there.
+    pub fn leads(&self) -> impl Fn(Moment) -> bool + use<> {
+        let users = self.list.iter().map(|(_, c)| c.moment);
+        let undo = self.undo.as_ref().map(|c| c.moment);
+        self.timeline
+            .leads_to(&users.chain(undo).collect::<Vec<_>>())
+    }
+
     /// The user's, by rising number.
     pub fn all(&self) -> &[(u32, Checkpoint)] {
         &self.list
+    }
+
+    /// What `restart` takes: their numbers, and the word that takes the last restart back.
+    pub fn names(&self) -> Vec<String> {
+        let numbers = self.list.iter().map(|(number, _)| number.to_string());
+        let undo = self.undo.as_ref().map(|_| UNDO.to_owned());
+        numbers.chain(undo).collect()
     }
 
     /// The least number that is free.
@@ -208,6 +227,11 @@ impl Debugger {
 
     /// Goes back for the scenario; what to say.
     pub(super) fn restore_for(&mut self, number: u32) -> Result<String> {
+        self.restore_titled(number, &format!("Checkpoint {number}"))
+    }
+
+    /// Goes back to one of the user's checkpoints; what to say, beginning with a title.
+    pub(super) fn restore_titled(&mut self, number: u32, title: &str) -> Result<String> {
         self.checkpoints.get(number)?;
         let at = self.checkpoints.list.iter().position(|(n, _)| *n == number);
         let (_, checkpoint) = self.checkpoints.list.remove(at.unwrap_or(0));
@@ -217,7 +241,7 @@ impl Debugger {
         self.checkpoints.list.sort_by_key(|(n, _)| *n);
         let restored = result?;
         let time = milliseconds(restored.elapsed);
-        let text = format!("Checkpoint {number}: {place} restored in {time}");
+        let text = format!("{title}: {place} restored in {time}");
         Ok(self.checkpoints.with_new_warnings(restored.warnings, text))
     }
 
@@ -303,16 +327,13 @@ impl Debugger {
     }
 
     pub(super) fn restart(&mut self, args: &str) -> Result<()> {
-        let (checkpoint, title) = match args.trim() {
-            "" => return failure("Which checkpoint?  restart NUMBER, or restart undo"),
-            "undo" => match self.checkpoints.undo.take() {
+        let chosen = self.chosen_checkpoint(args.trim())?;
+        let (checkpoint, title) = match chosen {
+            None => match self.checkpoints.undo.take() {
                 Some(undo) => (undo, "The moment before the last restart".to_owned()),
                 None => return failure("Nothing to undo."),
             },
-            text => {
-                let Ok(number) = u32::try_from(self.number(text)?) else {
-                    return failure(format!("Bad checkpoint number '{text}'"));
-                };
+            Some(number) => {
                 self.checkpoints.get(number)?;
                 let at = self.checkpoints.list.iter().position(|(n, _)| *n == number);
                 let (_, checkpoint) = self.checkpoints.list.remove(at.unwrap_or(0));
@@ -320,10 +341,7 @@ impl Debugger {
             }
         };
         let result = self.go_back(&checkpoint);
-        match title
-            .strip_prefix("Checkpoint ")
-            .and_then(|n| n.parse().ok())
-        {
+        match chosen {
             Some(number) => {
                 self.checkpoints.list.push((number, checkpoint));
                 self.checkpoints.list.sort_by_key(|(n, _)| *n);
@@ -338,6 +356,23 @@ impl Debugger {
         let frame = self.frame_lines(0, true);
         self.say(&format!("{title}: {place} restored in {time}\n{frame}"))?;
         self.show_displays()
+    }
+
+    /// The number of the checkpoint that `restart` names; `None`: it says `undo`.
+    fn chosen_checkpoint(&mut self, text: &str) -> Result<Option<u32>> {
+        if text.is_empty() {
+            return failure("Which checkpoint?  restart NUMBER, or restart undo");
+        }
+        if text == UNDO {
+            return Ok(None);
+        }
+        match self.number(text).map(u32::try_from) {
+            Ok(Ok(number)) => Ok(Some(number)),
+            Ok(Err(_)) => failure(format!("Bad checkpoint number '{text}'")),
+            // As with commands the beginning is enough; a variable of that name is not hidden.
+            Err(_) if UNDO.starts_with(text) => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 
     /// The present, for `restart undo` and for a restore that fails. `None`: nothing that could
@@ -415,6 +450,7 @@ impl Debugger {
         };
         let before = std::mem::replace(&mut self.checkpoints.undo, undo);
         self.forget_checkpoint(before);
+        self.forget_lost_futures();
         self.take_over(checkpoint, &restored)?;
         Ok(restored)
     }
@@ -540,6 +576,7 @@ impl Debugger {
             let gone = at.map(|at| list.remove(at).1);
             self.forget_checkpoint(gone);
         }
+        self.forget_lost_futures();
         if self.live.is_none() {
             if self.checkpoints.list.is_empty() && self.automatic.is_empty() {
                 self.checkpoints.ended = None;

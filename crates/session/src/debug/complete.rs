@@ -19,6 +19,8 @@ pub struct Completer {
     frame: Option<FrameScope>,
     /// Commands of the user's own.
     user: Vec<String>,
+    /// What can be restarted.
+    restarts: Vec<String>,
 }
 
 impl Debugger {
@@ -30,6 +32,7 @@ impl Debugger {
             modules: self.images.loaded().to_vec(),
             frame: live.and_then(|live| live.scope(live.selected)),
             user: self.user.names().map(str::to_owned).collect(),
+            restarts: self.checkpoints.names(),
         }
     }
 }
@@ -119,6 +122,10 @@ impl Completer {
                 signal_names(word)
             }
             ("handle", Some(_)) => of(TREATMENTS),
+            // Otherwise a variable may have the number.
+            ("restart", None) if self.restarts.iter().any(|r| r.starts_with(word)) => {
+                fitting(&mut self.restarts.iter().cloned())
+            }
             ("skip", None) => of(&["delete", "file", "function"]),
             ("thread" | "t", None) => of(&["apply", "find", "name"]),
             ("thread" | "t", Some("apply")) => of(&["all"]),

@@ -5,7 +5,7 @@ use super::checkpoints::{Checkpoint, NotSaved, milliseconds, size};
 use super::failure::{Result, failure};
 use super::irv::Then;
 use super::ticking::Ticker;
-use super::timeline::Timeline;
+use super::timeline::{Moment, Timeline};
 use std::time::Duration;
 use verde_checkpoint::Error;
 use verde_engine::Tid;
@@ -58,6 +58,9 @@ impl Default for Automation {
 #[derive(Default)]
 pub(super) struct Automatic {
     list: Vec<Checkpoint>,
+    /// Those that have made room, oldest first. Of several without one of the list in between the
+    /// first tells of all.
+    thinned: Vec<Thinned>,
     /// The event after which the last was taken.
     last: Option<u64>,
     /// Tells when the time for one has come.
@@ -67,6 +70,13 @@ pub(super) struct Automatic {
     most: u64,
     /// The program at the last one.
     seen: Option<Seen>,
+}
+
+/// What is known of a checkpoint that has made room.
+struct Thinned {
+    moment: Moment,
+    /// The event after which it was taken.
+    event: u64,
 }
 
 /// What tells how much memory a program has changed since.
@@ -100,9 +110,10 @@ impl Seen {
     }
 }
 
-/// So many are kept whatever they cost: the first, one to go back to before the last change, and
-/// the last.
-const LEAST: usize = 3;
+/// The event after which a checkpoint was taken.
+fn event_of(checkpoint: &Checkpoint) -> u64 {
+    checkpoint.monitors.as_ref().map_or(0, Then::event)
+}
 
 impl Automatic {
     pub fn is_empty(&self) -> bool {
@@ -111,15 +122,18 @@ impl Automatic {
 
     /// What there is to go back to, in a line.
     pub fn summary(&self, budget: u64, timeline: &Timeline) -> Option<String> {
-        let event = |c: &Checkpoint| c.monitors.as_ref().map_or(0, Then::event);
-        let past = self.list.iter().filter(|c| timeline.is_past(c.moment));
-        let past: Vec<&Checkpoint> = past.collect();
+        let past = self.past(timeline);
+        let event = |index: &usize| event_of(&self.list[*index]);
         let events = match (event(past.first()?), event(past.last()?)) {
             (_, 0) => String::new(),
             (first, last) => format!(" after events {first} to {last},"),
         };
+        let others = match self.list.len() - past.len() {
+            0 => String::new(),
+            n => format!(" {n} of other futures,"),
+        };
         let cost = self.cost();
-        let note = match cost > budget && self.list.len() <= LEAST {
+        let note = match cost > budget && self.expendable(timeline).is_empty() {
             true => format!(
                 " (more than the budget of {}, but the first and the last two are always kept)",
                 size(budget)
@@ -127,7 +141,7 @@ impl Automatic {
             false => String::new(),
         };
         Some(format!(
-            "{} automatic,{events} {}{note}: \"verde back\" goes to them",
+            "{} automatic,{events}{others} {}{note}: \"verde back\" goes to them",
             past.len(),
             size(cost)
         ))
@@ -145,7 +159,65 @@ impl Automatic {
 
     /// The program is what it was at a checkpoint: the next one is due as after that.
     pub fn went_back(&mut self, to: &Checkpoint) {
-        self.last = Some(to.monitors.as_ref().map_or(0, Then::event));
+        self.last = Some(event_of(to));
+    }
+
+    /// Which of them the present has come from. The others are of futures that were given up, and
+    /// count again when somebody goes back there.
+    fn past(&self, timeline: &Timeline) -> Vec<usize> {
+        let list = self.list.iter().enumerate();
+        let past = list.filter(|(_, c)| timeline.is_past(c.moment));
+        past.map(|(index, _)| index).collect()
+    }
+
+    /// All but those that are kept whatever they cost: of the present's past the first, one to go
+    /// back to before the last change, and the last.
+    fn expendable(&self, timeline: &Timeline) -> Vec<usize> {
+        let past = self.past(timeline);
+        let first = past.first();
+        let kept: Vec<&usize> = past.iter().rev().take(2).chain(first).collect();
+        let all = 0..self.list.len();
+        all.filter(|index| !kept.contains(&index)).collect()
+    }
+
+    /// Takes some out that have to make room; `indices` rise.
+    fn thin(&mut self, indices: &[usize]) -> Vec<Checkpoint> {
+        let taken = indices.iter().rev().map(|index| self.list.remove(*index));
+        let gone: Vec<Checkpoint> = taken.collect();
+        self.thinned.extend(gone.iter().map(|c| Thinned {
+            moment: c.moment,
+            event: event_of(c),
+        }));
+        self.thinned.sort_by_key(|t| t.moment);
+        let list = &self.list;
+        let gap = |t: &mut Thinned| {
+            let before = list.partition_point(|c| c.moment < t.moment);
+            (t.moment.future(), before)
+        };
+        self.thinned.dedup_by_key(gap);
+        gone
+    }
+
+    /// Whether one that has made room was from after a moment and before an event of the present.
+    fn was_nearer(&self, than: Moment, event: u64, timeline: &Timeline) -> bool {
+        let nearer = |t: &Thinned| than < t.moment && t.event < event;
+        let mut all = self.thinned.iter();
+        all.any(|t| nearer(t) && timeline.is_past(t.moment))
+    }
+
+    /// Takes out what leads to nothing any more.
+    fn take_lost(&mut self, leads: impl Fn(Moment) -> bool) -> Vec<Checkpoint> {
+        self.thinned.retain(|t| leads(t.moment));
+        let all = std::mem::take(&mut self.list).into_iter();
+        let (kept, lost) = all.partition(|c| leads(c.moment));
+        self.list = kept;
+        lost
+    }
+
+    /// Puts one back where it was.
+    fn put_back(&mut self, checkpoint: Checkpoint) {
+        let at = self.list.partition_point(|c| c.moment < checkpoint.moment);
+        self.list.insert(at, checkpoint);
     }
 
     /// What they cost together.
@@ -233,37 +305,18 @@ impl Debugger {
             Err(NotSaved::NotNow(Error::Ended)) => return Ok(None),
             done => done?,
         };
-        self.forget_other_futures();
-        self.automatic.last = Some(checkpoint.monitors.as_ref().map_or(0, Then::event));
+        self.automatic.last = Some(event_of(&checkpoint));
         self.automatic.add(checkpoint);
         self.thin_out();
         Ok(Some(self.checkpoints.new_warnings(warnings)))
     }
 
-    /// Which of them the present has come from. The others are of a future that was given up, and
-    /// count again when somebody undoes that.
-    fn automatic_past(&self) -> Vec<usize> {
-        let is_past = |c: &Checkpoint| self.checkpoints.timeline.is_past(c.moment);
-        let list = self.automatic.list.iter().enumerate();
-        list.filter(|(_, c)| is_past(c)).map(|(i, _)| i).collect()
-    }
-
-    /// The program has gone on from here: what was given up is gone.
-    fn forget_other_futures(&mut self) {
-        let timeline = &self.checkpoints.timeline;
-        if self
-            .automatic
-            .list
-            .iter()
-            .all(|c| timeline.is_past(c.moment))
-        {
-            return;
-        }
-        for checkpoint in std::mem::take(&mut self.automatic.list) {
-            match self.checkpoints.timeline.is_past(checkpoint.moment) {
-                true => self.automatic.list.push(checkpoint),
-                false => self.forget_checkpoint(Some(checkpoint)),
-            }
+    /// What none of these has come from is no way back any more: the present, the user's
+    /// checkpoints, the moment before the last restart.
+    pub(super) fn forget_lost_futures(&mut self) {
+        let leads = self.checkpoints.leads();
+        for lost in self.automatic.take_lost(leads) {
+            self.forget_checkpoint(Some(lost));
         }
     }
 
@@ -277,25 +330,15 @@ impl Debugger {
         }
     }
 
-    /// Of the older half every second one goes, but never the first: the program's beginning.
-    /// `false`: there are too few.
+    /// Of the older half of those that may go every second one goes. `false`: none may.
     fn drop_some(&mut self) -> bool {
-        if self.automatic.list.len() <= LEAST {
-            return false;
+        let may_go = self.automatic.expendable(&self.checkpoints.timeline);
+        let older = may_go.len().div_ceil(2);
+        let going: Vec<usize> = may_go.into_iter().take(older).step_by(2).collect();
+        for gone in self.automatic.thin(&going) {
+            self.forget_checkpoint(Some(gone));
         }
-        let older = self.automatic.list.len().div_ceil(2);
-        let mut gone = Vec::new();
-        let all = std::mem::take(&mut self.automatic.list);
-        for (index, checkpoint) in all.into_iter().enumerate() {
-            match index < older && index % 2 == 1 {
-                true => gone.push(checkpoint),
-                false => self.automatic.list.push(checkpoint),
-            }
-        }
-        for checkpoint in gone {
-            self.forget_checkpoint(Some(checkpoint));
-        }
-        true
+        !going.is_empty()
     }
 
     /// `verde back [N]`: before the N-th last change of state of the slice that moved last.
@@ -309,11 +352,7 @@ impl Debugger {
             },
         };
         if !self.has_property() && !self.automatic.is_empty() {
-            let past = self.automatic_past();
-            let Some(&index) = past.iter().rev().nth(count - 1) else {
-                let all = past.len();
-                return failure(format!("There are {all} automatic checkpoints only."));
-            };
+            let index = self.automatic_before(count)?;
             let text = self.go_to_automatic(index, None, "Back")?;
             return self.show_back(&text);
         }
@@ -334,6 +373,19 @@ impl Debugger {
         self.show_back(&text)
     }
 
+    /// The N-th last of the automatic checkpoints from before where the program stands.
+    fn automatic_before(&self, count: usize) -> Result<usize> {
+        let timeline = &self.checkpoints.timeline;
+        let mut past = self.automatic.past(timeline);
+        past.retain(|index| !timeline.is_here(self.automatic.list[*index].moment));
+        match (past.iter().rev().nth(count - 1), past.len()) {
+            (Some(index), _) => Ok(*index),
+            (None, 0) => failure("There is no earlier automatic checkpoint."),
+            (None, 1) => failure("There is one earlier automatic checkpoint only."),
+            (None, n) => failure(format!("There are {n} earlier automatic checkpoints only.")),
+        }
+    }
+
     fn show_back(&mut self, text: &str) -> Result<()> {
         self.say(text)?;
         self.say_frame(0, true)?;
@@ -344,7 +396,7 @@ impl Debugger {
     fn go_to_automatic(&mut self, index: usize, tid: Option<Tid>, title: &str) -> Result<String> {
         let checkpoint = self.automatic.list.remove(index);
         let done = self.go_back(&checkpoint);
-        self.automatic.list.insert(index, checkpoint);
+        self.automatic.put_back(checkpoint);
         let restored = done?;
         self.look_at_thread(tid.map(|t| restored.id_now(t)))?;
         let (place, time) = (self.place(), milliseconds(restored.elapsed));
@@ -359,14 +411,17 @@ impl Debugger {
         let own = self.automatic.list.iter().rposition(fits);
         let own_moment = own.map(|i| self.automatic.list[i].moment);
         let users = self.checkpoints.youngest(fits);
-        let (users, users_moment) = users.map(|(number, c)| (*number, c.moment)).unzip();
+        let users_moment = users.map(|(_, c)| c.moment);
         match (own, users) {
             (Some(index), _) if own_moment > users_moment => {
-                let title = format!("Back before event {event}");
+                let title = self.title_before(event, &self.automatic.list[index]);
                 self.go_to_automatic(index, tid, &title)
             }
-            (_, Some(number)) => {
-                let text = self.restore_for(number)?;
+            (_, Some((number, checkpoint))) => {
+                let number = *number;
+                let title = self.title_before(event, checkpoint);
+                let title = format!("{title}, checkpoint {number}");
+                let text = self.restore_titled(number, &title)?;
                 self.look_at_thread(tid)?;
                 Ok(text)
             }
@@ -377,6 +432,22 @@ impl Debugger {
                 "No checkpoint is from before event {event}; start with --auto-checkpoint states."
             )),
         }
+    }
+
+    /// Says of a checkpoint from before an event how far before it is.
+    fn title_before(&self, event: u64, checkpoint: &Checkpoint) -> String {
+        let (then, moment) = (event_of(checkpoint), checkpoint.moment);
+        let mut title = format!("Back before event {event}");
+        match then {
+            _ if then + 1 == event => {}
+            0 => title += ", before the first event",
+            _ => title += &format!(", after event {then}"),
+        }
+        let timeline = &self.checkpoints.timeline;
+        if self.automatic.was_nearer(moment, event, timeline) {
+            title += " (nearer checkpoints have made room)";
+        }
+        title
     }
 
     /// Selects a thread if it exists at this moment.

@@ -61,6 +61,7 @@ impl Debugger {
             let Some(live) = &mut self.live else {
                 return failure(NOT_RUN);
             };
+            self.checkpoints.timeline.runs();
             let Some(stop) = live.process.wait()? else {
                 self.tend_checkpoints();
                 continue;

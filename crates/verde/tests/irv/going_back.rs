@@ -50,6 +50,30 @@ fn without_properties_the_way_back_is_by_automatic_checkpoints() {
     in_order(&text, &["Back: process", "tick (i=1)", "$1 = 1"]);
 }
 
+/// Where a checkpoint was restored, or another one taken since, that one is no way back.
+#[test]
+fn every_way_back_leads_further_until_something_has_run() {
+    let bench = Bench::c(TICKS, &["-O0"]);
+    let commands = [
+        "break tick",
+        "run",
+        "verde back",
+        "verde back",
+        "checkpoint",
+        "continue",
+        "restart 1",
+        "verde back",
+        "stepi",
+        "verde back",
+    ];
+    let text = bench.debug(&["--auto-checkpoint", "60"], &commands);
+    // Only the first and the last lead back; the others find nothing before the beginning.
+    in_order(&text, &["Back: process", "Checkpoint 1: ", "Back: process"]);
+    assert_eq!(text.matches("Back: process").count(), 2, "{text}");
+    let none = "There is no earlier automatic checkpoint.";
+    assert_eq!(text.matches(none).count(), 2, "{text}");
+}
+
 #[test]
 fn open_calls_return_after_the_program_was_brought_back() {
     let bench = Bench::c(
@@ -173,11 +197,20 @@ fn time_is_enough_for_a_checkpoint() {
             "break hold",
             "run",
             "info checkpoints",
-            "verde back 4",
+            "verde back",
+            "info checkpoints",
+            "verde back",
+            "info checkpoints",
+            "verde back 2",
+            "info checkpoints",
             "print rounds",
             "verde back 100",
         ],
     );
+    let counts = text.lines().filter_map(|l| l.split_once(" automatic, "));
+    let counts: Vec<i32> = counts.filter_map(|(n, _)| n.parse().ok()).collect();
+    let n = counts[0];
+    assert_eq!(counts, [n, n, n - 1, n - 3], "{text}");
     in_order(
         &text,
         &[
@@ -185,7 +218,7 @@ fn time_is_enough_for_a_checkpoint() {
             " automatic, ",
             "Back: process ",
             "$1 = ",
-            "automatic checkpoints only",
+            "earlier automatic checkpoint",
         ],
     );
 }
@@ -300,13 +333,7 @@ state sink non-accepting final
 #[test]
 fn the_way_back_after_a_way_back_was_undone() {
     let bench = Bench::c(TICKS, &["-O0"]);
-    bench.write(
-        "p.prop",
-        "state init accepting { transition { event tick(i) { return i < 8 } success other failure bad } }
-state other accepting { transition { event tick(i) { return i < 8 } success init failure bad } }
-state bad non-accepting
-",
-    );
+    bench.write("p.prop", MOVES);
     let place = |ways: &[&str]| {
         let commands: Vec<&str> = ["run"].iter().chain(ways).copied().collect();
         let options = ["-p", "p.prop", "--auto-checkpoint", "states"];
@@ -324,4 +351,144 @@ state bad non-accepting
     );
     let kept = ["checkpoint", "verde back 6", "restart 1", "verde back 2"];
     assert_eq!(place(&kept), direct);
+    // Also where another future was taken meanwhile.
+    let undone = ["verde back 6", "continue", "restart undo", "verde back 2"];
+    assert_eq!(place(&undone), direct);
+    let kept = [
+        "checkpoint",
+        "verde back 6",
+        "continue",
+        "verde back 3",
+        "continue",
+        "restart 1",
+        "verde back 2",
+    ];
+    assert_eq!(place(&kept), direct);
+}
+
+const WRITES: &str = "
+#include <string.h>
+char data[4 << 20];
+__attribute__((noinline)) void tick(int i) { asm volatile(\"\" :: \"r\"(i)); }
+int main(void) { for (int i = 1; i <= 8; i++) { memset(data, i, sizeof data); tick(i); } return 0; }
+";
+
+/// In other states after each event, and stopped by the eighth.
+const MOVES: &str =
+    "state init accepting { transition { event tick(i) { return i < 8 } success other failure bad } }
+state other accepting { transition { event tick(i) { return i < 8 } success init failure bad } }
+state bad non-accepting
+";
+
+/// Each checkpoint costs more than the budget: only the first and the last two are kept.
+const THRIFTY: [&str; 6] = [
+    "-p",
+    "p.prop",
+    "--auto-checkpoint",
+    "states",
+    "--checkpoint-budget",
+    "1",
+];
+
+#[test]
+fn the_way_back_says_how_far_it_leads_where_nearer_checkpoints_made_room() {
+    let bench = Bench::c(WRITES, &["-O0"]);
+    bench.write("p.prop", MOVES);
+    let text = bench.debug(
+        &THRIFTY,
+        &["run", "verde back 4", "break tick", "continue", "print i"],
+    );
+    in_order(
+        &text,
+        &[
+            "Back before event 5, before the first event (nearer checkpoints have made room): ",
+            "in _start ()",
+            "$1 = 1",
+        ],
+    );
+    let text = bench.debug(&THRIFTY, &["run", "verde back", "print i"]);
+    in_order(&text, &["Back before event 8: ", "$1 = 7"]);
+}
+
+#[test]
+fn the_last_checkpoints_are_kept_however_many_futures_there_are() {
+    let bench = Bench::c(WRITES, &["-O0"]);
+    bench.write("p.prop", MOVES);
+    let text = bench.debug(
+        &THRIFTY,
+        &[
+            "run",
+            "checkpoint",
+            "verde back",
+            "continue",
+            "verde back",
+            "print i",
+            "continue",
+            "verde back 8",
+            "continue",
+            "info checkpoints",
+            "verde back",
+            "print i",
+            "restart 1",
+            "verde back",
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "Back before event 8: ",
+            "Back before event 8: ",
+            "$1 = 7",
+            "Back before event 1: ",
+            "3 automatic, after events 0 to 8,",
+            "Back before event 8: ",
+            "$2 = 7",
+            "Checkpoint 1: ",
+            "Back before event 8, before the first event (nearer checkpoints have made room): ",
+        ],
+    );
+}
+
+#[test]
+fn the_way_back_by_a_checkpoint_of_the_users_says_how_far_it_leads() {
+    let bench = Bench::c(TICKS, &["-O0"]);
+    bench.write("p.prop", MOVES);
+    let commands = [
+        "tbreak tick if i == 4",
+        "run",
+        "checkpoint",
+        "continue",
+        "verde back",
+        "print i",
+    ];
+    let text = bench.debug(&["-p", "p.prop"], &commands);
+    // It stands in the fourth call, the event of which has been seen.
+    let place = "Back before event 8, after event 4, checkpoint 1: process ";
+    in_order(&text, &[place, "$1 = 4"]);
+}
+
+/// Unless it is the name of a variable.
+#[test]
+fn the_beginning_of_undo_is_enough() {
+    let bench = Bench::c("int un = 1;\nint main(void) { return 0; }\n", &["-O0"]);
+    let commands = [
+        "break main",
+        "run",
+        "checkpoint",
+        "restart un",
+        "restart u",
+        "restart x",
+    ];
+    let text = bench.debug(&[], &commands);
+    in_order(
+        &text,
+        &[
+            "Checkpoint 1: ",
+            "saved in",
+            "Checkpoint 1: ",
+            "restored in",
+            "The moment before the last restart: ",
+            "No symbol \"x\" in current context.",
+        ],
+    );
 }
