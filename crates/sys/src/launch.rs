@@ -155,7 +155,7 @@ fn lifted(launch: &Launch) -> Result<Option<Vec<(RawFd, OwnedFd)>>> {
 }
 
 /// A pipe whose ends do not survive an exec.
-fn pipe() -> Result<(File, File)> {
+pub(crate) fn pipe() -> Result<(File, File)> {
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for the two descriptors.
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
@@ -195,6 +195,8 @@ pub fn launch(launch: &Launch) -> Result<Launched> {
         0 => {
             // SAFETY: this is the child.
             unsafe {
+                // With both ends here it would wait for itself, should the debugger be killed.
+                libc::close(gate_write.as_raw_fd());
                 child(
                     &prepared,
                     enter,

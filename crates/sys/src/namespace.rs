@@ -6,14 +6,17 @@
 
 use crate::Tid;
 use crate::error::{Result, SysError, check};
+use crate::launch::pipe;
 use crate::pidfd::PidFd;
-use std::fs;
+use std::fs::{self, File};
 use std::os::fd::{AsRawFd, RawFd};
 
 /// A namespace. Dropping it kills every process in it.
 #[derive(Debug)]
 pub struct Namespace {
     init: PidFd,
+    /// Its closing, with the debugger's end, is the first process's end.
+    _life: File,
 }
 
 const CREATE: &str = "create namespaces";
@@ -37,17 +40,18 @@ unsafe fn fork_with(flags: i32) -> libc::c_long {
 impl Namespace {
     /// Makes one, with the user mapped to itself.
     pub fn new() -> Result<Namespace> {
+        let (end, life) = pipe()?;
         // SAFETY: the child only makes async-signal-safe calls, for ever.
         let pid = unsafe {
             let pid = fork_with(libc::CLONE_NEWUSER | libc::CLONE_NEWPID);
             if pid == 0 {
-                first_process();
+                first_process(end.as_raw_fd());
             }
             pid
         };
         check(CREATE, pid)?;
         let init = PidFd::open(Tid(pid as i32))?;
-        let namespace = Namespace { init };
+        let namespace = Namespace { init, _life: life };
         // SAFETY: no memory is involved.
         let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
         let write = |name: &str, text: String| {
@@ -71,21 +75,26 @@ impl Drop for Namespace {
     }
 }
 
-/// What the first process of a namespace does: adopt orphans.
+/// What the first process of a namespace does: adopt orphans, until nobody has the writing end of
+/// a pipe any more.
 ///
 /// # Safety
 /// Only in a fresh child.
-unsafe fn first_process() -> ! {
-    // SAFETY: no memory is involved.
+unsafe fn first_process(end: RawFd) -> ! {
+    // SAFETY: the byte to read into is a local.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         libc::setsid();
         libc::signal(libc::SIGCHLD, libc::SIG_IGN);
-        // Descriptors of the debugger's must not live on here.
-        libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
-        loop {
-            libc::pause();
-        }
+        // Descriptors of the debugger's must not live on here, the writing end above all.
+        libc::dup2(end, 0);
+        libc::syscall(libc::SYS_close_range, 1, libc::c_uint::MAX, 0);
+        // A signal tells of no death that was before it was asked for.
+        let mut byte = 0u8;
+        while libc::read(0, (&raw mut byte).cast(), 1) < 0
+            && *libc::__errno_location() == libc::EINTR
+        {}
+        libc::_exit(0);
     }
 }
 

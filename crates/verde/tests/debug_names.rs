@@ -494,6 +494,83 @@ fn a_deadlock_in_a_namespace_is_seen() -> Fallible {
     Ok(())
 }
 
+/// Thread 2 holds an rwlock and a lock of the program's own making, for which threads 3 and 4 wait;
+/// thread 5 waits for the end of the first one. Thread 2 stops when all of them sleep. The lock's
+/// third word is a number, which happens to be a thread's id.
+const STATES: &str = r#"#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
+static struct { int state, poisoned; unsigned value; int more[7]; } guarded = {2};
+static pthread_barrier_t held;
+static pthread_t first;
+static int calls[3];
+static int sleeps(int i) {
+    char text[16] = "";
+    int file = __atomic_load_n(&calls[i], __ATOMIC_ACQUIRE);
+    return file && pread(file, text, sizeof text - 1, 0) > 0 && !strncmp(text, "202 ", 4);
+}
+static void all_sleep(void) {}
+static void *holds(void *x) {
+    pthread_rwlock_wrlock(&table);
+    guarded.value = gettid();
+    pthread_barrier_wait(&held);
+    for (int i = 0; i < 3; i++)
+        while (!sleeps(i))
+            usleep(1000);
+    all_sleep();
+    _exit(0);
+}
+static void comes(int i) {
+    pthread_barrier_wait(&held);
+    __atomic_store_n(&calls[i], open("/proc/thread-self/syscall", O_RDONLY), __ATOMIC_RELEASE);
+}
+static void *writes(void *x) { comes(0); pthread_rwlock_wrlock(&table); return x; }
+static void *waits(void *x) {
+    comes(1);
+    for (;;) syscall(SYS_futex, &guarded.state, FUTEX_WAIT_PRIVATE, 2, 0, 0, 0);
+}
+static void *joins(void *x) { comes(2); pthread_join(first, 0); return x; }
+int main(void) {
+    void *(*all[])(void *) = {holds, writes, waits, joins};
+    first = pthread_self();
+    pthread_barrier_init(&held, 0, 4);
+    pthread_t t[4];
+    for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, all[i], 0);
+    pthread_join(t[0], 0);
+}
+"#;
+
+/// The states of locks can be the numbers of threads, above all in a namespace, where those are
+/// small: 3 is an rwlock that is waited for.
+#[test]
+fn states_of_locks_are_no_threads() -> Fallible {
+    let lab = Lab::c(STATES, &["-O0", "-pthread", "-w", "-D_GNU_SOURCE"])?;
+    for options in [&[][..], &["--namespace"]] {
+        let mut verde = std::process::Command::new(env!("CARGO_BIN_EXE_verde"));
+        verde.args(["debug", "--batch", "--ex", "break all_sleep"]);
+        verde.args(["--ex", "run", "--ex", "info threads"]);
+        let output = verde.args(options).arg(lab.path("prog")).output()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        in_order(
+            &text,
+            &[
+                "Thread 1 waits for the end of thread 2.\n",
+                "Thread 3 waits to be woken at 0x",
+                " <table+",
+                ">; nothing there says by whom.\n",
+                "Thread 4 waits to be woken at 0x",
+                " <guarded>; nothing there says by whom.\n",
+                "Thread 5 waits for the end of thread 1.\n",
+            ],
+        );
+    }
+    Ok(())
+}
+
 #[test]
 fn the_surroundings_are_at_hand() -> Fallible {
     let lab = lab()?;

@@ -35,9 +35,35 @@ const SYS_FUTEX: u64 = 202;
 const COMMAND: u64 = 127;
 const FUTEX_WAIT: u64 = 0;
 const FUTEX_WAIT_BITSET: u64 = 9;
-/// A mutex of the C library that somebody waits for; its holder comes two words later.
+/// A mutex of the C library that somebody waits for.
 const LOCKED_AND_WAITED_FOR: i32 = 2;
-const HOLDER: u64 = 8;
+/// A part of a thread's descriptor in the C library that holds its id; each is longer.
+const DESCRIPTOR: usize = 1024;
+
+/// A mutex of the C library, by its words: the lock, how often a recursive one is held, the
+/// holder, the users, the kind, how often it was tried, and the links of a list.
+struct Mutex([i32; 10]);
+
+impl Mutex {
+    /// The id of its holder. Other locks have the same word for being waited for, and small
+    /// numbers beside it that can be the ids of threads: all must be as in a mutex.
+    fn holder(&self) -> Option<i32> {
+        const TYPE: i32 = 3;
+        const RECURSIVE: i32 = 1;
+        /// Between processes; with or without elision. Others have more in the lock's word.
+        const OPTIONS: i32 = 0x80 | 0x100 | 0x200;
+        let Mutex([lock, times, holder, users, kind, _, links @ ..]) = self;
+        let is_kind = kind & !(TYPE | OPTIONS) == 0;
+        let is_recursive = kind & TYPE == RECURSIVE;
+        // The links are for those that survive their holders.
+        let is_mutex = *lock == LOCKED_AND_WAITED_FOR
+            && is_kind
+            && is_recursive == (*times != 0)
+            && *users != 0
+            && *links == [0; 4];
+        is_mutex.then_some(*holder)
+    }
+}
 
 /// The threads of a program, by the ids that it knows them by: others in a namespace of its own.
 struct Ids(Vec<(Tid, Tid)>);
@@ -53,6 +79,11 @@ impl Ids {
         let mut all = self.0.iter();
         all.find(|(id, _)| id.0 == own).map(|(_, tid)| *tid)
     }
+
+    fn own(&self, thread: Tid) -> Option<i32> {
+        let mut all = self.0.iter();
+        all.find(|(_, tid)| *tid == thread).map(|(id, _)| id.0)
+    }
 }
 
 impl Live {
@@ -63,23 +94,49 @@ impl Live {
         if !is_call || !is_wait {
             return None;
         }
-        let word = |at: u64| {
-            let mut bytes = [0; 4];
-            self.process.read(Addr(at), &mut bytes).ok()?;
-            Some(i32::from_ne_bytes(bytes))
-        };
-        let now = word(regs.rdi)?;
-        if now == LOCKED_AND_WAITED_FOR {
-            let holder = regs.rdi.checked_add(HOLDER).and_then(word);
-            let holder = holder.and_then(|number| ids.find(number));
-            return Some(match holder {
-                Some(holder) => Wait::Mutex(regs.rdi, holder),
-                None => Wait::Wake(regs.rdi),
-            });
+        let [now] = self.words(regs.rdi)?;
+        if let Some(other) = ids.find(now)
+            && other != tid
+            && self.is_id_of_thread(regs.rdi, ids.own(tid)?, regs.fs_base)
+        {
+            return Some(Wait::End(other));
         }
-        // The C library clears the id of a thread when it ends, and wakes who joins it.
-        let ending = ids.find(now).filter(|other| *other != tid);
-        Some(ending.map_or(Wait::Wake(regs.rdi), Wait::End))
+        let mutex = self.words(regs.rdi).map(Mutex);
+        let holder = mutex.and_then(|mutex| ids.find(mutex.holder()?));
+        Some(match holder {
+            Some(holder) => Wait::Mutex(regs.rdi, holder),
+            None => Wait::Wake(regs.rdi),
+        })
+    }
+
+    /// Whether an address is where the C library has the id of a thread, which the kernel clears
+    /// when it ends, waking who joins it. The value alone does not tell: in a namespace ids are as
+    /// small as the states of locks. So it must lie in a thread's descriptor, as far from its
+    /// start as the waiting thread's own id from the start of its own.
+    fn is_id_of_thread(&self, at: u64, own_id: i32, own_start: u64) -> bool {
+        let Some(own) = self.words::<{ DESCRIPTOR / 4 }>(own_start) else {
+            return false;
+        };
+        let words = (0..).step_by(4).zip(own);
+        let mut places = words.filter(|(_, word)| *word == own_id);
+        places.any(|(offset, _)| {
+            // A descriptor starts with its own address: the instruction set has no other way to
+            // ask for it.
+            let start = at.checked_sub(offset);
+            let mut first = [0; 8];
+            start.is_some_and(|start| {
+                let read = self.process.read(Addr(start), &mut first);
+                read.is_ok() && u64::from_ne_bytes(first) == start
+            })
+        })
+    }
+
+    fn words<const N: usize>(&self, at: u64) -> Option<[i32; N]> {
+        let mut bytes = vec![0; N * 4];
+        self.process.read(Addr(at), &mut bytes).ok()?;
+        let (words, _) = bytes.as_chunks();
+        let mut words = words.iter().map(|word| i32::from_ne_bytes(*word));
+        Some(std::array::from_fn(|_| words.next().unwrap_or(0)))
     }
 }
 
