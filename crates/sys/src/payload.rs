@@ -512,12 +512,16 @@ mod tests {
     #[test]
     fn parts_are_inside_and_end_in_int3() {
         let code = code();
-        assert_eq!(code.last(), Some(&0xcc));
-        for part in [save(Addr(0)), threads(Addr(0)), own_state(Addr(0))] {
-            assert!((part.0 as usize) < code.len());
+        let base = Addr(0x1000);
+        let end = base + code.len() as u64;
+        let parts = [save(base), threads(base), own_state(base)];
+        for part in parts {
+            assert!(part.begin() < end);
+            assert!(!part.is_over(part.begin()) && !part.is_over(part.begin() + 1));
+            assert!(part.is_over(end) && !part.is_over(end + 1));
         }
-        assert_eq!(save(Addr(0)), Addr(0));
-        assert!(threads(Addr(0)) < own_state(Addr(0)));
+        assert_eq!(parts[0].begin(), base);
+        assert!(parts[1].begin() < parts[2].begin());
     }
 
     #[test]

@@ -314,6 +314,9 @@ impl Debugger {
     /// What none of these has come from is no way back any more: the present, the user's
     /// checkpoints, the moment before the last restart.
     pub(super) fn forget_lost_futures(&mut self) {
+        if self.automatic.list.is_empty() && self.automatic.thinned.is_empty() {
+            return;
+        }
         let leads = self.checkpoints.leads();
         for lost in self.automatic.take_lost(leads) {
             self.forget_checkpoint(Some(lost));

@@ -133,6 +133,7 @@ mod tests {
         line.restored(before);
         assert!(line.is_past(before) && !line.is_past(now));
     }
+
     #[test]
     fn what_leads_to_something_that_is_kept_is_known() {
         let mut line = Timeline::default();
