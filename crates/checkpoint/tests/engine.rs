@@ -8,6 +8,7 @@ use common::{Output, Program, compile, exec, next, run_out, transparent};
 use std::fs;
 use verde_checkpoint::{Options, Restored, Snapshot};
 use verde_engine::{Cause, End, On, Owner, Process, Stop, Trap, TrapId};
+use verde_sys::affinity::CpuSet;
 
 const OUTPUT: &str = "sum 157 total 143\n";
 
@@ -109,6 +110,25 @@ fn open_calls_return_after_a_restore_each_time() {
         assert_eq!((entries(&causes), returns(&causes)), (0, 6));
         lab.restore(&snapshot);
         assert_eq!(lab.process.open_call_count(lab.process.pid()), 6);
+    }
+}
+
+/// Its next stop is then as fast as that of the program of then.
+#[test]
+fn who_was_stopped_by_a_hit_goes_on_from_one() {
+    let cpus = |tid| CpuSet::of(tid).expect("its CPUs").count();
+    if !CpuSet::current().is_ok_and(|ours| ours.count() > 1) {
+        return;
+    }
+    let mut lab = Lab::new();
+    lab.run_to_hold();
+    lab.trap(On::Exec, "leaf");
+    let snapshot = lab.save();
+    for _ in 0..3 {
+        lab.restore(&snapshot);
+        lab.process.resume_all().expect("resumed");
+        let stop = next(&mut lab.process);
+        assert_eq!(cpus(stop.tid), 1, "held on the engine's CPU");
     }
 }
 

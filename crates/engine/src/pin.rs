@@ -141,14 +141,24 @@ impl Pin {
         }
     }
 
+    /// Those that were held have ended: whoever has their ids next is somebody else.
+    pub fn forget_held(&mut self) {
+        self.held.clear();
+    }
+
     /// Gives a held thread its own set of CPUs back, unless another thread has
     /// given it a set meanwhile.
     pub fn part(&mut self, thread: &mut Thread) {
+        if thread.held.is_some() && !self.crowd.is_together() {
+            self.spells.parted();
+        }
+        self.let_go(thread);
+    }
+
+    /// The same, but how long the thread was held tells nothing of it.
+    fn let_go(&mut self, thread: &mut Thread) {
         if let Some(Held { own, cpu }) = thread.held.take() {
             self.held.retain(|tid| *tid != thread.tid);
-            if !self.crowd.is_together() {
-                self.spells.parted();
-            }
             let ours = |now: CpuSet| now.count() == 1 && now.contains(cpu);
             if CpuSet::of(thread.tid).is_ok_and(ours)
                 && let Err(error) = own.apply(thread.tid)
@@ -275,12 +285,23 @@ impl Process {
 
     /// Nothing is held any more. Also right while threads run.
     pub(crate) fn part_all(&mut self) {
+        self.part_all_by(Pin::part);
+    }
+
+    /// Nothing is held any more, for the world stops. That ends a spell early which might have been
+    /// worth its while.
+    pub(crate) fn part_in_stop(&mut self) {
+        self.part_all_by(Pin::let_go);
+        self.pin.spells.together = 0;
+    }
+
+    fn part_all_by(&mut self, part: fn(&mut Pin, &mut Thread)) {
         if let Some(ticker) = &self.pin.ticker {
             ticker.turn(false);
         }
         for tid in std::mem::take(&mut self.pin.held) {
             if let Some(thread) = self.threads.get_mut(&tid) {
-                self.pin.part(thread);
+                part(&mut self.pin, thread);
             }
         }
     }

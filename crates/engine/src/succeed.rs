@@ -85,6 +85,7 @@ struct Known {
     /// Watches that saw a write of the kernel's.
     written: Option<Vec<TrapId>>,
     shadow: ShadowStack,
+    trapped: bool,
 }
 
 /// What a succession changed for the owner of the process.
@@ -147,6 +148,7 @@ impl Process {
             transfer: thread.transfer.as_ref().map(|t| t.for_copy(self.pid)),
             written: thread.window.as_ref().and_then(Window::told),
             shadow: thread.shadow.clone(),
+            trapped: thread.trapped,
         };
         Knowledge {
             threads: self.threads.values().map(known).collect(),
@@ -221,6 +223,7 @@ impl Process {
             reap(tid);
         }
         self.reap_first_thread();
+        self.pin.forget_held();
         self.threads.clear();
         self.queue.clear();
         self.ready.clear();
@@ -516,6 +519,7 @@ impl Known {
         thread.foretold = self.foretold;
         thread.window = self.written.clone().map(Window::after);
         thread.shadow = self.shadow.clone();
+        thread.trapped = self.trapped;
         // The kernel knows nothing of its signal.
         thread.disturbed = true;
         thread

@@ -64,6 +64,7 @@ impl Drop for StopGuard<'_> {
 impl Process {
     /// Stops every thread. What they report meanwhile is kept for `wait`.
     pub fn stop_all(&mut self) -> Result<StopGuard<'_>> {
+        self.part_in_stop();
         let stopped = self.stop_threads(None);
         let stopped = self.or_gone(stopped)?;
         Ok(StopGuard {

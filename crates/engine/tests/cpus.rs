@@ -70,6 +70,27 @@ fn a_stopped_or_released_program_has_its_own_cpus() {
     verde_sys::signals::send(tid, verde_sys::number::SIGKILL).expect("ends it");
 }
 
+/// Whoever stops the world at hits, again and again, has not found that holding is not worth it.
+#[test]
+fn a_thread_is_held_also_from_stop_to_stop() {
+    if !several_cpus() {
+        return;
+    }
+    let program = compile("counts.c", &["-O1", "-pthread"]);
+    let mut process = program.launch(&["1", "100000"]);
+    let f = program.address(&process, "f");
+    exec(&mut process, f);
+    let mut held = 0;
+    for _ in 0..100 {
+        process.resume_all().expect("goes on");
+        let stop = next(&mut process);
+        held += usize::from(cpus_of(stop.tid) == 1);
+        process.stop_all().expect("stops").keep();
+    }
+    assert!(held > 80, "{held} times of 100");
+    process.kill().expect("killed");
+}
+
 /// What somebody else chooses for a held thread stays.
 #[test]
 fn a_choice_of_others_stays() {
