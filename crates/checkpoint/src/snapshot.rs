@@ -118,15 +118,15 @@ impl Body {
         program: &Program,
         descriptors: &Descriptors,
     ) -> Body {
+        let copy = Copy {
+            pid: frozen.pid,
+            instruction: place.0,
+            scratch: place.1,
+            namespaced: program.namespaced,
+            filtered: program.filtered,
+        };
         Body {
-            _listed: Listed::new(Copy {
-                pid: frozen.pid,
-                instruction: place.0,
-                scratch: place.1,
-                namespaced: program.namespaced,
-                filtered: program.filtered,
-                lockable: descriptors.lockable(),
-            }),
+            _listed: Listed::new(copy, &descriptors.lockable()),
             frozen,
             ranges,
         }

@@ -4,12 +4,12 @@
 #[path = "../../engine/tests/common/mod.rs"]
 mod common;
 
-use common::{as_user, compile, exec, next, run_out, transparent};
+use common::{Output, Program, as_user, compile, exec, next, run_out, transparent, until};
 use std::fs;
 use std::io::Write;
 use std::process::Command;
 use verde_checkpoint::{Item, Options, Snapshot, Warning, WhyNewIds};
-use verde_engine::End;
+use verde_engine::{End, Process};
 
 /// Runs the program to its end, and again after a restore of what it was before it looked, as
 /// often as items are given to leave out; what it said and the warnings of the last restore.
@@ -86,29 +86,82 @@ fn locks_that_were_taken_later_are_missed() {
     is_missed("later", Item::Locks);
 }
 
+/// A program that is to be saved between its locks, in a directory of its own that is named so.
+struct Between {
+    _program: Program,
+    process: Process,
+    output: Output,
+    directory: String,
+}
+
+impl Between {
+    fn new(name: &str) -> Between {
+        let program = compile("ck_ties.c", &["-O1"]);
+        let directory = format!("{}.{name}", program.path.display());
+        fs::create_dir(&directory).expect("a directory");
+        let (mut process, output) = program.launch_with(&["between", &directory], transparent());
+        let hold = program.address(&process, "hold");
+        exec(&mut process, hold);
+        Between {
+            _program: program,
+            process,
+            output,
+            directory,
+        }
+    }
+
+    /// At its next place.
+    fn next(&mut self) -> Snapshot {
+        self.process.resume_all().expect("resumed");
+        let stop = next(&mut self.process);
+        assert!(stop.ended().is_none(), "{}", self.output.text());
+        self.save()
+    }
+
+    fn save(&mut self) -> Snapshot {
+        let saved = Snapshot::take(&mut self.process, &Options::default());
+        saved.expect("saved").0
+    }
+
+    fn ends_well_from(&mut self, snapshot: &Snapshot) {
+        let restored = snapshot.restore(&mut self.process, None).expect("restored");
+        assert_eq!(restored.warnings, []);
+        let end = run_out(&mut self.process, |_, _| {});
+        assert_eq!((end, self.output.text().as_str()), (End::Exited(0), ""));
+    }
+}
+
+impl Drop for Between {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
 /// An earlier checkpoint shares the open file with which the lock was taken.
 #[test]
 fn a_lock_is_not_lost_to_an_earlier_checkpoint() {
-    let program = compile("ck_ties.c", &["-O1"]);
-    let dir = format!("{}.between", program.path.display());
-    fs::create_dir(&dir).expect("a directory");
-    let (mut process, output) = program.launch_with(&["between", &dir], transparent());
-    let hold = program.address(&process, "hold");
-    exec(&mut process, hold);
-    let mut save = || {
-        process.resume_all().expect("resumed");
-        assert!(next(&mut process).ended().is_none(), "{}", output.text());
-        let saved = Snapshot::take(&mut process, &Options::default());
-        saved.expect("saved").0
-    };
-    let (free, held) = (save(), save());
+    let mut program = Between::new("between");
+    let (free, held) = (program.next(), program.next());
     for snapshot in [&held, &free, &held, &free] {
-        let restored = snapshot.restore(&mut process, None).expect("restored");
-        assert_eq!(restored.warnings, []);
-        let end = run_out(&mut process, |_, _| {});
-        assert_eq!((end, output.text().as_str()), (End::Exited(0), ""));
+        program.ends_well_from(snapshot);
     }
-    let _ = fs::remove_dir_all(&dir);
+}
+
+/// Nor if another copy that shares it, too, was killed.
+#[test]
+fn a_lock_is_not_lost_to_any_earlier_checkpoint() {
+    let mut program = Between::new("any");
+    let free = program.next();
+    let killed = program.save();
+    let held = program.next();
+    let pid = killed.frozen_pid();
+    verde_sys::signals::send(pid, verde_sys::number::SIGKILL).expect("killed");
+    until("it has closed its files", || {
+        fs::read_dir(format!("/proc/{pid}/fd")).map_or(true, |list| list.count() == 0)
+    });
+    for snapshot in [&held, &free, &held] {
+        program.ends_well_from(snapshot);
+    }
 }
 
 #[test]

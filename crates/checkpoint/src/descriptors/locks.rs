@@ -6,10 +6,11 @@
 
 use super::files::our_own;
 use super::numbers::Numbers;
-use crate::copies::{self, Copy};
+use crate::copies::{self, SharedFile};
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use crate::{Error, Result, Warning};
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use verde_engine::Tid;
@@ -152,29 +153,35 @@ impl Locks {
 /// Frozen copies let go of files with which the program has taken locks since. `is_free`: the open
 /// file of `pid` with this number holds none.
 fn part_copies(pid: Tid, is_free: impl Fn(RawFd) -> bool) {
-    let all = copies::with_lockable();
-    for (i, copy) in all.iter().enumerate() {
-        // Most share their files with the one before, where we have looked.
-        let known = |number: RawFd| {
-            let before = match i.checked_sub(1) {
-                Some(i) => Some((all[i].pid, number)),
-                None => is_free(number).then_some((pid, number)),
-            };
-            before.is_some_and(|before| is_same_open_file(before, (copy.pid, number)))
-        };
-        let holds =
-            |number: RawFd| file_locks::of(copy.pid, number).is_ok_and(|locks| !locks.is_empty());
-        if copy.lockable.iter().any(|n| !known(*n) && holds(*n))
-            && let Err(error) = part_copy(copy)
-        {
-            tracing::debug!(pid = %copy.pid, %error, "a frozen process may keep locks");
-        }
-    }
+    let is_held = |file: &SharedFile| {
+        let number = file.number;
+        let free = is_free(number);
+        let is_known = |sharer| free && is_same_open_file((pid, number), (sharer, number));
+        let locks = |sharer| file_locks::of(sharer, number);
+        // Of one that was killed nothing is known, and another one tells the same.
+        let told = file.sharers.iter().rev().find_map(|sharer| {
+            let is_free = is_known(*sharer) || locks(*sharer).ok()?.is_empty();
+            Some(!is_free)
+        });
+        told == Some(true)
+    };
+    let held = copies::shared_files().into_iter().filter(is_held);
+    // Who lets go of one file does so of all that are held.
+    let holders: BTreeSet<Tid> = held.flat_map(|file| file.sharers).collect();
+    holders.into_iter().for_each(part_copy);
 }
 
-fn part_copy(copy: &Copy) -> Result<()> {
-    let list = descriptor::of_process(&PidFd::open(copy.pid)?)?;
-    Locks::save(copy.pid, &list).part(&mut copy.borrow()?)
+/// One that is there still.
+fn part_copy(pid: Tid) {
+    let Some(copy) = copies::get(pid) else { return };
+    let part = || {
+        let list = descriptor::of_process(&PidFd::open(pid)?)?;
+        Locks::save(pid, &list).part(&mut copy.borrow()?)
+    };
+    if let Err(error) = part() {
+        tracing::debug!(%pid, %error, "a frozen process may keep locks");
+    }
+    copies::has_parted(pid);
 }
 
 /// A file that is not the kernel's own.

@@ -106,13 +106,22 @@ impl Checkpoints {
         numbers.chain(undo).collect()
     }
 
-    /// The least number that is free.
+    /// The least number that neither a checkpoint has nor one of those that are `reserved`.
+    fn free_number(&self, reserved: &[u32]) -> u32 {
+        let mut list = self.list.iter().map(|(number, _)| *number).peekable();
+        let is_free = |n: &u32| list.next_if_eq(n).is_none() && !reserved.contains(n);
+        (1..).find(is_free).unwrap_or(u32::MAX)
+    }
+
     fn add(&mut self, checkpoint: Checkpoint) -> u32 {
-        let taken = |n: &u32| self.list.iter().any(|(m, _)| m == n);
-        let number = (1..).find(|n| !taken(n)).unwrap_or(u32::MAX);
-        self.list.push((number, checkpoint));
-        self.list.sort_by_key(|(n, _)| *n);
+        let number = self.free_number(&[]);
+        self.put(number, checkpoint);
         number
+    }
+
+    fn put(&mut self, number: u32, checkpoint: Checkpoint) {
+        let at = self.list.partition_point(|(n, _)| *n < number);
+        self.list.insert(at, (number, checkpoint));
     }
 
     /// The warnings that were not said before, as lines.
@@ -200,9 +209,7 @@ impl Debugger {
 
     /// The least number that no checkpoint has, and none of those that are about to be taken.
     pub(super) fn free_checkpoint(&self, reserved: &[u32]) -> u32 {
-        let list = &self.checkpoints.list;
-        let taken = |n: &u32| list.iter().any(|(m, _)| m == n) || reserved.contains(n);
-        (1..).find(|n| !taken(n)).unwrap_or(u32::MAX)
+        self.checkpoints.free_number(reserved)
     }
 
     /// Whether there can be a checkpoint of the process, which is stopped.
@@ -220,8 +227,7 @@ impl Debugger {
         let (checkpoint, warnings) = self.save()?;
         let time = milliseconds(checkpoint.snapshot.saved_in());
         let text = format!("Checkpoint {number}: {} saved in {time}", checkpoint.place);
-        self.checkpoints.list.push((number, checkpoint));
-        self.checkpoints.list.sort_by_key(|(n, _)| *n);
+        self.checkpoints.put(number, checkpoint);
         Ok(self.checkpoints.with_new_warnings(warnings, text))
     }
 
@@ -237,8 +243,7 @@ impl Debugger {
         let (_, checkpoint) = self.checkpoints.list.remove(at.unwrap_or(0));
         let result = self.go_back(&checkpoint);
         let place = checkpoint.place.clone();
-        self.checkpoints.list.push((number, checkpoint));
-        self.checkpoints.list.sort_by_key(|(n, _)| *n);
+        self.checkpoints.put(number, checkpoint);
         let restored = result?;
         let time = milliseconds(restored.elapsed);
         let text = format!("{title}: {place} restored in {time}");
@@ -343,8 +348,7 @@ impl Debugger {
         let result = self.go_back(&checkpoint);
         match chosen {
             Some(number) => {
-                self.checkpoints.list.push((number, checkpoint));
-                self.checkpoints.list.sort_by_key(|(n, _)| *n);
+                self.checkpoints.put(number, checkpoint);
             }
             None if result.is_err() => self.checkpoints.undo = Some(checkpoint),
             None => {}
