@@ -350,8 +350,13 @@ impl Debugger {
             Some(number) => {
                 self.checkpoints.put(number, checkpoint);
             }
-            None if result.is_err() => self.checkpoints.undo = Some(checkpoint),
-            None => {}
+            None => {
+                let gone = match result.is_err() {
+                    true => self.checkpoints.undo.replace(checkpoint),
+                    false => Some(checkpoint),
+                };
+                self.forget_checkpoint(gone);
+            }
         }
         let restored = result?;
         self.board_moved(format!("restored {}", title.to_lowercase()));
@@ -427,6 +432,7 @@ impl Debugger {
         let mut restored = match checkpoint.snapshot.restore(&mut live.process, present) {
             Ok(restored) => restored,
             Err(error) => {
+                let mut done = Ok(());
                 if live.process.ended().is_some() {
                     // This checkpoint, and others, can still bring it back.
                     self.checkpoints.ended = self.live.take();
@@ -436,9 +442,10 @@ impl Debugger {
                 {
                     // It is another process with the same contents.
                     self.checkpoints.timeline.restored(undo.moment);
-                    self.take_over(undo, restored)?;
+                    done = self.take_over(undo, restored);
                 }
-                return Err(error.into());
+                self.forget_checkpoint(undo);
+                return Err(done.err().unwrap_or_else(|| error.into()));
             }
         };
         self.leaves_as_it_likes();

@@ -329,6 +329,45 @@ state sink non-accepting final
     assert!(!text.contains("found again"), "{text}");
 }
 
+/// The values of a checkpoint that nobody can restore any more are gone, also Python's.
+#[test]
+fn no_value_is_kept_for_what_was_undone() {
+    let bench = Bench::c(TICKS, &["-O0"]);
+    bench.write(
+        "f.py",
+        "alive = 0
+class Value:
+    def __init__(self):
+        global alive
+        alive += 1
+    def __del__(self):
+        global alive
+        alive -= 1
+    def __deepcopy__(self, memo):
+        return Value()
+def look():
+    print('alive:', alive)
+",
+    );
+    bench.write(
+        "p.prop",
+        "initialization { v = Value() }
+state init { transition { event tick() { look() } success init } }
+",
+    );
+    let alive_after = |undone: usize| {
+        let mut commands = vec!["tbreak tick", "run", "checkpoint"];
+        for _ in 0..undone {
+            commands.extend(["restart 1", "restart undo"]);
+        }
+        commands.push("continue");
+        let text = bench.debug(&["-p", "p.prop", "-f", "f.py"], &commands);
+        let line = text.lines().rfind(|l| l.contains("alive:"));
+        line.expect("it was looked").to_owned()
+    };
+    assert_eq!(alive_after(1), alive_after(5));
+}
+
 /// What was given up is there again when that is undone.
 #[test]
 fn the_way_back_after_a_way_back_was_undone() {
