@@ -3,6 +3,7 @@
 use crate::Restored;
 use std::path::PathBuf;
 use verde_sys::SysError;
+use verde_sys::limits;
 use verde_sys::number as n;
 use verde_sys::remote::RemoteError;
 
@@ -75,7 +76,7 @@ pub enum Error {
     #[error(transparent)]
     Engine(#[from] verde_engine::Error),
     /// A system call failed.
-    #[error(transparent)]
+    #[error("{}{}", .0, hint(.0))]
     Sys(#[from] SysError),
     /// A system call in the program failed.
     #[error(transparent)]
@@ -98,6 +99,18 @@ fn reason(of_restore: &Error) -> String {
     match of_restore {
         Error::Ended => "the program was killed while it was being restored".to_owned(),
         other => other.to_string(),
+    }
+}
+
+/// What may be done about a failed call of our own.
+fn hint(error: &SysError) -> String {
+    match error.errno {
+        n::EMFILE => format!(
+            ": each checkpoint takes a descriptor of the debugger's own, which may have {} \
+             (ulimit -n); delete some, or start it with a higher limit",
+            limits::own_descriptors()
+        ),
+        _ => String::new(),
     }
 }
 

@@ -35,7 +35,7 @@ pub fn more_descriptors() {
 }
 
 /// How many descriptors this process may have.
-pub(crate) fn own_descriptors() -> u64 {
+pub fn own_descriptors() -> u64 {
     // SAFETY: the call fills the structure.
     unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();

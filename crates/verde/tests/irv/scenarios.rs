@@ -658,15 +658,11 @@ state bad non-accepting
 ",
     );
     // Each of them needs a descriptor of the debugger.
-    let mut shell = std::process::Command::new("sh");
-    shell.current_dir(bench.path(""));
-    let verde = env!("CARGO_BIN_EXE_verde");
-    let script = format!(
-        "ulimit -n 100; exec {verde} debug --batch -p p.prop --auto-checkpoint events \
-         --ex run --ex 'verde back' --ex 'print i' ./prog"
+    let text = limited(
+        &bench,
+        "-n 100",
+        "-p p.prop --auto-checkpoint events --ex run --ex 'verde back' --ex 'print i'",
     );
-    let output = shell.args(["-c", &script]).output().expect("a shell");
-    let text = String::from_utf8_lossy(&output.stdout);
     in_order(
         &text,
         &["[Execution stopped.]", "Back before event 190", "$1 = 189"],
@@ -684,16 +680,41 @@ int main(void) { struct rlimit l; getrlimit(RLIMIT_NOFILE, &l); printf("may %d\n
 "#,
         &["-O1"],
     );
+    let commands = "--ex 'tbreak main' --ex run --ex checkpoint --ex run";
+    let text = limited(&bench, "-S -n 200", commands);
+    in_order(&text, &["Checkpoint 1: ", "may 200"]);
+}
+
+/// Also the user's own may be too many: he is told whose limit it is, and the program goes on.
+#[test]
+fn checkpoints_for_which_no_descriptor_is_left_are_refused() {
+    let bench = Bench::c("int main(void) { return 0; }", &["-O1"]);
+    let commands = [
+        &["--ex 'tbreak main' --ex run"],
+        [" --ex checkpoint"; 60].as_slice(),
+        &[" --ex 'delete checkpoint 1' --ex checkpoint --ex continue"],
+    ];
+    let text = limited(&bench, "-n 60", &commands.concat().concat());
+    in_order(
+        &text,
+        &[
+            "Checkpoint 9: ",
+            "Too many open files",
+            "the debugger's own, which may have 60 (ulimit -n)",
+            "Checkpoint 1: ",
+            "exited normally",
+        ],
+    );
+}
+
+/// What a session prints that has a limit (`ulimit`).
+fn limited(bench: &Bench, limit: &str, options: &str) -> String {
     let mut shell = std::process::Command::new("sh");
     shell.current_dir(bench.path(""));
     let verde = env!("CARGO_BIN_EXE_verde");
-    let script = format!(
-        "ulimit -S -n 200; exec {verde} debug --batch \
-         --ex 'tbreak main' --ex run --ex checkpoint --ex run ./prog"
-    );
+    let script = format!("ulimit {limit}; exec {verde} debug --batch {options} ./prog 2>&1");
     let output = shell.args(["-c", &script]).output().expect("a shell");
-    let text = String::from_utf8_lossy(&output.stdout);
-    in_order(&text, &["Checkpoint 1: ", "may 200"]);
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[test]
