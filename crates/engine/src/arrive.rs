@@ -67,6 +67,7 @@ impl Process {
         self.thread_is_gone |= matches!(end, End::Exited(_));
         self.watches.hardware.forget(tid);
         self.lent.give_back(tid);
+        self.pin.forget(tid);
         self.queue.retain(|t| *t != tid);
         self.strangers.retain(|(t, _)| *t != tid);
         if tid == self.pid {
@@ -442,6 +443,7 @@ impl Process {
         leader.in_kernel = true;
         leader.regs = ptrace::regs(pid)?;
         self.threads.insert(pid, leader);
+        self.pin.forget_all();
         Ok(())
     }
 

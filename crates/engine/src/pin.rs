@@ -141,8 +141,13 @@ impl Pin {
         }
     }
 
-    /// Those that were held have ended: whoever has their ids next is somebody else.
-    pub fn forget_held(&mut self) {
+    /// A thread has ended: whoever has its id next is somebody else.
+    pub fn forget(&mut self, tid: Tid) {
+        self.held.retain(|held| *held != tid);
+    }
+
+    /// All have ended, or go on as other programs.
+    pub fn forget_all(&mut self) {
         self.held.clear();
     }
 
@@ -158,7 +163,7 @@ impl Pin {
     /// The same, but how long the thread was held tells nothing of it.
     fn let_go(&mut self, thread: &mut Thread) {
         if let Some(Held { own, cpu }) = thread.held.take() {
-            self.held.retain(|tid| *tid != thread.tid);
+            self.forget(thread.tid);
             let ours = |now: CpuSet| now.count() == 1 && now.contains(cpu);
             if CpuSet::of(thread.tid).is_ok_and(ours)
                 && let Err(error) = own.apply(thread.tid)
@@ -225,7 +230,10 @@ impl Process {
     pub(crate) fn hold_or_part(&mut self, tid: Tid) {
         let alone = self.threads.len() == 1;
         let pin = &mut self.pin;
-        pin.row = if pin.last == tid { pin.row + 1 } else { 0 };
+        pin.row = match pin.last == tid {
+            true => pin.row.saturating_add(1),
+            false => 0,
+        };
         pin.last = tid;
         if pin.original.is_none() {
             return;
@@ -248,7 +256,8 @@ impl Process {
             }
             return;
         }
-        pin.spells.apart += 1;
+        // From stop to stop it goes on growing: who was let go for a stop is held again at once.
+        pin.spells.apart = pin.spells.apart.saturating_add(1);
         let eager = pin.spells.apart >= pin.spells.patience();
         self.part_all();
         if eager && let Some(thread) = self.threads.get_mut(&tid) {

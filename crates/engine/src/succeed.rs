@@ -223,7 +223,6 @@ impl Process {
             reap(tid);
         }
         self.reap_first_thread();
-        self.pin.forget_held();
         self.threads.clear();
         self.queue.clear();
         self.ready.clear();
@@ -293,6 +292,7 @@ impl Process {
         self.fate = IfTracerDies::Kill;
         self.borrowers.clear();
         self.created = then.created;
+        self.pin.forget_all();
         self.threads.clear();
         for known in &then.threads {
             if let Some(tid) = new_id(known.tid) {

@@ -25,9 +25,11 @@ impl StopGuard<'_> {
         std::mem::take(&mut self.stopped)
     }
 
-    /// Leaves the world stopped, until `resume` or `resume_all`.
+    /// Leaves the world stopped, until `resume` or `resume_all`. Our own thread may run anywhere
+    /// meanwhile: what it starts inherits its CPUs, and the scheduler may know a better one.
     pub fn keep(mut self) {
         self.stopped.clear();
+        self.process.pin.undo();
     }
 }
 

@@ -63,6 +63,8 @@ fn a_stopped_or_released_program_has_its_own_cpus() {
     let tid = at_a_held_hit(&mut process);
     process.stop_all().expect("stops").keep();
     assert_eq!(cpus_of(tid), all);
+    // What we start now inherits ours.
+    assert_eq!(CpuSet::current().expect("our CPUs").count(), all);
     let tid = at_a_held_hit(&mut process);
     process.detach().expect("detaches");
     assert_eq!(cpus_of(tid), all);
