@@ -10,9 +10,11 @@ use crate::signals::Pending;
 use crate::snapshot::{Beyond, Body, Group, Options, Program, Snapshot};
 use crate::threads::Saved;
 use crate::timers::Timers;
+use crate::together::Together;
 use crate::{Error, Result, Warning, descriptors, filter, fork, threads, unfinished};
 use std::time::Instant;
 use verde_engine::{Addr, Process, StopGuard, Tid};
+use verde_sys::affinity::CpuSet;
 use verde_sys::number as n;
 use verde_sys::payload::ThreadEntry;
 use verde_sys::procfs::Stat;
@@ -83,6 +85,12 @@ fn take_stopped(
     let Passage { open, others } = filter::pass(world, tids.clone())?;
     let filtered = open.is_some();
     let room = ((count + 1) * ThreadEntry::SIZE).max(threads::room(tids.len()));
+    // From here on it makes calls for us.
+    let own = CpuSet::of(pid).ok();
+    let mut together = Together::new(world.own_cpus());
+    if let Some(own) = own {
+        together.with_thread(pid, own);
+    }
     let scratch = world.scratch(room)?;
     let instruction = world.syscall_instruction()?;
     if let Some(open) = &open {
@@ -108,7 +116,13 @@ fn take_stopped(
     let plain = (!world.has_namespace()).then(|| fork::plain_copy(moving));
     let contents = world.contents()?;
     let group = Group::of(pid)?;
-    let saved = threads::save(world, &contents, (scratch, instruction), plain.as_ref());
+    let saved = threads::save(
+        world,
+        &contents,
+        (scratch, instruction),
+        plain.as_ref(),
+        own,
+    );
     if plain.is_some() && saved.is_err() {
         unfinished::end_untold(pid);
     }
@@ -120,7 +134,6 @@ fn take_stopped(
         keyrings,
         children,
         remote,
-        mut together,
     } = saved?;
     // At once: one that is killed ends for certain, and does not wait at its end for an answer.
     let freeze = |copy| Frozen::new(fork::born(copy)?, group, filtered);

@@ -3,7 +3,6 @@
 use crate::Result;
 use crate::snapshot::{Item, Items};
 use crate::timers::Intervals;
-use crate::together::Together;
 use verde_engine::{Addr, Process, Regs, Scratch, Tid, XState};
 use verde_sys::affinity::CpuSet;
 use verde_sys::memory::Contents;
@@ -51,8 +50,6 @@ pub(crate) struct Saved {
     pub copy: Option<Tid>,
     /// The first thread, borrowed.
     pub remote: Remote,
-    /// For as long as it makes calls for us.
-    pub together: Together,
 }
 
 /// Bytes of the process's own, and of what it is copied with.
@@ -64,12 +61,14 @@ pub(crate) fn room(threads: usize) -> u64 {
 }
 
 /// Reads the table of a stopped, calm process, and its interval timers on the way. `place`: memory
-/// for that and where calls are made. `copy`: how to copy it in passing.
+/// for that and where calls are made. `copy`: how to copy it in passing. `own`: the CPUs of the
+/// first thread, which is elsewhere for our sake.
 pub(crate) fn save(
     process: &Process,
     contents: &Contents,
     place: (Scratch, Addr),
     copy: Option<&CloneArgs>,
+    own: Option<CpuSet>,
 ) -> Result<Saved> {
     let (scratch, instruction) = place;
     let pid = process.pid();
@@ -92,18 +91,16 @@ pub(crate) fn save(
             // Old kernels cannot tell; then there is none to lose either.
             rseq: task::rseq(*tid).unwrap_or_default(),
             robust: task::robust_list(*tid)?,
-            affinity: CpuSet::of(*tid).ok(),
+            affinity: match *tid == pid {
+                true => own,
+                false => CpuSet::of(*tid).ok(),
+            },
             scheduling: Scheduling::of(*tid).ok(),
             name: [0; 16],
             stack: AltStack::OFF,
             clear_tid: 0,
             attributes: Attributes::default(),
         });
-    }
-    // Its place among the CPUs is in the table.
-    let mut together = Together::new(process.own_cpus());
-    if let Some(own) = table[0].affinity {
-        together.with_thread(pid, own);
     }
     let room = scratch.data + tids.len() as u64 * SaveEntry::SIZE;
     let fork = room + payload::OF_PROCESS;
@@ -172,7 +169,6 @@ pub(crate) fn save(
         keyrings,
         children,
         remote: remotes.swap_remove(0),
-        together,
     })
 }
 
