@@ -98,8 +98,9 @@ impl Process {
         if thread.at_entry {
             let told = !matches!(thread.happening, Some(Happening::Syscall(_)));
             if !told {
-                thread.happening = None;
-                self.queue.retain(|t| *t != tid);
+                // It stopped by itself, and is among those to decide about: so it stays, for
+                // nobody else would let it go.
+                thread.happening = Some(Happening::TakenBack);
             }
             match self.is_by_record(tid) {
                 true => self.call_anew(tid)?,

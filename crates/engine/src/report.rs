@@ -72,7 +72,7 @@ impl Process {
         causes: &mut Causes,
     ) -> Result<()> {
         match *what {
-            Happening::Int3(_) => Ok(()),
+            Happening::Int3(_) | Happening::TakenBack => Ok(()),
             Happening::Handler => self.instruction_run(tid, causes),
             Happening::Perf(slot, at) => {
                 let Some(slot) = self.slot_now(tid, slot, at) else {

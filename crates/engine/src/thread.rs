@@ -54,6 +54,8 @@ pub enum Happening {
     Signal(SigInfo),
     /// At a system call.
     Syscall(SyscallStop),
+    /// Such a call, of which nobody has been told, was taken back: it comes again.
+    TakenBack,
     /// It goes on with a signal that ends its system call.
     CallCut,
     /// Stopped by job control.
