@@ -3,29 +3,12 @@
 
 mod common;
 
-use common::{compile, run_out, transparent};
+use common::{compile, limited, run_out, transparent};
 use std::collections::BTreeMap;
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
-use verde_engine::{Cause, End, On, Owner, Process, Tid, Trap};
+use verde_engine::{Cause, End, On, Owner, Tid, Trap};
 
 const GETPPID: u64 = 110;
 const TIMES: usize = 200;
-
-/// Wakes the wait for a program that has not ended by then: a failure instead of a test that hangs.
-fn limited<T>(process: &mut Process, run: impl FnOnce(&mut Process) -> T) -> T {
-    let (done, over) = channel::<()>();
-    let bell = process.interrupter();
-    let guard = std::thread::spawn(move || {
-        if over.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
-            bell.wake();
-        }
-    });
-    let result = run(process);
-    drop(done);
-    guard.join().expect("the guard");
-    result
-}
 
 /// Where one thread has stopped others have, too, some of them since the stop before, at calls of
 /// which nobody has been told yet. They are led out of them, and go on by themselves.

@@ -11,6 +11,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use verde_engine::{
     Addr, End, Launch, ModuleKind, On, Options, Owner, Process, SignalPolicy, Stop, Tid, Trap,
@@ -177,6 +178,21 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(30), "never: {what}");
         std::thread::yield_now();
     }
+}
+
+/// Wakes the wait for a program that has not ended by then: a failure instead of a test that hangs.
+pub fn limited<T>(process: &mut Process, run: impl FnOnce(&mut Process) -> T) -> T {
+    let (done, over) = channel::<()>();
+    let bell = process.interrupter();
+    let guard = std::thread::spawn(move || {
+        if over.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+            bell.wake();
+        }
+    });
+    let result = run(process);
+    drop(done);
+    guard.join().expect("the guard");
+    result
 }
 
 /// The process is blocked in a read of its standard input.
