@@ -413,9 +413,13 @@ impl Shared {
     }
 }
 
-/// Nobody but the program reads it (`memfd_secret`).
 fn is_secret(map: &Mapping) -> bool {
-    map.name.starts_with("/secretmem")
+    is_secret_file(&map.name)
+}
+
+/// Nobody but the program reads it, and only as memory (`memfd_secret`).
+pub(crate) fn is_secret_file(name: &str) -> bool {
+    name.starts_with("/secretmem")
 }
 
 const WRITABLE: u64 = n::PROT_WRITE as u64;

@@ -221,8 +221,9 @@ fn secret_memory_is_a_warning() {
         eprintln!("skipped: the kernel has no secret memory");
         return;
     }
-    let (end, text, _) = runs_with("secret", &[Warning::SecretMemory], &[&[]]);
+    let (end, text, warnings) = runs_with("secret", &[Warning::SecretMemory], &[&[]]);
     assert_eq!((end, text.as_str()), (End::Exited(0), "changed\n"));
+    assert_eq!(warnings, []);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Offsets of files and directories, whether files have changed, and the contents of those
 //! without a name, which are nobody else's: memfd, temporary ones.
 
-use crate::memory::Shared;
+use crate::memory::{Shared, is_secret_file};
 use crate::snapshot::{Item, Items};
 use crate::{Result, Warning};
 use std::fs;
@@ -113,6 +113,10 @@ impl Files {
             let may_be_queue = || d.may_be_made_up() && d.target().rfind('/') == Some(0);
             if meta.is_file() && may_be_queue() && is_queue(pid, d.number) {
                 queues.push(d.number);
+                return None;
+            }
+            // As a file it has nothing.
+            if d.may_be_made_up() && is_secret_file(d.target()) {
                 return None;
             }
             let contents = match meta.nlink() == 0 && d.writes() && meta.len() <= left {
