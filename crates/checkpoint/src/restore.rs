@@ -1,6 +1,6 @@
 //! Restoring a snapshot.
 
-use crate::descriptors::{Held, Ids};
+use crate::descriptors::Ids;
 use crate::filter::{self, Suspended};
 use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
@@ -52,10 +52,6 @@ pub(crate) fn restore(
 ) -> Result<Restored> {
     let start = Instant::now();
     let has_memory = present.as_ref().is_some_and(Present::has_memory);
-    let held = match process.ended() {
-        None => snapshot.beyond.descriptors.hold(process.pid()),
-        Some(_) => Held::default(),
-    };
     let Place {
         holder,
         mut together,
@@ -70,7 +66,7 @@ pub(crate) fn restore(
     };
     let present = present.and_then(Present::outlive);
     together.with_frozen(&snapshot.body.borrow().frozen);
-    let result = replace(snapshot, process, without, &held);
+    let result = replace(snapshot, process, without);
     drop(together);
     drop(holder);
     match result {
@@ -86,7 +82,7 @@ pub(crate) fn restore(
         Err(error) => {
             let put_back = present.and_then(|present| {
                 present.settle().ok()?;
-                replace(&present, process, &Items::default(), &held).ok()
+                replace(&present, process, &Items::default()).ok()
             });
             let source = match error {
                 // It was not the program that was refused.
@@ -169,12 +165,7 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     Some(holder)
 }
 
-fn replace(
-    snapshot: &Snapshot,
-    process: &mut Process,
-    without: &Items,
-    held: &Held,
-) -> Result<Restored> {
+fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Result<Restored> {
     let mut warnings = Vec::new();
     let instruction = snapshot
         .knowledge
@@ -190,7 +181,6 @@ fn replace(
         memory: Contents::open(pid)?,
         snapshot,
         without,
-        held,
     };
     let filtered = snapshot.program.filtered;
     let tids = copy.threads(leader, instruction, &mut warnings)?;
@@ -283,8 +273,6 @@ struct Revived<'a> {
     memory: Contents,
     snapshot: &'a Snapshot,
     without: &'a Items<'a>,
-    /// Of the one that has made place.
-    held: &'a Held,
 }
 
 impl Revived<'_> {
@@ -435,10 +423,9 @@ impl Revived<'_> {
         if let Some(files) = &beyond.files {
             files.restore(self.pid, &mut leader, borrow, self.without, warnings)?;
         }
-        let how = (self.without, self.held);
         beyond
             .descriptors
-            .restore(self.pid, &mut leader, borrow, &ids, how, warnings)?;
+            .restore(self.pid, &mut leader, borrow, &ids, self.without, warnings)?;
         let body = self.snapshot.body.borrow();
         if let Some(ranges) = body.ranges.as_ref().filter(|r| !r.is_empty())
             && !self.without.contains(Item::Ranges)

@@ -38,7 +38,6 @@ pub mod pagemap;
 pub mod payload;
 pub mod perf;
 pub mod pidfd;
-pub mod pipe_ends;
 pub mod procfs;
 pub mod ptrace;
 mod regs;
@@ -74,12 +73,12 @@ pub mod number {
         MAP_FIXED_NOREPLACE, MAP_PRIVATE, MAP_SHARED, MREMAP_FIXED, MSG_DONTWAIT, MSG_ERRQUEUE,
         MSG_FASTOPEN, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_WAITALL, MSG_ZEROCOPY, O_ACCMODE,
         O_APPEND, O_ASYNC, O_CLOEXEC, O_DIRECT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK,
-        O_PATH, O_RDONLY, O_RDWR, O_SYNC, O_WRONLY, PR_SET_CHILD_SUBREAPER, PROT_EXEC, PROT_NONE,
-        PROT_READ, PROT_WRITE, SIGABRT, SIGALRM, SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL,
-        SIGINT, SIGIO, SIGKILL, SIGPIPE, SIGPROF, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP,
-        SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_accept,
-        SYS_accept4, SYS_brk, SYS_chdir, SYS_clock_nanosleep, SYS_clone, SYS_clone3, SYS_close,
-        SYS_connect, SYS_dup3, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_epoll_pwait2,
+        O_PATH, O_RDONLY, O_RDWR, O_SYNC, PR_SET_CHILD_SUBREAPER, PROT_EXEC, PROT_NONE, PROT_READ,
+        PROT_WRITE, SIGABRT, SIGALRM, SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL, SIGINT,
+        SIGIO, SIGKILL, SIGPIPE, SIGPROF, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTRAP, SIGTSTP,
+        SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SYS_accept, SYS_accept4,
+        SYS_brk, SYS_chdir, SYS_clock_nanosleep, SYS_clone, SYS_clone3, SYS_close, SYS_connect,
+        SYS_dup3, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_epoll_pwait2,
         SYS_epoll_wait, SYS_execve, SYS_execveat, SYS_exit, SYS_exit_group, SYS_fcntl,
         SYS_fdatasync, SYS_flock, SYS_fork, SYS_fsync, SYS_futex, SYS_futex_waitv, SYS_getitimer,
         SYS_getpid, SYS_gettid, SYS_io_getevents, SYS_io_uring_enter, SYS_kill, SYS_madvise,

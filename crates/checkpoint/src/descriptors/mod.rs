@@ -27,8 +27,8 @@ use own_files::OwnFiles;
 use owners::Owners;
 use pairs::Pairs;
 use pidfds::PidFds;
-use pipes::{Inputs, Pipes, Sharing};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use pipes::{Inputs, Pipes};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 use verde_engine::Tid;
 use verde_sys::descriptor::{self, Descriptor};
 use verde_sys::descriptors;
@@ -88,16 +88,6 @@ pub(crate) struct Descriptors {
     above: u64,
 }
 
-/// Open files that stay while a process makes place for its successor.
-#[derive(Default)]
-pub(crate) struct Held(Vec<OwnedFd>);
-
-impl Held {
-    fn numbers(&self) -> Vec<RawFd> {
-        self.0.iter().map(AsRawFd::as_raw_fd).collect()
-    }
-}
-
 /// The ids of threads in a restored copy.
 pub(crate) trait Ids {
     /// The id that we have for a thread of then.
@@ -123,8 +113,8 @@ impl Descriptors {
         }
         let above = numbers::above(&list);
         // Where the limit of a process leaves no room nothing can be made anew.
-        let (room, renewable) = match numbers::room(pid, above) {
-            Ok(_) => (true, list.as_slice()),
+        let (alone, renewable) = match numbers::room(pid, above) {
+            Ok(_) => (alone, list.as_slice()),
             Err(error) => {
                 tracing::debug!(%pid, %error, "no room for descriptors");
                 if list.iter().any(|d| would_be_new(pid, d)) {
@@ -136,7 +126,7 @@ impl Descriptors {
                 (false, [].as_slice())
             }
         };
-        let (pairs, others) = Pairs::save(&list, &handle, alone && room)?;
+        let (pairs, others) = Pairs::save(&list, &handle, alone)?;
         if !others.external.is_empty() {
             warnings.push(Warning::Sockets(others.external));
         }
@@ -162,7 +152,7 @@ impl Descriptors {
             keep: options.keep_input,
             epolls: &epolls,
         };
-        let (pipes, external) = Pipes::save(&list, &handle, Sharing { alone, room }, inputs)?;
+        let (pipes, external) = Pipes::save(&list, &handle, alone, inputs)?;
         if !external.is_empty() {
             warnings.push(Warning::Pipes(external));
         }
@@ -195,7 +185,7 @@ impl Descriptors {
         frozen: &mut Option<Leader>,
         borrow: impl FnOnce() -> Result<Leader>,
     ) -> Result<()> {
-        if !self.pipes.are_let_go()
+        if !self.pipes.are_own()
             && !self.pairs.are_own()
             && self.pidfds.are_none()
             && self.own_files.are_none()
@@ -216,26 +206,6 @@ impl Descriptors {
         self.locks.lockable()
     }
 
-    /// Holds what the process of now, which is about to end, has of pipes that others have, too:
-    /// they shall not notice.
-    pub fn hold(&self, pid: Tid) -> Held {
-        let shared = self.pipes.shared();
-        if shared.is_empty() {
-            return Held::default();
-        }
-        let held = PidFd::open(pid).and_then(|handle| {
-            let list = descriptor::of_process(&handle)?;
-            let ends = list.iter().filter(|d| {
-                let pipe = d.pipe();
-                pipe.is_some_and(|number| shared.contains(&number))
-            });
-            Ok(ends
-                .filter_map(|d| handle.descriptor(d.number).ok())
-                .collect())
-        });
-        Held(held.unwrap_or_default())
-    }
-
     /// Brings it back in a copy of the process.
     pub fn restore(
         &self,
@@ -243,16 +213,15 @@ impl Descriptors {
         leader: &mut Option<Leader>,
         borrow: impl Fn() -> Result<Leader>,
         ids: &impl Ids,
-        (without, held): (&Items, &Held),
+        without: &Items,
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
         let handle = PidFd::open(pid)?;
         // Not there: nothing is made.
         let room = numbers::room(pid, self.above).ok();
-        let mut opened = Vec::new();
-        if self.pipes.are_let_go() {
+        if self.pipes.are_own() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
-            opened = self.pipes.make(leader, &handle, held, without)?;
+            self.pipes.make(leader, &handle, without)?;
         }
         if self.pairs.are_own() {
             let leader = Leader::get_or_borrow(leader, &borrow)?;
@@ -273,7 +242,7 @@ impl Descriptors {
         self.locks.restore(&handle, without, warnings)?;
         drop(room);
         self.files.restore(pid, &handle, without, warnings)?;
-        self.pipes.restore(&handle, &opened, without)?;
+        self.pipes.restore(&handle, without)?;
         self.pairs.restore(&handle, without)?;
         self.counters.restore(pid, &handle, without)?;
         self.signal_sets.restore(&handle, without)?;

@@ -138,7 +138,7 @@ impl OwnFile {
 }
 
 /// `None`: the process may not open it any more.
-pub(super) fn open(leader: &mut Leader, path: &str, flags: i32) -> Result<Option<u64>> {
+fn open(leader: &mut Leader, path: &str, flags: i32) -> Result<Option<u64>> {
     let at = leader.place(0, format!("{path}\0").as_bytes())?;
     let args = [n::AT_FDCWD as u64, at, flags as u64, 0];
     match leader.call("openat", n::SYS_openat, &args) {
