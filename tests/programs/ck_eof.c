@@ -1,7 +1,9 @@
-/* ck_eof: a thread reads a pipe to its end, which comes when the write end
-   is closed, after `hold`. */
+/* ck_eof [child]: a thread reads a pipe to its end, which comes when the write end
+   is closed, after `hold`. With a child meanwhile, which has none of it. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int ends[2], copy;
@@ -18,9 +20,20 @@ static void *reader(void *argument) {
     return 0;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    (void)argv;
+    int child = 0;
     if (pipe(ends) || (copy = dup(ends[1])) < 0 || write(ends[1], "first", 5) != 5)
         return 2;
+    if (argc > 1 && (child = fork()) == 0) {
+        close(ends[0]);
+        close(ends[1]);
+        close(copy);
+        raise(SIGSTOP);
+        _exit(0);
+    }
+    if (child)
+        waitpid(child, 0, WUNTRACED);
     pthread_t thread;
     pthread_create(&thread, 0, reader, 0);
     hold();
@@ -29,5 +42,7 @@ int main(void) {
     close(ends[1]);
     close(copy);
     pthread_join(thread, 0);
+    if (child)
+        kill(child, SIGKILL);
     return 0;
 }

@@ -157,13 +157,7 @@ fn take_stopped(
         warnings.push(Warning::HugePages(bytes));
     }
     let shared = Shared::save(&maps, &mut leader, &mut warnings)?;
-    let descriptors = Descriptors::save(
-        open_files,
-        children.is_empty(),
-        options,
-        &shared,
-        &mut warnings,
-    )?;
+    let descriptors = Descriptors::save(open_files, &children, options, &shared, &mut warnings)?;
     outside_of_processes(pid, &children, &mut warnings);
     if !children.is_empty() {
         warnings.push(Warning::Children(children.clone()));

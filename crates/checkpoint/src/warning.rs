@@ -22,6 +22,8 @@ pub enum Warning {
     Overruns(Vec<i32>),
     /// Pipes with data of others.
     Pipes(Vec<RawFd>),
+    /// Pipes that children have, too, and of which the checkpoint keeps an end.
+    PipesOfChildren(Vec<RawFd>),
     /// Descriptors of kinds that nobody here knows, with their names.
     Others(Vec<(RawFd, String)>),
     /// Message queues.
@@ -142,6 +144,12 @@ impl fmt::Display for Warning {
                 f,
                 "pipes that others write to do not come back (descriptors {}): what is read \
                  after the checkpoint is gone",
+                join(list)
+            ),
+            Warning::PipesOfChildren(list) => write!(
+                f,
+                "pipes that children have, too, stay open in the checkpoint (descriptors {}): who waits for \
+                 the end of one waits until the checkpoint is deleted",
                 join(list)
             ),
             Warning::Others(list) => {

@@ -4,7 +4,7 @@
 #[path = "../../engine/tests/common/mod.rs"]
 mod common;
 
-use common::{compile, exec, next, run_out, transparent};
+use common::{compile, exec, limited, next, run_out, transparent};
 use verde_checkpoint::{Item, Options, Snapshot, Warning};
 use verde_engine::End;
 
@@ -138,16 +138,19 @@ fn what_forks_do_not_copy_is_missed() {
 
 #[test]
 fn a_checkpoint_keeps_nobody_waiting_for_the_end_of_a_pipe() {
-    let program = compile("ck_eof.c", &["-O1"]);
-    let (mut process, output) = program.launch_with(&[], transparent());
-    let hold = program.address(&process, "hold");
-    exec(&mut process, hold);
-    process.resume_all().expect("resumed");
-    next(&mut process);
-    let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
-    for _ in 0..3 {
-        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
-        assert_eq!(output.text(), "read 11\n");
-        snapshot.restore(&mut process, None).expect("restored");
+    for args in [&[][..], &["child"]] {
+        let program = compile("ck_eof.c", &["-O1"]);
+        let (mut process, output) = program.launch_with(args, transparent());
+        let hold = program.address(&process, "hold");
+        exec(&mut process, hold);
+        process.resume_all().expect("resumed");
+        next(&mut process);
+        let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
+        for _ in 0..3 {
+            let end = limited(&mut process, |process| run_out(process, |_, _| {}));
+            assert_eq!(end, End::Exited(0));
+            assert_eq!(output.text(), "read 11\n");
+            snapshot.restore(&mut process, None).expect("restored");
+        }
     }
 }

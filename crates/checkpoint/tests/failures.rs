@@ -77,6 +77,15 @@ fn what_does_not_come_back_is_one_warning_each() {
     let warned = |kind| outside(kind).expect("it runs").expect("saved");
     assert!(matches!(warned("socket").as_slice(), [Warning::Sockets(list)] if list.len() == 1));
     assert!(matches!(warned("child").as_slice(), [Warning::Children(list)] if list.len() == 1));
+    let feeds = warned("feeds");
+    assert!(
+        matches!(
+            feeds.as_slice(),
+            [Warning::PipesOfChildren(pipes), Warning::Children(children)]
+                if pipes.len() == 1 && children.len() == 1
+        ),
+        "{feeds:?}"
+    );
     assert_eq!(warned("lock"), [Warning::RecordLocks]);
     assert_eq!(warned("inotify"), [Warning::Inotify]);
     let messages = warned("messages");

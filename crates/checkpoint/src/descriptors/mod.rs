@@ -13,6 +13,7 @@ mod owners;
 mod pairs;
 mod pidfds;
 mod pipes;
+mod theirs;
 
 use crate::leader::Leader;
 use crate::memory::Shared;
@@ -29,6 +30,7 @@ use pairs::Pairs;
 use pidfds::PidFds;
 use pipes::{Inputs, Pipes};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
+use theirs::Theirs;
 use verde_engine::Tid;
 use verde_sys::descriptor::{self, Descriptor};
 use verde_sys::descriptors;
@@ -98,10 +100,10 @@ pub(crate) trait Ids {
 
 impl Descriptors {
     /// Reads it from a stopped process. What will not come back is a warning.
-    /// `alone`: the process has no children. `shared`: what is kept of its shared memory.
+    /// `children`: those of the process. `shared`: what is kept of its shared memory.
     pub fn save(
         open: Open,
-        alone: bool,
+        children: &[Tid],
         options: &Options,
         shared: &Shared,
         warnings: &mut Vec<Warning>,
@@ -111,10 +113,15 @@ impl Descriptors {
         if list.iter().any(holds_record_lock) {
             warnings.push(Warning::RecordLocks);
         }
+        let theirs = Theirs::of(children);
+        let open = pipes::of_children(&list, &theirs);
+        if !open.is_empty() {
+            warnings.push(Warning::PipesOfChildren(open));
+        }
         let above = numbers::above(&list);
         // Where the limit of a process leaves no room nothing can be made anew.
-        let (alone, renewable) = match numbers::room(pid, above) {
-            Ok(_) => (alone, list.as_slice()),
+        let (theirs, renewable) = match numbers::room(pid, above) {
+            Ok(_) => (theirs, list.as_slice()),
             Err(error) => {
                 tracing::debug!(%pid, %error, "no room for descriptors");
                 if list.iter().any(|d| would_be_new(pid, d)) {
@@ -123,10 +130,10 @@ impl Descriptors {
                         limit: limits::descriptors(pid)?,
                     });
                 }
-                (false, [].as_slice())
+                (Theirs::anything(), [].as_slice())
             }
         };
-        let (pairs, others) = Pairs::save(&list, &handle, alone)?;
+        let (pairs, others) = Pairs::save(&list, &handle, &theirs)?;
         if !others.external.is_empty() {
             warnings.push(Warning::Sockets(others.external));
         }
@@ -152,7 +159,7 @@ impl Descriptors {
             keep: options.keep_input,
             epolls: &epolls,
         };
-        let (pipes, external) = Pipes::save(&list, &handle, alone, inputs)?;
+        let (pipes, external) = Pipes::save(&list, &handle, &theirs, inputs)?;
         if !external.is_empty() {
             warnings.push(Warning::Pipes(external));
         }

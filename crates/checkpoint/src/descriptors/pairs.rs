@@ -2,6 +2,7 @@
 //! sent and not yet received. The program's own are only looked at.
 
 use super::numbers::{self, Numbers};
+use super::theirs::Theirs;
 use crate::Result;
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
@@ -49,8 +50,8 @@ pub(super) struct Others {
 }
 
 impl Pairs {
-    /// `alone`: the process has no children that could have inherited ends.
-    pub fn save(list: &[Descriptor], handle: &PidFd, alone: bool) -> Result<(Pairs, Others)> {
+    /// `theirs`: what children have.
+    pub fn save(list: &[Descriptor], handle: &PidFd, theirs: &Theirs) -> Result<(Pairs, Others)> {
         let mut pairs = Pairs {
             list: Vec::new(),
             above: numbers::above(list),
@@ -104,9 +105,12 @@ impl Pairs {
                 }
             }
             renew(&ends, handle)?;
+            let peer = near.peer.filter(|peer| *peer != 0);
+            let is_theirs = theirs.have("socket", inode)
+                || peer.is_some_and(|peer| theirs.have("socket", peer));
             pairs.list.push(Pair {
                 ends,
-                own: alone && !near.named && !far.named,
+                own: !near.named && !far.named && !is_theirs,
             });
         }
         Ok((pairs, others))

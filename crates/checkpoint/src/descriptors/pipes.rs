@@ -3,6 +3,7 @@
 
 use super::epoll::Epolls;
 use super::numbers::{self, Numbers};
+use super::theirs::Theirs;
 use crate::Result;
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
@@ -46,9 +47,17 @@ const ENDED: Readable = Readable {
     closed: true,
 };
 
-fn is_our_input(d: &Descriptor) -> bool {
-    let ours = descriptors::identity(io::stdin());
+fn is_the_same(d: &Descriptor, ours: impl AsFd) -> bool {
+    let ours = descriptors::identity(ours);
     ours.is_some() && d.about().map(|m| (m.dev(), m.ino())) == ours
+}
+
+fn is_our_input(d: &Descriptor) -> bool {
+    is_the_same(d, io::stdin())
+}
+
+fn is_our_standard(d: &Descriptor) -> bool {
+    is_our_input(d) || is_the_same(d, io::stdout()) || is_the_same(d, io::stderr())
 }
 
 /// A pipe that whoever started us left open, as make does for those whom it lets work: what is in
@@ -57,6 +66,18 @@ fn is_of_others(node: u64) -> bool {
     inherited::shared()
         .iter()
         .any(|s| s.is_pipe && s.node == node)
+}
+
+/// The numbers of those of which children have ends, too. As long as a frozen copy has one, the
+/// end does not come that somebody may wait for.
+pub(super) fn of_children(list: &[Descriptor], theirs: &Theirs) -> Vec<RawFd> {
+    let is_theirs = |d: &&Descriptor| {
+        d.pipe()
+            .is_some_and(|number| theirs.have("pipe", number) && !is_of_others(number))
+            && !is_our_standard(d)
+    };
+    let shared = list.iter().filter(is_theirs);
+    shared.map(|d| d.number).collect()
 }
 
 /// Which pipe a descriptor leads to, and whether it has a name.
@@ -86,12 +107,12 @@ impl Pipe {
 }
 
 impl Pipes {
-    /// `alone`: the process has no children that could have inherited ends. Also the numbers of
+    /// `theirs`: what children have. Also the numbers of
     /// those from which the process reads what others write.
     pub fn save(
         list: &[Descriptor],
         handle: &PidFd,
-        alone: bool,
+        theirs: &Theirs,
         inputs: Inputs<'_>,
     ) -> Result<(Pipes, Vec<RawFd>)> {
         let mut ends: HashMap<_, Vec<&Descriptor>> = HashMap::new();
@@ -114,7 +135,7 @@ impl Pipes {
                 continue;
             }
             let fd = handle.descriptor(reader.number)?;
-            let own = alone && !id.2;
+            let own = !id.2 && !theirs.have("pipe", id.1);
             if !has_writer {
                 let there = descriptors::readable(fd.as_fd());
                 let ours = is_our_input(reader);

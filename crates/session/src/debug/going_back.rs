@@ -7,7 +7,7 @@ use super::irv::Then;
 use super::ticking::Ticker;
 use super::timeline::{Moment, Timeline};
 use std::time::Duration;
-use verde_checkpoint::Error;
+use verde_checkpoint::{Error, Warning};
 use verde_engine::Tid;
 use verde_sys::procfs;
 use verde_sys::sizes::Sizes;
@@ -108,6 +108,11 @@ impl Seen {
             changed + new + self.resident / ((count + 1) * (count + 2))
         })
     }
+}
+
+/// The program might wait for ever, for a checkpoint that nobody has asked for.
+fn keeps_waiting(warning: &Warning) -> bool {
+    matches!(warning, Warning::PipesOfChildren(_))
 }
 
 /// The event after which a checkpoint was taken.
@@ -305,6 +310,14 @@ impl Debugger {
             Err(NotSaved::NotNow(Error::Ended)) => return Ok(None),
             done => done?,
         };
+        if warnings.iter().any(keeps_waiting) {
+            self.forget_checkpoint(Some(checkpoint));
+            self.remark_once(
+                "warning: no automatic checkpoints while children have pipes of the program: \
+                 who waits for the end of one would go on waiting",
+            );
+            return Ok(None);
+        }
         self.automatic.last = Some(event_of(&checkpoint));
         self.automatic.add(checkpoint);
         self.thin_out();
