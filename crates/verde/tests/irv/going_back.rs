@@ -531,3 +531,39 @@ fn the_beginning_of_undo_is_enough() {
         ],
     );
 }
+
+const FEEDS: &str = "
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) void tick(int i) { asm volatile(\"\" :: \"r\"(i)); }
+int main(void) {
+    alarm(60);
+    tick(1);
+    FILE *child = popen(\"cat >/dev/null\", \"w\");
+    for (int i = 2; i <= 5; i++) tick(i);
+    int result = pclose(child);
+    tick(6);
+    return result ? 1 : 5;
+}
+";
+
+/// The child waits for the end of its input, and the program for the child.
+#[test]
+fn automatic_checkpoints_keep_no_child_waiting() {
+    let bench = Bench::c(FEEDS, &["-O0"]);
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event tick(i) success init } }\n",
+    );
+    for often in ["events", "0.001"] {
+        let ran = bench.check(&["-p", "p.prop", "--auto-checkpoint", often], &[]);
+        assert_eq!(ran.code, 5, "{often}: {}", ran.err);
+        if often == "events" {
+            assert!(
+                ran.err.contains("no automatic checkpoints while children"),
+                "{}",
+                ran.err
+            );
+        }
+    }
+}
