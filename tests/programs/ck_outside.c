@@ -1,5 +1,5 @@
 /* ck_outside KIND: has something that no checkpoint brings back: socket,
-   child, feeds (a child through a pipe), lock, ring (io_uring), requests (io_setup), faults (userfaultfd), rights (a
+   child, feeds (a child through a pipe), talks (to one by a socket pair), lock, ring (io_uring), requests (io_setup), faults (userfaultfd), rights (a
    descriptor in a message), inotify, queue, messages and semaphores (of System V), pipe (that
    somebody else writes to), counter (of the CPU's time), terminal (data in a terminal of its own); or is
    in a narrow place: filter (seccomp, for clone3), memory (no more of it), processes (no
@@ -95,6 +95,15 @@ int main(int argc, char **argv) {
             pause();
     if (!strcmp(argv[1], "feeds"))
         popen("cat", "w");
+    if (!strcmp(argv[1], "talks")) {
+        int ends[2];
+        if (!socketpair(AF_UNIX, SOCK_STREAM, 0, ends) && (child = fork()) == 0) {
+            close(ends[0]);
+            for (;;)
+                pause();
+        }
+        close(ends[1]);
+    }
     if (!strcmp(argv[1], "lock")) {
         FILE *file = tmpfile();
         struct flock lock = {.l_type = F_WRLCK};

@@ -22,8 +22,8 @@ pub enum Warning {
     Overruns(Vec<i32>),
     /// Pipes with data of others.
     Pipes(Vec<RawFd>),
-    /// Pipes that children have, too, and of which the checkpoint keeps an end.
-    PipesOfChildren(Vec<RawFd>),
+    /// Pipes and socket pairs that children have, too, and of which the checkpoint keeps an end.
+    OfChildren(Vec<RawFd>),
     /// Descriptors of kinds that nobody here knows, with their names.
     Others(Vec<(RawFd, String)>),
     /// Message queues.
@@ -146,9 +146,9 @@ impl fmt::Display for Warning {
                  after the checkpoint is gone",
                 join(list)
             ),
-            Warning::PipesOfChildren(list) => write!(
+            Warning::OfChildren(list) => write!(
                 f,
-                "pipes that children have, too, stay open in the checkpoint (descriptors {}): who waits for \
+                "pipes and sockets that children have, too, stay open in the checkpoint (descriptors {}): who waits for \
                  the end of one waits until the checkpoint is deleted",
                 join(list)
             ),

@@ -81,10 +81,19 @@ fn what_does_not_come_back_is_one_warning_each() {
     assert!(
         matches!(
             feeds.as_slice(),
-            [Warning::PipesOfChildren(pipes), Warning::Children(children)]
+            [Warning::OfChildren(pipes), Warning::Children(children)]
                 if pipes.len() == 1 && children.len() == 1
         ),
         "{feeds:?}"
+    );
+    let talks = warned("talks");
+    assert!(
+        matches!(
+            talks.as_slice(),
+            [Warning::OfChildren(ends), Warning::Sockets(sockets), Warning::Children(_)]
+                if ends == sockets && ends.len() == 1
+        ),
+        "{talks:?}"
     );
     assert_eq!(warned("lock"), [Warning::RecordLocks]);
     assert_eq!(warned("inotify"), [Warning::Inotify]);

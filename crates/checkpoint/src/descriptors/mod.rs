@@ -114,10 +114,7 @@ impl Descriptors {
             warnings.push(Warning::RecordLocks);
         }
         let theirs = Theirs::of(children);
-        let open = pipes::of_children(&list, &theirs);
-        if !open.is_empty() {
-            warnings.push(Warning::PipesOfChildren(open));
-        }
+        let mut of_children = pipes::of_children(&list, &theirs);
         let above = numbers::above(&list);
         // Where the limit of a process leaves no room nothing can be made anew.
         let (theirs, renewable) = match numbers::room(pid, above) {
@@ -134,6 +131,12 @@ impl Descriptors {
             }
         };
         let (pairs, others) = Pairs::save(&list, &handle, &theirs)?;
+        if !children.is_empty() {
+            of_children.extend(others.of_children);
+        }
+        if !of_children.is_empty() {
+            warnings.push(Warning::OfChildren(of_children));
+        }
         if !others.external.is_empty() {
             warnings.push(Warning::Sockets(others.external));
         }

@@ -43,6 +43,8 @@ struct State {
 pub(super) struct Others {
     /// Numbers of those that lead elsewhere.
     pub external: Vec<RawFd>,
+    /// Numbers of those that children have, too, or lead to.
+    pub of_children: Vec<RawFd>,
     /// Numbers of those with descriptors on their way.
     pub carrying: Vec<RawFd>,
     /// Numbers of those with urgent data.
@@ -73,8 +75,13 @@ impl Pairs {
                 others.external.push(first.number);
                 continue;
             };
-            let far = near.peer.filter(|peer| *peer != 0);
-            let far = far.and_then(|peer| Some((peer, ask(peer)?)));
+            let peer = near.peer.filter(|peer| *peer != 0);
+            let is_theirs = theirs.have("socket", inode)
+                || peer.is_some_and(|peer| theirs.have("socket", peer));
+            if is_theirs {
+                others.of_children.push(first.number);
+            }
+            let far = peer.and_then(|peer| Some((peer, ask(peer)?)));
             let (far, far_numbers) = match far {
                 Some((peer, far)) if far.peer == Some(inode) => (far, numbers(peer)),
                 None if near.is_left() => (near, Numbers::default()),
@@ -105,9 +112,6 @@ impl Pairs {
                 }
             }
             renew(&ends, handle)?;
-            let peer = near.peer.filter(|peer| *peer != 0);
-            let is_theirs = theirs.have("socket", inode)
-                || peer.is_some_and(|peer| theirs.have("socket", peer));
             pairs.list.push(Pair {
                 ends,
                 own: !near.named && !far.named && !is_theirs,

@@ -112,7 +112,7 @@ impl Seen {
 
 /// The program might wait for ever, for a checkpoint that nobody has asked for.
 fn keeps_waiting(warning: &Warning) -> bool {
-    matches!(warning, Warning::PipesOfChildren(_))
+    matches!(warning, Warning::OfChildren(_))
 }
 
 /// The event after which a checkpoint was taken.
@@ -313,7 +313,7 @@ impl Debugger {
         if warnings.iter().any(keeps_waiting) {
             self.forget_checkpoint(Some(checkpoint));
             self.remark_once(
-                "warning: no automatic checkpoints while children have pipes of the program: \
+                "warning: no automatic checkpoints while children have pipes or sockets of the program: \
                  who waits for the end of one would go on waiting",
             );
             return Ok(None);
