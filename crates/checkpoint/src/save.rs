@@ -157,7 +157,14 @@ fn take_stopped(
         warnings.push(Warning::HugePages(bytes));
     }
     let shared = Shared::save(&maps, &mut leader, &mut warnings)?;
-    let descriptors = Descriptors::save(open_files, &children, options, &shared, &mut warnings)?;
+    let descriptors = Descriptors::save(
+        world,
+        open_files,
+        &children,
+        options,
+        &shared,
+        &mut warnings,
+    )?;
     outside_of_processes(pid, &children, &mut warnings);
     if !children.is_empty() {
         warnings.push(Warning::Children(children.clone()));

@@ -22,7 +22,8 @@ pub enum Warning {
     Overruns(Vec<i32>),
     /// Pipes with data of others.
     Pipes(Vec<RawFd>),
-    /// Pipes and socket pairs that children have, too, and of which the checkpoint keeps an end.
+    /// Pipes and socket pairs that other processes have from the program, and of which the
+    /// checkpoint keeps an end.
     OfChildren(Vec<RawFd>),
     /// Descriptors of kinds that nobody here knows, with their names.
     Others(Vec<(RawFd, String)>),
@@ -148,8 +149,8 @@ impl fmt::Display for Warning {
             ),
             Warning::OfChildren(list) => write!(
                 f,
-                "pipes and sockets that children have, too, stay open in the checkpoint (descriptors {}): who waits for \
-                 the end of one waits until the checkpoint is deleted",
+                "pipes and sockets that other processes have, too, stay open in the checkpoint \
+                 (descriptors {}): who waits for the end of one waits until the checkpoint is deleted",
                 join(list)
             ),
             Warning::Others(list) => {

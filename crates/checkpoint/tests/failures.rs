@@ -72,6 +72,33 @@ fn outside(kind: &str) -> Option<Result<Vec<Warning>, Error>> {
     Some(warnings)
 }
 
+/// They are not the program's any more, but have its pipe or socket still.
+#[test]
+fn children_of_before_a_restart_are_known() {
+    for kind in ["feeds", "talks"] {
+        let program = compile("ck_outside.c", &["-O1", "-lutil"]);
+        let (mut process, _) = program.launch_with(&[kind], transparent());
+        let hold = program.address(&process, "hold");
+        exec(&mut process, hold);
+        process.resume_all().expect("resumed");
+        assert!(next(&mut process).ended().is_none());
+        let mut saved = || {
+            let (snapshot, warnings) =
+                Snapshot::take(&mut process, &Options::default()).expect("saved");
+            snapshot.restore(&mut process, None).expect("restored");
+            warnings
+        };
+        let (first, second) = (saved(), saved());
+        let ends = first.iter().find(|w| matches!(w, Warning::OfChildren(_)));
+        assert!(
+            ends.is_some() && second.contains(ends.expect("ends")),
+            "{second:?}"
+        );
+        assert!(!second.iter().any(|w| matches!(w, Warning::Children(_))));
+        assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
+    }
+}
+
 #[test]
 fn what_does_not_come_back_is_one_warning_each() {
     let warned = |kind| outside(kind).expect("it runs").expect("saved");
@@ -109,7 +136,10 @@ fn what_does_not_come_back_is_one_warning_each() {
     );
     let pipe = warned("pipe");
     assert!(
-        matches!(pipe.as_slice(), [Warning::Pipes(list)] if list.len() == 1),
+        matches!(
+            pipe.as_slice(),
+            [Warning::OfChildren(ends), Warning::Pipes(read)] if ends.len() == 2 && read.len() == 1
+        ),
         "{pipe:?}"
     );
     if let Some(saved) = outside("counter") {

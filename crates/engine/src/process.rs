@@ -29,7 +29,7 @@ use verde_sys::memory::Memory;
 use verde_sys::namespace::Namespace;
 use verde_sys::procfs::Stat;
 use verde_sys::ptrace::{self, IfTracerDies};
-use verde_sys::{WaitStatus, number, procfs, signals, wait};
+use verde_sys::{WaitStatus, descriptors, number, procfs, signals, wait};
 
 pub(crate) const RING_INTERRUPT: u32 = 1;
 const RING_WAKE: u32 = 2;
@@ -128,6 +128,8 @@ pub struct Process {
     pub(crate) syscall_instruction: Option<Addr>,
     /// Where it lives, if it has a namespace of its own.
     pub(crate) namespace: Option<Rc<Namespace>>,
+    /// Files that the launch has opened for it, by device and node.
+    given: Vec<(u64, u64)>,
     /// Memory in the program that is the debugger's.
     pub(crate) scratch: Option<Scratch>,
     /// Memory in the program for system calls.
@@ -188,6 +190,7 @@ impl Process {
         let Launched { pid, namespace } = launch::launch(&launch)?;
         let mut process = Process::new(pid, IfTracerDies::Kill, options, pin)?;
         process.namespace = namespace.map(Rc::new);
+        process.given = given(&launch);
         let mut leader = Thread::new(pid, State::Stopped);
         leader.in_kernel = true;
         process.threads.insert(pid, leader);
@@ -282,6 +285,7 @@ impl Process {
             followed: false,
             syscall_instruction: None,
             namespace: None,
+            given: Vec::new(),
             scratch: None,
             lent: Lent::default(),
             program: 0,
@@ -499,6 +503,11 @@ impl Process {
     /// Where the thread that owns this may run when it is not kept on one CPU.
     pub fn own_cpus(&self) -> Option<CpuSet> {
         self.pin.original()
+    }
+
+    /// The launch has opened this file for it, so that others may have it, too.
+    pub fn was_given(&self, device: u64, node: u64) -> bool {
+        self.given.contains(&(device, node))
     }
 
     /// It ran before the debugger came, and survives it.
@@ -777,4 +786,10 @@ fn clone_descriptors(launch: &Launch) -> Result<Option<Vec<(RawFd, OwnedFd)>>> {
     };
     let copy = |(number, fd): &(RawFd, OwnedFd)| Ok((*number, clone_fd(fd)?));
     wanted.iter().map(copy).collect::<Result<_>>().map(Some)
+}
+
+fn given(launch: &Launch) -> Vec<(u64, u64)> {
+    let numbered = launch.descriptors.iter().flatten().map(|(_, fd)| fd);
+    let files = launch.stdio.iter().flatten().chain(numbered);
+    files.filter_map(descriptors::identity).collect()
 }

@@ -209,6 +209,19 @@ pub fn readable(read_end: BorrowedFd<'_>) -> Readable {
     }
 }
 
+/// Nobody has the other end of a pipe any more.
+pub fn is_left(end: BorrowedFd<'_>) -> bool {
+    let mut poll = libc::pollfd {
+        fd: end.as_raw_fd(),
+        events: 0,
+        revents: 0,
+    };
+    // SAFETY: one structure is given, and filled in.
+    unsafe { libc::poll(&mut poll, 1, 0) };
+    // Without writers, and without readers.
+    poll.revents & (libc::POLLHUP | libc::POLLERR) != 0
+}
+
 /// Whom an open file tells by a signal that it is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {

@@ -464,3 +464,58 @@ fn no_process_outlives_the_session() -> Fallible {
     }
     Ok(())
 }
+
+const SORTS: &str = r#"#include <stdio.h>
+#include <unistd.h>
+static void asked(void) {}
+static void closing(void) {}
+int main(void) {
+    int to[2], from[2];
+    alarm(60);
+    if (pipe(to) || pipe(from))
+        return 1;
+    if (fork() == 0) {
+        dup2(to[0], 0), dup2(from[1], 1);
+        close(to[0]), close(to[1]), close(from[0]), close(from[1]);
+        execlp("sort", "sort", NULL);
+        _exit(1);
+    }
+    close(to[0]), close(from[1]);
+    dprintf(to[1], "b\na\n");
+    asked();
+    dprintf(to[1], "c\n");
+    closing();
+    close(to[1]);
+    char text[100];
+    for (int n; (n = read(from[0], text, sizeof text)) > 0;)
+        printf("sorted %.*s\n", n, text);
+    return 0;
+}
+"#;
+
+/// The child of before the restart waits for the end of its input.
+#[test]
+fn nothing_keeps_pipes_open_when_all_checkpoints_are_gone() -> Fallible {
+    let text = session_of(
+        SORTS,
+        &[
+            "break asked",
+            "break closing",
+            "run",
+            "checkpoint",
+            "continue",
+            "restart 1",
+            "delete checkpoint 1",
+            "info checkpoints",
+            "delete checkpoint undo",
+            "delete checkpoint undo",
+            "continue",
+            "continue",
+        ],
+    )?;
+    assert!(text.contains("restart undo"), "{text}");
+    assert!(text.contains("\nNothing to undo.\n"), "{text}");
+    // What was written before the checkpoint, and after it twice.
+    assert!(text.contains("sorted a\nb\nc\nc\n"), "{text}");
+    Ok(())
+}

@@ -31,7 +31,7 @@ use pidfds::PidFds;
 use pipes::{Inputs, Pipes};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use theirs::Theirs;
-use verde_engine::Tid;
+use verde_engine::{Process, Tid};
 use verde_sys::descriptor::{self, Descriptor};
 use verde_sys::descriptors;
 use verde_sys::limits;
@@ -100,8 +100,9 @@ pub(crate) trait Ids {
 
 impl Descriptors {
     /// Reads it from a stopped process. What will not come back is a warning.
-    /// `children`: those of the process. `shared`: what is kept of its shared memory.
+    /// `children`: those of this process. `shared`: what is kept of its shared memory.
     pub fn save(
+        process: &Process,
         open: Open,
         children: &[Tid],
         options: &Options,
@@ -113,8 +114,8 @@ impl Descriptors {
         if list.iter().any(holds_record_lock) {
             warnings.push(Warning::RecordLocks);
         }
-        let theirs = Theirs::of(children);
-        let mut of_children = pipes::of_children(&list, &theirs);
+        let theirs = Theirs::of(process, children);
+        let mut of_children = pipes::of_children(&list, &handle, &theirs);
         let above = numbers::above(&list);
         // Where the limit of a process leaves no room nothing can be made anew.
         let (theirs, renewable) = match numbers::room(pid, above) {
@@ -127,13 +128,11 @@ impl Descriptors {
                         limit: limits::descriptors(pid)?,
                     });
                 }
-                (Theirs::anything(), [].as_slice())
+                (theirs.without_room(), [].as_slice())
             }
         };
         let (pairs, others) = Pairs::save(&list, &handle, &theirs)?;
-        if !children.is_empty() {
-            of_children.extend(others.of_children);
-        }
+        of_children.extend(others.of_children);
         if !of_children.is_empty() {
             warnings.push(Warning::OfChildren(of_children));
         }

@@ -43,7 +43,7 @@ struct State {
 pub(super) struct Others {
     /// Numbers of those that lead elsewhere.
     pub external: Vec<RawFd>,
-    /// Numbers of those that children have, too, or lead to.
+    /// Numbers of those that others have from this process, too, or that lead to such.
     pub of_children: Vec<RawFd>,
     /// Numbers of those with descriptors on their way.
     pub carrying: Vec<RawFd>,
@@ -53,7 +53,11 @@ pub(super) struct Others {
 
 impl Pairs {
     /// `theirs`: what children have.
-    pub fn save(list: &[Descriptor], handle: &PidFd, theirs: &Theirs) -> Result<(Pairs, Others)> {
+    pub fn save(
+        list: &[Descriptor],
+        handle: &PidFd,
+        theirs: &Theirs<'_>,
+    ) -> Result<(Pairs, Others)> {
         let mut pairs = Pairs {
             list: Vec::new(),
             above: numbers::above(list),
@@ -76,12 +80,19 @@ impl Pairs {
                 continue;
             };
             let peer = near.peer.filter(|peer| *peer != 0);
-            let is_theirs = theirs.have("socket", inode)
-                || peer.is_some_and(|peer| theirs.have("socket", peer));
-            if is_theirs {
+            let far = peer.and_then(|peer| Some((peer, ask(peer)?)));
+            let both = || [Some(inode), peer].into_iter().flatten();
+            // Without a name the other end can only come from the process.
+            let leads_out = far.is_some_and(|(peer, far)| {
+                far.peer == Some(inode)
+                    && !near.named
+                    && !far.named
+                    && numbers(peer).first().is_none()
+            });
+            let is_theirs = leads_out || both().any(|end| theirs.have("socket", end));
+            if is_theirs && !theirs.are_older(first) {
                 others.of_children.push(first.number);
             }
-            let far = peer.and_then(|peer| Some((peer, ask(peer)?)));
             let (far, far_numbers) = match far {
                 Some((peer, far)) if far.peer == Some(inode) => (far, numbers(peer)),
                 None if near.is_left() => (near, Numbers::default()),
@@ -114,7 +125,7 @@ impl Pairs {
             renew(&ends, handle)?;
             pairs.list.push(Pair {
                 ends,
-                own: !near.named && !far.named && !is_theirs,
+                own: !near.named && !far.named && both().all(|end| theirs.leave("socket", end)),
             });
         }
         Ok((pairs, others))

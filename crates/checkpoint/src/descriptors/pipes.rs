@@ -8,6 +8,7 @@ use crate::Result;
 use crate::leader::Leader;
 use crate::snapshot::{Item, Items};
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::io;
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -68,16 +69,45 @@ fn is_of_others(node: u64) -> bool {
         .any(|s| s.is_pipe && s.node == node)
 }
 
-/// The numbers of those of which children have ends, too. As long as a frozen copy has one, the
-/// end does not come that somebody may wait for.
-pub(super) fn of_children(list: &[Descriptor], theirs: &Theirs) -> Vec<RawFd> {
-    let is_theirs = |d: &&Descriptor| {
-        d.pipe()
-            .is_some_and(|number| theirs.have("pipe", number) && !is_of_others(number))
-            && !is_our_standard(d)
+/// Who started us has it, and has left it to the program through us.
+pub(super) fn is_inherited(d: &Descriptor) -> bool {
+    let is_left_open = |about: &Metadata| {
+        let mut shared = inherited::shared().iter();
+        shared.any(|s| (s.device, s.node) == (about.dev(), about.ino()))
     };
-    let shared = list.iter().filter(is_theirs);
-    shared.map(|d| d.number).collect()
+    d.about().is_some_and(is_left_open) || is_our_standard(d)
+}
+
+/// The numbers of those of which children have ends, too, or others that the process has started:
+/// children of before a restart, or children's children that are nobody's. As long as a frozen
+/// copy has one, the end does not come that somebody may wait for.
+pub(super) fn of_children(list: &[Descriptor], handle: &PidFd, theirs: &Theirs<'_>) -> Vec<RawFd> {
+    let pipes: Vec<_> = list.iter().filter_map(|d| Some((d, d.pipe()?))).collect();
+    let mut ends: HashMap<u64, (bool, bool)> = HashMap::new();
+    for (d, number) in &pipes {
+        let (read, write) = ends.entry(*number).or_default();
+        *read |= d.reads();
+        *write |= d.writes();
+    }
+    // Somebody else has the other end of a pipe that has no name: who can only have it from the
+    // process.
+    let leads_out = |d: &Descriptor, number| ends[&number] != (true, true) && !is_left(d, handle);
+    let is_theirs = |(d, number): &(&Descriptor, u64)| {
+        (theirs.have("pipe", *number) || leads_out(d, *number)) && !theirs.are_older(d)
+    };
+    let shared = pipes.into_iter().filter(is_theirs);
+    shared.map(|(d, _)| d.number).collect()
+}
+
+/// Nobody has the other end of a pipe.
+fn is_left(d: &Descriptor, handle: &PidFd) -> bool {
+    match d.open_file() {
+        Some(end) => descriptors::is_left(end),
+        // One that cannot be asked is not looked at either.
+        None => handle
+            .descriptor(d.number)
+            .map_or(true, |end| descriptors::is_left(end.as_fd())),
+    }
 }
 
 /// Which pipe a descriptor leads to, and whether it has a name.
@@ -112,7 +142,7 @@ impl Pipes {
     pub fn save(
         list: &[Descriptor],
         handle: &PidFd,
-        theirs: &Theirs,
+        theirs: &Theirs<'_>,
         inputs: Inputs<'_>,
     ) -> Result<(Pipes, Vec<RawFd>)> {
         let mut ends: HashMap<_, Vec<&Descriptor>> = HashMap::new();
@@ -135,7 +165,7 @@ impl Pipes {
                 continue;
             }
             let fd = handle.descriptor(reader.number)?;
-            let own = !id.2 && !theirs.have("pipe", id.1);
+            let own = !id.2 && theirs.leave("pipe", id.1);
             if !has_writer {
                 let there = descriptors::readable(fd.as_fd());
                 let ours = is_our_input(reader);

@@ -1,21 +1,32 @@
 //! What the children of a process have open, and so may have in common with it.
 
+use super::pipes::is_inherited;
 use std::collections::HashSet;
-use verde_engine::Tid;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use verde_engine::{Process, Tid};
+use verde_sys::descriptor::Descriptor;
 use verde_sys::{descriptor, procfs};
 
 /// What the descriptors of children lead to, of theirs and so on.
-#[derive(Default)]
-pub(super) struct Theirs {
+pub(super) struct Theirs<'a> {
+    process: &'a Process,
     targets: HashSet<String>,
     /// Perhaps everything: some may not be looked at.
     all: bool,
+    /// Nothing of the process can be made anew.
+    no_room: bool,
 }
 
-impl Theirs {
-    /// Looks at some children, which run meanwhile.
-    pub fn of(children: &[Tid]) -> Theirs {
-        let mut theirs = Theirs::default();
+impl<'a> Theirs<'a> {
+    /// Looks at the children of a process, which run meanwhile.
+    pub fn of(process: &'a Process, children: &[Tid]) -> Theirs<'a> {
+        let mut theirs = Theirs {
+            process,
+            targets: HashSet::new(),
+            all: false,
+            no_room: false,
+        };
         let mut left = children.to_vec();
         while let Some(child) = left.pop() {
             let threads = procfs::threads(child).unwrap_or_default();
@@ -28,12 +39,23 @@ impl Theirs {
         theirs
     }
 
-    /// They may have whatever there is.
-    pub fn anything() -> Theirs {
+    /// Where the process has no room for new descriptors.
+    pub fn without_room(self) -> Theirs<'a> {
         Theirs {
-            all: true,
-            ..Theirs::default()
+            no_room: true,
+            ..self
         }
+    }
+
+    /// The process has it from whoever started it, who may have left it to others, too.
+    pub fn are_older(&self, d: &Descriptor) -> bool {
+        let was_given = |about: &Metadata| self.process.was_given(about.dev(), about.ino());
+        is_inherited(d) || d.about().is_some_and(was_given)
+    }
+
+    /// A `pipe` or `socket` with this number is the process's alone, and a copy can get it anew.
+    pub fn leave(&self, kind: &str, number: u64) -> bool {
+        !self.no_room && !self.have(kind, number)
     }
 
     /// They may have a `pipe` or `socket` with this number.

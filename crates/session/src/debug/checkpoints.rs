@@ -13,6 +13,7 @@ use verde_engine::{End, Process, Tid};
 
 /// What `restart` takes back the last restart by.
 const UNDO: &str = "undo";
+const NOTHING_TO_UNDO: &str = "Nothing to undo.";
 
 /// The checkpoints of a session.
 #[derive(Default)]
@@ -336,7 +337,7 @@ impl Debugger {
         let (checkpoint, title) = match chosen {
             None => match self.checkpoints.undo.take() {
                 Some(undo) => (undo, "The moment before the last restart".to_owned()),
-                None => return failure("Nothing to undo."),
+                None => return failure(NOTHING_TO_UNDO),
             },
             Some(number) => {
                 self.checkpoints.get(number)?;
@@ -578,9 +579,21 @@ impl Debugger {
 
     pub(super) fn delete_checkpoints(&mut self, args: &str) -> Result<()> {
         if args.is_empty() {
-            return failure("Which checkpoint?  delete checkpoint NUMBER");
+            return failure(
+                "Which checkpoint?  delete checkpoint NUMBER, or delete checkpoint undo",
+            );
         }
-        for number in self.numbers_of("checkpoint", args)? {
+        let numbers = match args {
+            UNDO => {
+                let Some(undo) = self.checkpoints.undo.take() else {
+                    return failure(NOTHING_TO_UNDO);
+                };
+                self.forget_checkpoint(Some(undo));
+                Vec::new()
+            }
+            _ => self.numbers_of("checkpoint", args)?,
+        };
+        for number in numbers {
             self.checkpoints.get(number)?;
             let list = &mut self.checkpoints.list;
             let at = list.iter().position(|(n, _)| *n == number);

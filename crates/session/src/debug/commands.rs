@@ -62,7 +62,7 @@ const COMMANDS: &[Command] = commands! {
     ["define"], Debugger::define, No, "define NAME: the lines that follow, up to end, are a new command; $arg0, $arg1... are the words behind its name; if, else and while EXPRESSION choose and repeat lines; hook-CMD and hookpost-CMD run before and after a command, hook-stop before every stop is told";
     ["alias"], Debugger::alias, No, "alias NAME = COMMAND [ARGUMENTS]: another name for a command; e.g. alias px = print/x";
     ["document"], Debugger::document, No, "document NAME: the lines that follow, up to end, are what help says of a command of your own";
-    ["delete", "d"], Debugger::delete, No, "delete [NUMBER]...: forget breakpoints, all without a number; e.g. delete 2 4-6; delete display NUMBER; delete checkpoint NUMBER";
+    ["delete", "d"], Debugger::delete, No, "delete [NUMBER]...: forget breakpoints, all without a number; e.g. delete 2 4-6; delete display NUMBER; delete checkpoint NUMBER, delete checkpoint undo";
     ["clear"], Debugger::clear, No, "clear [LOCATION]: forget the breakpoints there; without one, of this line";
     ["disable"], Debugger::disable, No, "disable [NUMBER]...: keep breakpoints but do not stop; disable 1.2 one of several places; disable display NUMBER";
     ["enable"], Debugger::enable, No, "enable [once or delete] [NUMBER]...: stop at them again, once or for the last time";

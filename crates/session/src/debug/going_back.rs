@@ -313,7 +313,7 @@ impl Debugger {
         if warnings.iter().any(keeps_waiting) {
             self.forget_checkpoint(Some(checkpoint));
             self.remark_once(
-                "warning: no automatic checkpoints while children have pipes or sockets of the program: \
+                "warning: no automatic checkpoints while other processes have pipes or sockets of the program: \
                  who waits for the end of one would go on waiting",
             );
             return Ok(None);
@@ -441,8 +441,11 @@ impl Debugger {
                 self.look_at_thread(tid)?;
                 Ok(text)
             }
-            _ if self.automation.often.is_some() => failure(format!(
+            _ if !self.automatic.thinned.is_empty() => failure(format!(
                 "No checkpoint is left from before event {event}: old ones make room (--checkpoint-budget)."
+            )),
+            _ if self.automation.often.is_some() => failure(format!(
+                "No checkpoint is from before event {event}: none could be taken so early."
             )),
             _ => failure(format!(
                 "No checkpoint is from before event {event}; start with --auto-checkpoint states."

@@ -560,7 +560,8 @@ fn automatic_checkpoints_keep_no_child_waiting() {
         assert_eq!(ran.code, 5, "{often}: {}", ran.err);
         if often == "events" {
             assert!(
-                ran.err.contains("no automatic checkpoints while children"),
+                ran.err
+                    .contains("no automatic checkpoints while other processes"),
                 "{}",
                 ran.err
             );
