@@ -13,6 +13,8 @@
 
 static pthread_mutex_t errorcheck, inherit, robust;
 static volatile int held, released;
+/* For the test to change. */
+volatile unsigned long marked;
 static void check(int result, const char *what) {
     if (result) {
         printf("%s: %s\n", what, strerror(result));

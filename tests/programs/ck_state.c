@@ -22,6 +22,8 @@ static volatile int wrong[10];
 static const char *const names[] = {"vectors", "mxcsr", "robust",   "mask",
                                     "rseq",    "name",  "affinity", "stack", "join", "priority"};
 static volatile int ready, go, finished;
+/* For the test to change. */
+volatile unsigned long marked;
 
 __attribute__((noinline)) void hold(void) { __asm__ volatile(""); }
 
@@ -124,10 +126,19 @@ int main(int argc, char **argv) {
     pthread_t threads[THREADS];
     for (long i = 0; i < THREADS; i++)
         pthread_create(&threads[i], 0, thread, (void *)i);
+    stack_t stack = {malloc(65536), 0, 65536}, stack_now;
+    sigaltstack(&stack, 0);
+    void *list, *list_now;
+    size_t length;
+    syscall(SYS_get_robust_list, 0, &list, &length);
     while (ready < THREADS)
         sched_yield();
     hold();
     check_rseq();
+    sigaltstack(0, &stack_now);
+    wrong[7] |= stack_now.ss_sp != stack.ss_sp;
+    syscall(SYS_get_robust_list, 0, &list_now, &length);
+    wrong[2] |= list_now != list;
     go = 1;
     while (finished < THREADS)
         usleep(1000);

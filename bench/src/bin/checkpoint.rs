@@ -89,9 +89,9 @@ fn main() -> Fallible<()> {
         "Medians of {ROUNDS} (gdb: {GDB_ROUNDS}), with 1 MB of five times as many, in ms; gdb saves one thread only.\n"
     );
     println!(
-        "| memory | pages | threads | checkpoint | restore | allowed | gdb checkpoint | gdb restart | gdb / Verde |"
+        "| memory | pages | threads | checkpoint | restore at once | restore | allowed | gdb checkpoint | gdb restart | gdb / Verde |"
     );
-    println!("|---:|---|---:|---:|---:|---|---:|---:|---:|");
+    println!("|---:|---|---:|---:|---:|---:|---|---:|---:|---:|");
     for case in CASES {
         measure(&program, case)?;
     }
@@ -166,27 +166,32 @@ fn measure(program: &Path, case: &Case) -> Fallible<()> {
         "0".to_owned(),
     ];
     let mut process = launch(program, args.clone())?;
-    let (mut saved, mut restored) = (Vec::new(), Vec::new());
+    let (mut saved, mut restored, mut ready) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS * case.times() {
         let (snapshot, _) = Snapshot::take(&mut process, &Options::default())?;
         saved.push(snapshot.saved_in());
         to_mark(&mut process)?;
         restored.push(snapshot.restore(&mut process, None)?.elapsed);
+        to_mark(&mut process)?;
+        // As while the user thinks.
+        snapshot.make_ready()?;
+        ready.push(snapshot.restore(&mut process, None)?.elapsed);
         drop(snapshot);
         to_mark(&mut process)?;
     }
     process.kill()?;
-    let (saved, restored) = (median(saved), median(restored));
+    let (saved, restored, ready) = (median(saved), median(restored), median(ready));
     let pages = if case.huge { "huge" } else { "4 KB" };
     print!(
-        "| {} MB | {pages} | {} | {saved:.2} | {restored:.2} | {} |",
+        "| {} MB | {pages} | {} | {saved:.2} | {restored:.2} | {ready:.2} | {} |",
         case.megabytes, case.threads, case.allowed
     );
     match gdb(program, &args, case)? {
         Some((save, restore)) => println!(
-            " {save:.1} | {restore:.1} | {:.1}, {:.1} |",
+            " {save:.1} | {restore:.1} | {:.1}, {:.1}, {:.1} |",
             save / saved,
-            restore / restored
+            restore / restored,
+            restore / ready
         ),
         None => println!(" | | |"),
     }

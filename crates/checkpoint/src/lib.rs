@@ -29,6 +29,7 @@ mod snapshot;
 mod threads;
 mod timers;
 mod together;
+mod twin;
 mod unfinished;
 mod warning;
 

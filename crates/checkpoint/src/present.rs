@@ -6,6 +6,7 @@ use crate::memory::{self, Maps};
 use crate::save::{self, Memory};
 use crate::snapshot::{Body, Options, Snapshot};
 use crate::threads::ThreadState;
+use crate::twin::Twin;
 use crate::{Error, Result, Warning};
 use verde_engine::{Addr, Process, Tid};
 use verde_sys::memory::{Contents, write_once};
@@ -141,7 +142,10 @@ impl Snapshot {
         drop(leader);
         let place = (instruction, self.scratch);
         let descriptors = &self.beyond.descriptors;
-        *body = Body::new(frozen, Some(ranges), place, &self.program, descriptors);
+        let new = Body::new(frozen, Some(ranges), place, &self.program, descriptors);
+        let before = std::mem::replace(&mut *body, new);
+        // It has nobody to share the memory with any more.
+        body.twin = Some(Twin::of(before));
         Ok(())
     }
 }

@@ -65,10 +65,13 @@ pub(crate) fn restore(
         }
     };
     let present = present.and_then(Present::outlive);
-    together.with_frozen(&snapshot.body.borrow().frozen);
-    let result = replace(snapshot, process, without);
+    let twin = snapshot.take_twin();
+    let of_twin = twin.as_ref().map(|twin| &twin.frozen);
+    together.with_frozen(of_twin.unwrap_or(&snapshot.body.borrow().frozen));
+    let result = replace(snapshot, of_twin, process, without);
     drop(together);
     drop(holder);
+    drop(twin);
     match result {
         Ok(mut restored) => {
             restored.elapsed = start.elapsed();
@@ -82,7 +85,7 @@ pub(crate) fn restore(
         Err(error) => {
             let put_back = present.and_then(|present| {
                 present.settle().ok()?;
-                replace(&present, process, &Items::default()).ok()
+                replace(&present, None, process, &Items::default()).ok()
             });
             let source = match error {
                 // It was not the program that was refused.
@@ -165,7 +168,13 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     Some(holder)
 }
 
-fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Result<Restored> {
+/// `twin`: who shares its memory with the new process.
+fn replace(
+    snapshot: &Snapshot,
+    twin: Option<&Frozen>,
+    process: &mut Process,
+    without: &Items,
+) -> Result<Restored> {
     let mut warnings = Vec::new();
     let instruction = snapshot
         .knowledge
@@ -173,13 +182,26 @@ fn replace(snapshot: &Snapshot, process: &mut Process, without: &Items) -> Resul
         .ok_or(Error::Lost)?;
     let leader = snapshot.threads.first().ok_or(Error::Lost)?;
     let mut refused = None;
-    let unfinished = revive(snapshot, leader, instruction, without, &mut refused)?;
+    let mut revived = |source| revive(snapshot, source, instruction, without, &mut refused);
+    let of_twin = twin.and_then(|twin| match revived(Source::Twin(twin.pid)) {
+        Ok(unfinished) => Some(unfinished),
+        Err(error) => {
+            tracing::debug!(%error, "a twin is of no use");
+            None
+        }
+    });
+    let keeps_rseq = of_twin.is_none();
+    let unfinished = match of_twin {
+        Some(unfinished) => unfinished,
+        None => revived(Source::Frozen)?,
+    };
     let pid = unfinished.pid();
     let mut copy = Revived {
         pid,
         refused,
         memory: Contents::open(pid)?,
         snapshot,
+        keeps_rseq,
         without,
     };
     let filtered = snapshot.program.filtered;
@@ -214,15 +236,27 @@ fn no_such_id(error: &SysError) -> bool {
     matches!(error.errno, n::EPERM | n::EEXIST | n::EINVAL)
 }
 
-/// Forks the frozen process, with the id of then if possible; `refused`: why it is not.
+/// Whose child the new process is.
+enum Source {
+    /// Of the frozen process, whose memory is copied.
+    Frozen,
+    /// Of another one with the same memory, which is shared.
+    Twin(Tid),
+}
+
+/// Makes the new process, with the id of then if possible; `refused`: why it is not.
 fn revive(
     snapshot: &Snapshot,
-    leader: &ThreadState,
+    source: Source,
     instruction: Addr,
     without: &Items,
     refused: &mut Option<SysError>,
 ) -> Result<Unfinished> {
-    let frozen = snapshot.frozen_pid();
+    let leader = snapshot.threads.first().ok_or(Error::Lost)?;
+    let (frozen, share_memory) = match source {
+        Source::Frozen => (snapshot.frozen_pid(), false),
+        Source::Twin(pid) => (pid, true),
+    };
     let program = &snapshot.program;
     // Whose end it was that kept it from being copied.
     let whose = |error: Error| match (&error, snapshot.body.borrow().frozen.alive()) {
@@ -237,7 +271,7 @@ fn revive(
         false => leader.clear_tid,
     };
     let mut copy = Copy {
-        share_memory: false,
+        share_memory,
         id: (!without.contains(Item::Ids)).then_some(leader.inner),
         clear_tid,
     };
@@ -272,6 +306,8 @@ struct Revived<'a> {
     refused: Option<SysError>,
     memory: Contents,
     snapshot: &'a Snapshot,
+    /// Its first thread has its rseq from who was forked.
+    keeps_rseq: bool,
     without: &'a Items<'a>,
 }
 
@@ -291,8 +327,8 @@ impl Revived<'_> {
         let table = &self.snapshot.threads;
         let mut entries = Vec::with_capacity(table.len() * ThreadEntry::SIZE as usize);
         for (i, thread) in table.iter().enumerate() {
-            // A fork keeps its rseq, if it had any to keep.
-            let keeps_rseq = i == 0 && !self.snapshot.moved;
+            // If it had any to keep.
+            let keeps_rseq = i == 0 && self.keeps_rseq && !self.snapshot.moved;
             let entry = thread.entry(self.place(i), leader, keeps_rseq, self.without);
             entries.extend_from_slice(&entry.encode());
         }

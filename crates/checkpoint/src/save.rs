@@ -199,6 +199,7 @@ fn take_stopped(
         own_session: task::session(pid)? == pid,
         adopts_orphans,
         filtered,
+        has_shadow_stacks: world.has_shadow_stacks(),
         oom_score,
     };
     if !moved {

@@ -9,6 +9,7 @@ use crate::save::Memory;
 use crate::signals::Pending;
 use crate::threads::ThreadState;
 use crate::timers::Timers;
+use crate::twin::Twin;
 use crate::{Error, Present, Result, Warning};
 use std::cell::RefCell;
 use std::fmt;
@@ -103,7 +104,9 @@ impl fmt::Debug for Snapshot {
 pub(crate) struct Body {
     pub frozen: Frozen,
     /// Its place among all frozen copies.
-    _listed: Listed,
+    pub listed: Listed,
+    /// Another one with the same memory, which the next restore uses up.
+    pub twin: Option<Twin>,
     /// What its own copies must have changed. `None`: it has the memory of the program itself,
     /// and what a fork leaves out of that is not known yet.
     pub ranges: Option<Vec<Range>>,
@@ -118,16 +121,10 @@ impl Body {
         program: &Program,
         descriptors: &Descriptors,
     ) -> Body {
-        let copy = Copy {
-            pid: frozen.pid,
-            instruction: place.0,
-            scratch: place.1,
-            namespaced: program.namespaced,
-            filtered: program.filtered,
-        };
         Body {
-            _listed: Listed::new(copy, &descriptors.lockable()),
+            listed: program.list(frozen.pid, place, descriptors),
             frozen,
+            twin: None,
             ranges,
         }
     }
@@ -182,6 +179,8 @@ pub(crate) struct Program {
     pub adopts_orphans: bool,
     /// It may have a seccomp filter, which is off while we make calls.
     pub filtered: bool,
+    /// Who shares its memory gets other shadow stacks.
+    pub has_shadow_stacks: bool,
     /// How soon it is killed where memory runs out (`oom_score_adj`), if its copies go before it.
     pub oom_score: Option<i32>,
 }
@@ -196,8 +195,21 @@ impl Program {
             own_session: false,
             adopts_orphans: false,
             filtered: false,
+            has_shadow_stacks: false,
             oom_score: None,
         }
+    }
+
+    /// Puts a frozen copy among all of them. `place`: where it makes calls, and with which memory.
+    pub fn list(&self, frozen: Tid, place: (Addr, Scratch), descriptors: &Descriptors) -> Listed {
+        let copy = Copy {
+            pid: frozen,
+            instruction: place.0,
+            scratch: place.1,
+            namespaced: self.namespaced,
+            filtered: self.filtered,
+        };
+        Listed::new(copy, &descriptors.lockable())
     }
 
     /// Where memory runs out a frozen copy goes first.
@@ -300,7 +312,13 @@ impl Snapshot {
     /// common with the program and other snapshots (Pss), without page tables;
     /// contents of saved files likewise.
     pub fn memory_cost(&self) -> Result<u64> {
-        Ok(procfs::proportional_size(self.frozen_pid())? + self.files_cost())
+        let body = self.body.borrow();
+        let twin = body.twin.as_ref().map(|twin| twin.frozen.pid);
+        let sizes = [Some(body.frozen.pid), twin].into_iter().flatten();
+        let sizes = sizes
+            .map(procfs::proportional_size)
+            .sum::<verde_sys::Result<u64>>()?;
+        Ok(sizes + self.files_cost())
     }
 
     /// The part of that for contents of saved files, which is quickly said.

@@ -30,7 +30,10 @@ fn held(namespace: bool) -> (End, Vec<Warning>, String) {
     next(&mut process);
     let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
     let mut warnings = Vec::new();
-    for _ in 0..3 {
+    for round in 0..3 {
+        if round > 0 {
+            snapshot.make_ready().expect("ready");
+        }
         let restored = snapshot.restore(&mut process, None).expect("restored");
         warnings.extend(restored.warnings);
     }

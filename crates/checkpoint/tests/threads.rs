@@ -66,6 +66,9 @@ fn twenty_eight_threads_a_hundred_times() {
     for round in 0..100 {
         let hits = 1 + 7 * (round % 29);
         lab.run(hits, |_| true);
+        if round % 2 == 1 {
+            snapshot.make_ready().expect("ready");
+        }
         snapshot
             .restore(&mut lab.process, None)
             .unwrap_or_else(|e| panic!("round {round}: {e}"));

@@ -196,30 +196,36 @@ pub struct Readable {
 
 /// Looks at a pipe without reading it.
 pub fn readable(read_end: BorrowedFd<'_>) -> Readable {
-    let mut poll = libc::pollfd {
-        fd: read_end.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    // SAFETY: one structure is given, and filled in.
-    unsafe { libc::poll(&mut poll, 1, 0) };
+    let (_, events) = poll(read_end, libc::POLLIN, Duration::ZERO);
     Readable {
-        data: poll.revents & libc::POLLIN != 0,
-        closed: poll.revents & libc::POLLHUP != 0,
+        data: events & libc::POLLIN != 0,
+        closed: events & libc::POLLHUP != 0,
     }
 }
 
 /// Nobody has the other end of a pipe any more.
 pub fn is_left(end: BorrowedFd<'_>) -> bool {
+    let (_, events) = poll(end, 0, Duration::ZERO);
+    // Without writers, and without readers.
+    events & (libc::POLLHUP | libc::POLLERR) != 0
+}
+
+/// Nothing comes to be read for so long, and nobody has closed it.
+pub fn is_quiet(end: BorrowedFd<'_>, so_long: Duration) -> bool {
+    let (result, _) = poll(end, libc::POLLIN, so_long);
+    result == 0
+}
+
+/// The call's result, and what there is.
+fn poll(fd: BorrowedFd<'_>, events: i16, limit: Duration) -> (i32, i16) {
     let mut poll = libc::pollfd {
-        fd: end.as_raw_fd(),
-        events: 0,
+        fd: fd.as_raw_fd(),
+        events,
         revents: 0,
     };
     // SAFETY: one structure is given, and filled in.
-    unsafe { libc::poll(&mut poll, 1, 0) };
-    // Without writers, and without readers.
-    poll.revents & (libc::POLLHUP | libc::POLLERR) != 0
+    let result = unsafe { libc::poll(&mut poll, 1, limit.as_millis() as i32) };
+    (result, poll.revents)
 }
 
 /// Whom an open file tells by a signal that it is ready.

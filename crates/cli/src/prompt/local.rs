@@ -24,6 +24,12 @@ pub(super) trait Commands {
     fn watched(&mut self) -> Option<&mut Debugger> {
         None
     }
+    /// There is something to do while nobody wants anything.
+    fn has_idle_work(&mut self) -> bool {
+        false
+    }
+    /// Does it.
+    fn use_idle_time(&mut self) {}
     /// The session is over: a launched program ends, an attached one goes on.
     fn end(&mut self);
 }
@@ -129,6 +135,14 @@ impl Commands for Debugger {
 
     fn watched(&mut self) -> Option<&mut Debugger> {
         self.is_watched().then_some(self)
+    }
+
+    fn has_idle_work(&mut self) -> bool {
+        Debugger::has_idle_work(self)
+    }
+
+    fn use_idle_time(&mut self) {
+        Debugger::use_idle_time(self);
     }
 
     fn end(&mut self) {

@@ -197,7 +197,11 @@ impl Prompt {
             return self.share();
         }
         loop {
-            let typed = reader.next(&self.debugger.prompt());
+            let asked = self.debugger.prompt();
+            if self.debugger.has_idle_work() && reader.is_idle(&asked) {
+                self.debugger.use_idle_time();
+            }
+            let typed = reader.next(&asked);
             let in_list = self.is_in_list();
             let is_over = matches!(typed, Typed::End);
             let line = match typed {

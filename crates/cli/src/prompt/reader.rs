@@ -9,7 +9,8 @@ use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
+use verde_session::debug::nobody_types;
 
 /// Completion for the line editor.
 pub(super) struct Names(Completion);
@@ -112,14 +113,17 @@ fn is_dumb() -> bool {
 
 pub(super) enum Reader {
     Terminal(Box<Terminal>),
-    Plain,
+    Plain {
+        /// The prompt was shown already.
+        prompted: bool,
+    },
 }
 
 impl Reader {
     /// A line editor if somebody sits in front of it.
     pub fn open(completer: Completion) -> Result<Reader, ReadlineError> {
         if !std::io::stdin().is_terminal() {
-            return Ok(Reader::Plain);
+            return Ok(Reader::Plain { prompted: false });
         }
         let config = Config::builder().completion_type(CompletionType::List);
         let mut editor = Editor::with_history(config.build(), MemHistory::new())?;
@@ -161,16 +165,44 @@ impl Reader {
     pub fn next(&mut self, prompt: &str) -> Typed {
         match self {
             Reader::Terminal(terminal) => terminal.next(prompt),
-            Reader::Plain => plain_line(prompt).map_or(Typed::End, Typed::Line),
+            Reader::Plain { prompted } => {
+                if !std::mem::take(prompted) && show(prompt).is_err() {
+                    return Typed::End;
+                }
+                plain_line().map_or(Typed::End, Typed::Line)
+            }
+        }
+    }
+
+    /// Whether nobody types anything for a while, who has seen the prompt.
+    pub fn is_idle(&mut self, prompt: &str) -> bool {
+        match self {
+            // Nothing could be taken away there again.
+            Reader::Terminal(_) if is_dumb() => nobody_types(),
+            Reader::Terminal(_) => {
+                // The editor shows it itself.
+                let idle = show(prompt).is_ok() && nobody_types();
+                idle & show(TAKEN_AWAY).is_ok()
+            }
+            Reader::Plain { prompted } => {
+                *prompted = show(prompt).is_ok();
+                *prompted && nobody_types()
+            }
         }
     }
 }
 
+/// Back to the beginning of the line, and nothing on it.
+const TAKEN_AWAY: &str = "\r\x1b[K";
+
+fn show(text: &str) -> io::Result<()> {
+    let mut out = io::stdout();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
 /// A line without an editor; `None` at the end of the input.
-fn plain_line(prompt: &str) -> Option<String> {
-    let mut out = std::io::stdout();
-    out.write_all(prompt.as_bytes()).ok()?;
-    out.flush().ok()?;
+fn plain_line() -> Option<String> {
     let mut line = Vec::new();
     let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok()?;
     (read > 0).then(|| String::from_utf8_lossy(&line).into_owned())

@@ -22,6 +22,10 @@ pub(super) struct Checkpoints {
     list: Vec<(u32, Checkpoint)>,
     /// The moment before the last restore.
     undo: Option<Checkpoint>,
+    /// The number of the user's that was saved or restored last.
+    last: Option<u32>,
+    /// They are others than when there was last time for them.
+    pub changed: bool,
     /// What was last run, after its end: a restore goes on with it.
     ended: Option<Live>,
     pub timeline: Timeline,
@@ -80,6 +84,13 @@ impl Checkpoints {
         }
     }
 
+    /// Those that are restored next as a rule: the one of the user's that was saved or restored
+    /// last, and the moment before the last restore.
+    pub fn likely(&self) -> impl Iterator<Item = &Snapshot> {
+        let last = self.last.and_then(|number| self.get(number).ok());
+        last.into_iter().chain(&self.undo).map(|c| &c.snapshot)
+    }
+
     /// The youngest that fits.
     pub fn youngest(&self, fits: impl Fn(&Checkpoint) -> bool) -> Option<&(u32, Checkpoint)> {
         let fitting = self.list.iter().filter(|(_, c)| fits(c));
@@ -121,6 +132,8 @@ impl Checkpoints {
     }
 
     fn put(&mut self, number: u32, checkpoint: Checkpoint) {
+        self.last = Some(number);
+        self.changed = true;
         let at = self.list.partition_point(|(n, _)| *n < number);
         self.list.insert(at, (number, checkpoint));
     }

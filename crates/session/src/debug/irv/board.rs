@@ -2,6 +2,7 @@
 
 use super::super::Debugger;
 use super::super::failure::Failure;
+use super::super::idle::PAUSE;
 use super::super::live::Seen;
 use super::super::stops::{Reason, description};
 use super::feed::{Moment, Stands};
@@ -29,6 +30,8 @@ use verde_monitor::Monitor;
 
 /// Events kept between two frames; of a faster stream the watchers see the last ones.
 const BETWEEN_FRAMES: usize = 1024;
+/// Until somebody wants something.
+const A_LONG_TIME: Duration = Duration::from_secs(3600);
 /// Lines of source before and after a stop.
 const AROUND: u32 = 30;
 /// Threads that have a name on the page.
@@ -461,9 +464,12 @@ impl Debugger {
     /// Waits for what users of the session want; questions are answered on the way.
     pub fn next_turn(&mut self) -> Turn {
         loop {
-            let turn = self.turn_within(Duration::from_secs(3600));
-            if let Some(turn) = turn {
-                return turn;
+            let has_work = self.has_idle_work();
+            let limit = if has_work { PAUSE } else { A_LONG_TIME };
+            match self.turn_within(limit) {
+                Some(turn) => return turn,
+                None if has_work => self.use_idle_time(),
+                None => {}
             }
         }
     }
