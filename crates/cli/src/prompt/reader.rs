@@ -9,7 +9,8 @@ use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Stdin, Write};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use verde_session::debug::nobody_types;
 
 /// Completion for the line editor.
@@ -85,7 +86,7 @@ impl Terminal {
         let (before, last) = question.rsplit_once('\n').unwrap_or(("", question));
         if !before.is_empty() {
             // Who cannot be shown the question does not answer it either.
-            let _ = writeln!(std::io::stdout(), "{before}");
+            let _ = writeln!(io::stdout(), "{before}");
         }
         loop {
             let answer = self.editor.readline(&format!("{last} (y or n) "));
@@ -97,7 +98,7 @@ impl Terminal {
                     return false;
                 }
                 Ok(_) => {
-                    let _ = writeln!(std::io::stdout(), "Please answer y or n.");
+                    let _ = writeln!(io::stdout(), "Please answer y or n.");
                 }
                 Err(ReadlineError::Interrupted) => return false,
                 Err(_) => return true,
@@ -122,7 +123,7 @@ pub(super) enum Reader {
 impl Reader {
     /// A line editor if somebody sits in front of it.
     pub fn open(completer: Completion) -> Result<Reader, ReadlineError> {
-        if !std::io::stdin().is_terminal() {
+        if !io::stdin().is_terminal() {
             return Ok(Reader::Plain { prompted: false });
         }
         let config = Config::builder().completion_type(CompletionType::List);
@@ -186,7 +187,7 @@ impl Reader {
             }
             Reader::Plain { prompted } => {
                 *prompted = show(prompt).is_ok();
-                *prompted && nobody_types()
+                *prompted && input().buffer().is_empty() && nobody_types()
             }
         }
     }
@@ -201,9 +202,16 @@ fn show(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Standard input, and what was read of it ahead of the next line, for whoever reads that.
+fn input() -> MutexGuard<'static, BufReader<Stdin>> {
+    static INPUT: LazyLock<Mutex<BufReader<Stdin>>> =
+        LazyLock::new(|| Mutex::new(BufReader::new(io::stdin())));
+    INPUT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A line without an editor; `None` at the end of the input.
 fn plain_line() -> Option<String> {
     let mut line = Vec::new();
-    let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok()?;
+    let read = input().read_until(b'\n', &mut line).ok()?;
     (read > 0).then(|| String::from_utf8_lossy(&line).into_owned())
 }

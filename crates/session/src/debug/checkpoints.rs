@@ -474,6 +474,7 @@ impl Debugger {
             }
         };
         let before = std::mem::replace(&mut self.checkpoints.undo, undo);
+        self.checkpoints.changed = true;
         self.forget_checkpoint(before);
         self.forget_lost_futures();
         self.take_over(checkpoint, &restored)?;
