@@ -196,7 +196,7 @@ pub struct Readable {
 
 /// Looks at a pipe without reading it.
 pub fn readable(read_end: BorrowedFd<'_>) -> Readable {
-    let (_, events) = poll(read_end, libc::POLLIN, Duration::ZERO);
+    let events = poll(read_end, libc::POLLIN);
     Readable {
         data: events & libc::POLLIN != 0,
         closed: events & libc::POLLHUP != 0,
@@ -205,27 +205,21 @@ pub fn readable(read_end: BorrowedFd<'_>) -> Readable {
 
 /// Nobody has the other end of a pipe any more.
 pub fn is_left(end: BorrowedFd<'_>) -> bool {
-    let (_, events) = poll(end, 0, Duration::ZERO);
+    let events = poll(end, 0);
     // Without writers, and without readers.
     events & (libc::POLLHUP | libc::POLLERR) != 0
 }
 
-/// Nothing comes to be read for so long, and nobody has closed it.
-pub fn is_quiet(end: BorrowedFd<'_>, so_long: Duration) -> bool {
-    let (result, _) = poll(end, libc::POLLIN, so_long);
-    result == 0
-}
-
-/// The call's result, and what there is.
-fn poll(fd: BorrowedFd<'_>, events: i16, limit: Duration) -> (i32, i16) {
+/// What there is at the moment.
+fn poll(fd: BorrowedFd<'_>, events: i16) -> i16 {
     let mut poll = libc::pollfd {
         fd: fd.as_raw_fd(),
         events,
         revents: 0,
     };
     // SAFETY: one structure is given, and filled in.
-    let result = unsafe { libc::poll(&mut poll, 1, limit.as_millis() as i32) };
-    (result, poll.revents)
+    unsafe { libc::poll(&mut poll, 1, 0) };
+    poll.revents
 }
 
 /// Whom an open file tells by a signal that it is ready.

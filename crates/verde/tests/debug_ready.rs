@@ -48,8 +48,15 @@ fn until_there_are(lab: &Lab, wanted: usize) {
 /// as many for the moment before the last restart.
 #[test]
 fn checkpoints_are_ready_for_who_types() -> Fallible {
+    for terminal in ["xterm", "dumb"] {
+        typed(terminal)?;
+    }
+    Ok(())
+}
+
+fn typed(terminal: &str) -> Fallible {
     let lab = Lab::c(SOURCE, &["-O0"])?;
-    let mut shell = Shell::with_terminal(&lab, "xterm")?;
+    let mut shell = Shell::with_terminal(&lab, terminal)?;
     shell.send("$VERDE debug ./prog\n")?;
     shell.expect("(verde) ")?;
     shell.command("break mark", "Breakpoint 1 at ")?;

@@ -4,10 +4,9 @@
 use super::reader::Completion;
 use crate::paint::Paint;
 use crate::{MonitorSetup, Web};
-use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use verde_session::debug::{self, Debugger, Failure, Output, Remote, Reply};
 
 /// What the prompt needs of a debugger.
@@ -81,7 +80,7 @@ pub(super) fn attach(
     let remote = debug::attach(pid, |debugger| prepare(monitors, web, debugger))?;
     let interrupt = remote.interrupt()?;
     on_interrupt(move || interrupt.interrupt())?;
-    let remote = Rc::new(RefCell::new(Some(remote)));
+    let remote = Arc::new(Mutex::new(Some(remote)));
     Ok(Box::new(Attached { remote }))
 }
 
@@ -151,14 +150,18 @@ impl Commands for Debugger {
     }
 }
 
+fn lock(remote: &Mutex<Option<Remote>>) -> MutexGuard<'_, Option<Remote>> {
+    remote.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Shared with the line editor, which asks for completions.
 struct Attached {
-    remote: Rc<RefCell<Option<Remote>>>,
+    remote: Arc<Mutex<Option<Remote>>>,
 }
 
 impl Attached {
     fn with<T>(&self, otherwise: T, act: impl FnOnce(&mut Remote) -> T) -> T {
-        match self.remote.borrow_mut().as_mut() {
+        match lock(&self.remote).as_mut() {
             Some(remote) => act(remote),
             None => otherwise,
         }
@@ -188,14 +191,15 @@ impl Commands for Attached {
 
     fn completion(&self) -> Completion {
         let remote = self.remote.clone();
-        Box::new(move |line| match remote.borrow_mut().as_mut() {
+        Box::new(move |line| match lock(&remote).as_mut() {
             Some(remote) => remote.complete(line),
             None => (line.len(), Vec::new()),
         })
     }
 
     fn end(&mut self) {
-        if let Some(remote) = self.remote.borrow_mut().take() {
+        let remote = lock(&self.remote).take();
+        if let Some(remote) = remote {
             remote.end();
         }
     }

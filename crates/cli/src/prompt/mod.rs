@@ -13,7 +13,8 @@ use reader::{Reader, Typed};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use verde_session::debug::{Failure, LIST_PROMPT, Reply};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use verde_session::debug::{Failure, LIST_PROMPT, PAUSE, Reply};
 
 /// What `verde debug` was asked for.
 pub struct DebugCommand {
@@ -186,6 +187,33 @@ impl Prompt {
         }
     }
 
+    /// The next line. What is to be done while nobody types is done meanwhile.
+    fn next(&mut self, reader: &mut Reader) -> Typed {
+        let prompt = self.debugger.prompt();
+        if !self.debugger.has_idle_work() {
+            return reader.next(&prompt);
+        }
+        let typed = std::thread::scope(|scope| {
+            let (line, lines) = mpsc::channel();
+            let (asked, editor) = (&prompt, &mut *reader);
+            let read = move || {
+                // Whoever wants it waits for it.
+                let _ = line.send(editor.next(asked));
+            };
+            let reading = std::thread::Builder::new().name("verde-prompt".into());
+            reading.spawn_scoped(scope, read).ok()?;
+            match lines.recv_timeout(PAUSE) {
+                Err(RecvTimeoutError::Timeout) => {
+                    self.debugger.use_idle_time();
+                    lines.recv().ok()
+                }
+                typed => typed.ok(),
+            }
+        });
+        // There is no room for another thread.
+        typed.unwrap_or_else(|| reader.next(&prompt))
+    }
+
     /// Reads commands until `quit` or the end of the input.
     fn interact(&mut self) {
         let mut reader = match Reader::open(self.debugger.completion()) {
@@ -197,11 +225,7 @@ impl Prompt {
             return self.share();
         }
         loop {
-            let asked = self.debugger.prompt();
-            if self.debugger.has_idle_work() && reader.is_idle(&asked) {
-                self.debugger.use_idle_time();
-            }
-            let typed = reader.next(&asked);
+            let typed = self.next(&mut reader);
             let in_list = self.is_in_list();
             let is_over = matches!(typed, Typed::End);
             let line = match typed {

@@ -9,15 +9,13 @@ use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
-use std::io::{self, BufRead, BufReader, IsTerminal, Stdin, Write};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
-use verde_session::debug::nobody_types;
+use std::io::{BufRead, IsTerminal, Write};
 
 /// Completion for the line editor.
 pub(super) struct Names(Completion);
 
 /// Where the last word of a line begins, and what it may become.
-pub(super) type Completion = Box<dyn Fn(&str) -> (usize, Vec<String>)>;
+pub(super) type Completion = Box<dyn Fn(&str) -> (usize, Vec<String>) + Send>;
 
 impl Complete for Names {
     type Candidate = Pair;
@@ -86,7 +84,7 @@ impl Terminal {
         let (before, last) = question.rsplit_once('\n').unwrap_or(("", question));
         if !before.is_empty() {
             // Who cannot be shown the question does not answer it either.
-            let _ = writeln!(io::stdout(), "{before}");
+            let _ = writeln!(std::io::stdout(), "{before}");
         }
         loop {
             let answer = self.editor.readline(&format!("{last} (y or n) "));
@@ -98,7 +96,7 @@ impl Terminal {
                     return false;
                 }
                 Ok(_) => {
-                    let _ = writeln!(io::stdout(), "Please answer y or n.");
+                    let _ = writeln!(std::io::stdout(), "Please answer y or n.");
                 }
                 Err(ReadlineError::Interrupted) => return false,
                 Err(_) => return true,
@@ -114,17 +112,14 @@ fn is_dumb() -> bool {
 
 pub(super) enum Reader {
     Terminal(Box<Terminal>),
-    Plain {
-        /// The prompt was shown already.
-        prompted: bool,
-    },
+    Plain,
 }
 
 impl Reader {
     /// A line editor if somebody sits in front of it.
     pub fn open(completer: Completion) -> Result<Reader, ReadlineError> {
-        if !io::stdin().is_terminal() {
-            return Ok(Reader::Plain { prompted: false });
+        if !std::io::stdin().is_terminal() {
+            return Ok(Reader::Plain);
         }
         let config = Config::builder().completion_type(CompletionType::List);
         let mut editor = Editor::with_history(config.build(), MemHistory::new())?;
@@ -166,52 +161,17 @@ impl Reader {
     pub fn next(&mut self, prompt: &str) -> Typed {
         match self {
             Reader::Terminal(terminal) => terminal.next(prompt),
-            Reader::Plain { prompted } => {
-                if !std::mem::take(prompted) && show(prompt).is_err() {
-                    return Typed::End;
-                }
-                plain_line().map_or(Typed::End, Typed::Line)
-            }
+            Reader::Plain => plain_line(prompt).map_or(Typed::End, Typed::Line),
         }
     }
-
-    /// Whether nobody types anything for a while, who has seen the prompt.
-    pub fn is_idle(&mut self, prompt: &str) -> bool {
-        match self {
-            // Nothing could be taken away there again.
-            Reader::Terminal(_) if is_dumb() => nobody_types(),
-            Reader::Terminal(_) => {
-                // The editor shows it itself.
-                let idle = show(prompt).is_ok() && nobody_types();
-                idle & show(TAKEN_AWAY).is_ok()
-            }
-            Reader::Plain { prompted } => {
-                *prompted = show(prompt).is_ok();
-                *prompted && input().buffer().is_empty() && nobody_types()
-            }
-        }
-    }
-}
-
-/// Back to the beginning of the line, and nothing on it.
-const TAKEN_AWAY: &str = "\r\x1b[K";
-
-fn show(text: &str) -> io::Result<()> {
-    let mut out = io::stdout();
-    out.write_all(text.as_bytes())?;
-    out.flush()
-}
-
-/// Standard input, and what was read of it ahead of the next line, for whoever reads that.
-fn input() -> MutexGuard<'static, BufReader<Stdin>> {
-    static INPUT: LazyLock<Mutex<BufReader<Stdin>>> =
-        LazyLock::new(|| Mutex::new(BufReader::new(io::stdin())));
-    INPUT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A line without an editor; `None` at the end of the input.
-fn plain_line() -> Option<String> {
+fn plain_line(prompt: &str) -> Option<String> {
+    let mut out = std::io::stdout();
+    out.write_all(prompt.as_bytes()).ok()?;
+    out.flush().ok()?;
     let mut line = Vec::new();
-    let read = input().read_until(b'\n', &mut line).ok()?;
+    let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok()?;
     (read > 0).then(|| String::from_utf8_lossy(&line).into_owned())
 }

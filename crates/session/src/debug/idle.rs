@@ -1,19 +1,11 @@
 //! What is done while nobody waits for an answer.
 
 use super::Debugger;
-use std::io;
-use std::os::fd::AsFd;
 use std::time::Duration;
 use verde_checkpoint::Snapshot;
-use verde_sys::descriptors;
 
 /// Who has not wanted anything for so long thinks.
-pub(super) const PAUSE: Duration = Duration::from_millis(50);
-
-/// Nothing comes from standard input, for a while.
-pub fn nobody_types() -> bool {
-    descriptors::is_quiet(io::stdin().as_fd(), PAUSE)
-}
+pub const PAUSE: Duration = Duration::from_millis(50);
 
 impl Debugger {
     /// There is something that will be quicker later if it is done now.

@@ -95,7 +95,7 @@ pub use commands::Reply;
 pub use complete::Completer;
 pub use failure::{Failure, Result};
 pub use going_back::{Automation, Often};
-pub use idle::nobody_types;
+pub use idle::PAUSE;
 pub use interrupts::Interrupts;
 pub use irv::{
     Choices, Ending, Interruption, Irv, Known, Limits, LoadFailure, Order, Output, PageOpener,
