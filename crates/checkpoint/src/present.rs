@@ -4,9 +4,8 @@
 use crate::leader::Leader;
 use crate::memory::{self, Maps};
 use crate::save::{self, Memory};
-use crate::snapshot::{Body, Options, Snapshot};
+use crate::snapshot::{Options, Snapshot};
 use crate::threads::ThreadState;
-use crate::twin::Twin;
 use crate::{Error, Result, Warning};
 use verde_engine::{Addr, Process, Tid};
 use verde_sys::memory::{Contents, write_once};
@@ -60,7 +59,7 @@ impl Present {
             let by_force = || Contents::open(frozen)?.write(*at, word);
             write_once(frozen, *at, word).or_else(|_| by_force()).ok()?;
         }
-        let is_there = self.snapshot.body.borrow().frozen.alive();
+        let is_there = self.snapshot.body.borrow().first.frozen.alive();
         is_there.then_some(self.snapshot)
     }
 }
@@ -126,7 +125,7 @@ impl Snapshot {
             return Ok(());
         }
         let settled = self.settle_body();
-        match settled.is_err() && !self.body.borrow().frozen.alive() {
+        match settled.is_err() && !self.is_alive() {
             true => Err(Error::Lost),
             false => settled,
         }
@@ -135,17 +134,17 @@ impl Snapshot {
     fn settle_body(&self) -> Result<()> {
         let mut body = self.body.borrow_mut();
         let instruction = self.knowledge.syscall_instruction().ok_or(Error::Lost)?;
-        let pid = body.frozen.pid;
+        let pid = body.first.frozen.pid;
         let mut leader = Leader::borrow(pid, instruction, self.scratch, &self.program)?;
         let maps = Maps::of_frozen(pid);
         let (frozen, ranges) = memory::fork_all(&mut leader, self.program.group, &maps, None)?;
         drop(leader);
         let place = (instruction, self.scratch);
         let descriptors = &self.beyond.descriptors;
-        let new = Body::new(frozen, Some(ranges), place, &self.program, descriptors);
-        let before = std::mem::replace(&mut *body, new);
+        let copy = self.program.listed(frozen, place, descriptors);
         // It has nobody to share the memory with any more.
-        body.twin = Some(Twin::of(before));
+        body.second = Some(std::mem::replace(&mut body.first, copy));
+        body.ranges = Some(ranges);
         Ok(())
     }
 }

@@ -64,10 +64,15 @@ pub(crate) fn restore(
             return Err(error);
         }
     };
+    // It had these when it was saved, and what is replaced may have others.
+    process.leave_behind(&snapshot.children);
     let present = present.and_then(Present::outlive);
+    if let Some(present) = &present {
+        process.leave_behind(&present.children);
+    }
     let twin = snapshot.take_twin();
     let of_twin = twin.as_ref().map(|twin| &twin.frozen);
-    together.with_frozen(of_twin.unwrap_or(&snapshot.body.borrow().frozen));
+    together.with_frozen(of_twin.unwrap_or(&snapshot.body.borrow().first.frozen));
     let result = replace(snapshot, of_twin, process, without);
     drop(together);
     drop(holder);
@@ -111,7 +116,7 @@ struct Place {
 /// Ends the present process. `kept`: its memory stays.
 fn make_place(snapshot: &Snapshot, process: &mut Process, kept: bool) -> Result<Place> {
     Snapshot::check(process)?;
-    if !snapshot.body.borrow().frozen.alive() {
+    if !snapshot.is_alive() {
         return Err(Error::Lost);
     }
     snapshot.settle()?;
@@ -259,7 +264,7 @@ fn revive(
     };
     let program = &snapshot.program;
     // Whose end it was that kept it from being copied.
-    let whose = |error: Error| match (&error, snapshot.body.borrow().frozen.alive()) {
+    let whose = |error: Error| match (&error, snapshot.is_alive()) {
         (Error::Lost, true) => Error::Ended,
         (Error::Sys(_) | Error::Remote(_), false) => Error::Lost,
         _ => error,

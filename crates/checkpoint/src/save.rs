@@ -224,7 +224,11 @@ fn take_stopped(
         return Err(Error::Lost);
     }
     let place = (instruction, scratch);
-    let body = Body::new(frozen, ranges, place, &program, &descriptors);
+    let body = Body {
+        first: program.listed(frozen, place, &descriptors),
+        second: None,
+        ranges,
+    };
     let snapshot = Snapshot {
         body: body.into(),
         program,

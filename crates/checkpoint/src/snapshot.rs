@@ -100,34 +100,14 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// The frozen process that has the memory of a snapshot.
+/// Who has the memory of a snapshot.
 pub(crate) struct Body {
-    pub frozen: Frozen,
-    /// Its place among all frozen copies.
-    pub listed: Listed,
+    pub first: Twin,
     /// Another one with the same memory, which the next restore uses up.
-    pub twin: Option<Twin>,
-    /// What its own copies must have changed. `None`: it has the memory of the program itself,
+    pub second: Option<Twin>,
+    /// What copies of it must have changed. `None`: it has the memory of the program itself,
     /// and what a fork leaves out of that is not known yet.
     pub ranges: Option<Vec<Range>>,
-}
-
-impl Body {
-    /// `place`: where it makes calls, and with which memory.
-    pub fn new(
-        frozen: Frozen,
-        ranges: Option<Vec<Range>>,
-        place: (Addr, Scratch),
-        program: &Program,
-        descriptors: &Descriptors,
-    ) -> Body {
-        Body {
-            listed: program.list(frozen.pid, place, descriptors),
-            frozen,
-            twin: None,
-            ranges,
-        }
-    }
 }
 
 /// State besides threads and private memory.
@@ -201,15 +181,23 @@ impl Program {
     }
 
     /// Puts a frozen copy among all of them. `place`: where it makes calls, and with which memory.
-    pub fn list(&self, frozen: Tid, place: (Addr, Scratch), descriptors: &Descriptors) -> Listed {
+    pub fn listed(
+        &self,
+        frozen: Frozen,
+        place: (Addr, Scratch),
+        descriptors: &Descriptors,
+    ) -> Twin {
         let copy = Copy {
-            pid: frozen,
+            pid: frozen.pid,
             instruction: place.0,
             scratch: place.1,
             namespaced: self.namespaced,
             filtered: self.filtered,
         };
-        Listed::new(copy, &descriptors.lockable())
+        Twin {
+            _listed: Listed::new(copy, &descriptors.lockable()),
+            frozen,
+        }
     }
 
     /// Where memory runs out a frozen copy goes first.
@@ -295,7 +283,7 @@ impl Snapshot {
 
     /// The id of the frozen copy.
     pub fn frozen_pid(&self) -> Tid {
-        self.body.borrow().frozen.pid
+        self.body.borrow().first.frozen.pid
     }
 
     /// How many threads it has.
@@ -312,13 +300,17 @@ impl Snapshot {
     /// common with the program and other snapshots (Pss), without page tables;
     /// contents of saved files likewise.
     pub fn memory_cost(&self) -> Result<u64> {
+        let is_alive = self.is_alive();
         let body = self.body.borrow();
-        let twin = body.twin.as_ref().map(|twin| twin.frozen.pid);
-        let sizes = [Some(body.frozen.pid), twin].into_iter().flatten();
-        let sizes = sizes
-            .map(procfs::proportional_size)
-            .sum::<verde_sys::Result<u64>>()?;
-        Ok(sizes + self.files_cost())
+        let size = |twin: &Twin| procfs::proportional_size(twin.frozen.pid);
+        let first = if is_alive {
+            size(&body.first)?
+        } else {
+            return Err(Error::Lost);
+        };
+        // It may have been killed, and is not needed.
+        let second = body.second.as_ref().and_then(|twin| size(twin).ok());
+        Ok(first + second.unwrap_or(0) + self.files_cost())
     }
 
     /// The part of that for contents of saved files, which is quickly said.

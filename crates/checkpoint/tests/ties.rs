@@ -164,6 +164,19 @@ fn a_lock_is_not_lost_to_any_earlier_checkpoint() {
     }
 }
 
+/// Nor to the second copy of one.
+#[test]
+fn a_lock_is_not_lost_to_a_checkpoint_that_is_ready() {
+    let mut program = Between::new("ready");
+    let free = program.next();
+    free.make_ready().expect("ready");
+    let held = program.next();
+    for snapshot in [&held, &free, &held, &free] {
+        program.ends_well_from(snapshot);
+        free.make_ready().expect("ready");
+    }
+}
+
 #[test]
 fn a_locked_fifo_stays_the_same_open_file() {
     comes_back("fifo");

@@ -27,6 +27,7 @@ use verde_sys::doorbell::{Button, Doorbell};
 use verde_sys::launch::{self, Launch, Launched};
 use verde_sys::memory::Memory;
 use verde_sys::namespace::Namespace;
+use verde_sys::pidfd::PidFd;
 use verde_sys::procfs::Stat;
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::{WaitStatus, descriptors, number, procfs, signals, wait};
@@ -130,6 +131,8 @@ pub struct Process {
     pub(crate) namespace: Option<Rc<Namespace>>,
     /// Files that the launch has opened for it, by device and node.
     given: Vec<(u64, u64)>,
+    /// Processes that it had started when it was replaced by what it was before.
+    left_behind: Vec<PidFd>,
     /// Memory in the program that is the debugger's.
     pub(crate) scratch: Option<Scratch>,
     /// Memory in the program for system calls.
@@ -286,6 +289,7 @@ impl Process {
             syscall_instruction: None,
             namespace: None,
             given: Vec::new(),
+            left_behind: Vec::new(),
             scratch: None,
             lent: Lent::default(),
             program: 0,
@@ -508,6 +512,24 @@ impl Process {
     /// The launch has opened this file for it, so that others may have it, too.
     pub fn was_given(&self, device: u64, node: u64) -> bool {
         self.given.contains(&(device, node))
+    }
+
+    /// It is about to be what it was before, and has started these: they are its children no more.
+    pub fn leave_behind(&mut self, children: &[Tid]) {
+        for child in children {
+            if !self.left_behind.iter().any(|left| left.pid() == *child)
+                && let Ok(child) = PidFd::open(*child)
+            {
+                self.left_behind.push(child);
+            }
+        }
+        self.left_behind.retain(|child| !child.has_ended());
+    }
+
+    /// Those of them that have not ended.
+    pub fn left_behind(&self) -> impl Iterator<Item = Tid> {
+        let left = self.left_behind.iter().filter(|child| !child.has_ended());
+        left.map(PidFd::pid)
     }
 
     /// It ran before the debugger came, and survives it.

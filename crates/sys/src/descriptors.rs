@@ -211,7 +211,7 @@ pub fn is_left(end: BorrowedFd<'_>) -> bool {
 }
 
 /// What there is at the moment.
-fn poll(fd: BorrowedFd<'_>, events: i16) -> i16 {
+pub(crate) fn poll(fd: BorrowedFd<'_>, events: i16) -> i16 {
     let mut poll = libc::pollfd {
         fd: fd.as_raw_fd(),
         events,

@@ -3,7 +3,7 @@
 //! what we do in it.
 
 use crate::error::{Result, SysError, check};
-use crate::{Tid, procfs};
+use crate::{Tid, procfs, task};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -101,6 +101,13 @@ impl Drop for Room {
     }
 }
 
+/// Its user may have so few processes that it may want all of them.
+pub fn are_processes_few(pid: Tid) -> bool {
+    const FEW: u64 = 4096;
+    let limit = resource(pid, libc::RLIMIT_NPROC);
+    !task::is_root() && limit.is_none_or(|limit| limit.rlim_cur < FEW)
+}
+
 /// How many descriptors a process may have.
 pub fn descriptors(pid: Tid) -> Result<u64> {
     descriptors_of(pid).map(|limit| limit.rlim_cur)
@@ -110,12 +117,7 @@ pub fn descriptors(pid: Tid) -> Result<u64> {
 /// is nobody without privileges once the process has another user; /proc tells everybody, but
 /// takes longer.
 fn descriptors_of(pid: Tid) -> Result<libc::rlimit> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: nothing is set, and the call fills the structure.
-    if unsafe { libc::prlimit(pid.0, libc::RLIMIT_NOFILE, std::ptr::null(), &mut limit) } == 0 {
+    if let Some(limit) = resource(pid, libc::RLIMIT_NOFILE) {
         return Ok(limit);
     }
     let call = "read /proc/pid/limits";
@@ -125,6 +127,16 @@ fn descriptors_of(pid: Tid) -> Result<libc::rlimit> {
         call,
         errno: libc::EIO,
     })
+}
+
+fn resource(pid: Tid, kind: libc::__rlimit_resource_t) -> Option<libc::rlimit> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: nothing is set, and the call fills the structure.
+    let done = unsafe { libc::prlimit(pid.0, kind, std::ptr::null(), &mut limit) };
+    (done == 0).then_some(limit)
 }
 
 /// `Max open files            1024                 524288               files`

@@ -1,8 +1,8 @@
 //! A process held by a descriptor: its id cannot come to mean another one.
 
 use crate::error::{Result, SysError};
-use crate::{Tid, departed};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use crate::{Tid, departed, descriptors};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// A process.
 #[derive(Debug)]
@@ -33,6 +33,11 @@ impl PidFd {
     /// Its id.
     pub fn pid(&self) -> Tid {
         self.pid
+    }
+
+    /// It has ended, whether or not somebody has waited for it.
+    pub fn has_ended(&self) -> bool {
+        descriptors::poll(self.fd.as_fd(), libc::POLLIN) != 0
     }
 
     pub(crate) fn fd(&self) -> &OwnedFd {

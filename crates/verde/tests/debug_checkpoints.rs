@@ -467,6 +467,7 @@ fn no_process_outlives_the_session() -> Fallible {
 
 const SORTS: &str = r#"#include <stdio.h>
 #include <unistd.h>
+static void started(void) {}
 static void asked(void) {}
 static void closing(void) {}
 int main(void) {
@@ -480,6 +481,7 @@ int main(void) {
         execlp("sort", "sort", NULL);
         _exit(1);
     }
+    started();
     close(to[0]), close(from[1]);
     dprintf(to[1], "b\na\n");
     asked();
@@ -492,6 +494,40 @@ int main(void) {
     return 0;
 }
 "#;
+
+/// The child is still connected whenever the program closes its copies of the child's ends.
+#[test]
+fn pipes_to_children_of_before_a_restart_stay() -> Fallible {
+    let text = session_of(
+        SORTS,
+        &[
+            "break started",
+            "break asked",
+            "run",
+            "checkpoint",
+            "continue",
+            "restart 1",
+            "restart 1",
+            "checkpoint",
+            "restart 2",
+            "restart undo",
+            "delete checkpoint 1",
+            "delete checkpoint 2",
+            "delete checkpoint un",
+            "delete",
+            "continue",
+        ],
+    )?;
+    assert_eq!(
+        text.matches("(descriptors 3, 4, 5, 6)").count(),
+        2,
+        "{text}"
+    );
+    // What was written before the first restart has come, too.
+    assert!(text.contains("sorted a\na\nb\nb\nc\n"), "{text}");
+    assert!(text.contains(" exited normally]"), "{text}");
+    Ok(())
+}
 
 /// The child of before the restart waits for the end of its input.
 #[test]

@@ -82,7 +82,7 @@ impl Pairs {
             let peer = near.peer.filter(|peer| *peer != 0);
             let far = peer.and_then(|peer| Some((peer, ask(peer)?)));
             let both = || [Some(inode), peer].into_iter().flatten();
-            // Without a name the other end can only come from the process.
+            // Without a name the other end comes from the process as a rule.
             let leads_out = far.is_some_and(|(peer, far)| {
                 far.peer == Some(inode)
                     && !near.named

@@ -89,8 +89,8 @@ pub(super) fn of_children(list: &[Descriptor], handle: &PidFd, theirs: &Theirs<'
         *read |= d.reads();
         *write |= d.writes();
     }
-    // Somebody else has the other end of a pipe that has no name: who can only have it from the
-    // process.
+    // Somebody else has the other end of a pipe that has no name: who has it from the process as a
+    // rule.
     let leads_out = |d: &Descriptor, number| ends[&number] != (true, true) && !is_left(d, handle);
     let is_theirs = |(d, number): &(&Descriptor, u64)| {
         (theirs.have("pipe", *number) || leads_out(d, *number)) && !theirs.are_older(d)

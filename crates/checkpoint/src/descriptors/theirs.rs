@@ -19,7 +19,8 @@ pub(super) struct Theirs<'a> {
 }
 
 impl<'a> Theirs<'a> {
-    /// Looks at the children of a process, which run meanwhile.
+    /// Looks at the children of a process, which run meanwhile, and at those that it had before it
+    /// was restored.
     pub fn of(process: &'a Process, children: &[Tid]) -> Theirs<'a> {
         let mut theirs = Theirs {
             process,
@@ -28,6 +29,7 @@ impl<'a> Theirs<'a> {
             no_room: false,
         };
         let mut left = children.to_vec();
+        left.extend(process.left_behind());
         while let Some(child) = left.pop() {
             let threads = procfs::threads(child).unwrap_or_default();
             left.extend(procfs::children(child, &threads));

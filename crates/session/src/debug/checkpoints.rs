@@ -88,7 +88,15 @@ impl Checkpoints {
     /// last, and the moment before the last restore.
     pub fn likely(&self) -> impl Iterator<Item = &Snapshot> {
         let last = self.last.and_then(|number| self.get(number).ok());
+        let last = last.or_else(|| self.youngest(|_| true).map(|(_, youngest)| youngest));
         last.into_iter().chain(&self.undo).map(|c| &c.snapshot)
+    }
+
+    /// Gives up what was done so that they are restored sooner. `false`: nothing was.
+    fn make_unready(&mut self) -> bool {
+        let undo = self.undo.iter().map(|c| &c.snapshot);
+        let all = self.list.iter().map(|(_, c)| &c.snapshot).chain(undo);
+        all.fold(false, |any, snapshot| snapshot.make_unready() | any)
     }
 
     /// The youngest that fits.
@@ -303,7 +311,15 @@ impl Debugger {
             return Err(NotSaved::Otherwise(Failure(NOT_RUN.into())));
         };
         // A copy that somebody kills, perhaps for lack of memory, is made again.
-        let mut tries = (0..TRIES).map(|_| take(&mut live.process, &options));
+        let checkpoints = &mut self.checkpoints;
+        let mut tries = (0..TRIES).map(|_| {
+            let taken = take(&mut live.process, &options);
+            let lacks = taken.as_ref().is_err_and(Error::is_lack);
+            match lacks && checkpoints.make_unready() {
+                true => take(&mut live.process, &options),
+                false => taken,
+            }
+        });
         let is_made = |taken: &verde_checkpoint::Result<_>| !matches!(taken, Err(Error::Lost));
         let taken = tries.find(is_made).unwrap_or(Err(Error::Lost));
         let (snapshot, warnings) = taken.map_err(|error| match error {
@@ -597,16 +613,18 @@ impl Debugger {
                 "Which checkpoint?  delete checkpoint NUMBER, or delete checkpoint undo",
             );
         }
-        let numbers = match args {
-            UNDO => {
+        let numbers = match self.numbers_of("checkpoint", args) {
+            // As with `restart`.
+            numbers if args == UNDO || (numbers.is_err() && UNDO.starts_with(args)) => {
                 let Some(undo) = self.checkpoints.undo.take() else {
                     return failure(NOTHING_TO_UNDO);
                 };
                 self.forget_checkpoint(Some(undo));
                 Vec::new()
             }
-            _ => self.numbers_of("checkpoint", args)?,
+            numbers => numbers?,
         };
+        self.checkpoints.changed = true;
         for number in numbers {
             self.checkpoints.get(number)?;
             let list = &mut self.checkpoints.list;

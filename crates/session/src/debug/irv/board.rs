@@ -466,9 +466,11 @@ impl Debugger {
         loop {
             let has_work = self.has_idle_work();
             let limit = if has_work { PAUSE } else { A_LONG_TIME };
+            let start = Instant::now();
             match self.turn_within(limit) {
                 Some(turn) => return turn,
-                None if has_work => self.use_idle_time(),
+                // Not if somebody was answered.
+                None if has_work && start.elapsed() >= PAUSE => self.use_idle_time(),
                 None => {}
             }
         }
