@@ -3,7 +3,7 @@
 use crate::leader::Leader;
 use crate::snapshot::Group;
 use crate::unfinished::{self, Unfinished};
-use crate::{Error, Result};
+use crate::{Error, Result, twin};
 use std::time::Duration;
 use verde_engine::Tid;
 use verde_sys::number as n;
@@ -34,8 +34,13 @@ const LEAVING: Duration = Duration::from_millis(100);
 /// nothing. Its parent is the debugger, so the program cannot wait for it.
 pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Unfinished> {
     let mut made = clone(leader, copy);
-    if matches!(&made, Err(Error::Remote(RemoteError::Refused(e))) if e.errno == n::EAGAIN) {
-        // There are too many processes: some of them may be on their way out.
+    let errno = match &made {
+        Err(Error::Remote(RemoteError::Refused(error))) => error.errno,
+        _ => 0,
+    };
+    // There are too many processes, of which some may be on their way out, or too little memory.
+    let gave_way = matches!(errno, n::EAGAIN | n::ENOMEM) && twin::give_way();
+    if errno == n::EAGAIN || gave_way {
         departed::see_off(LEAVING);
         made = clone(leader, copy);
     }
@@ -118,7 +123,12 @@ impl Frozen {
     /// Takes over a process from [`fork`]. `group`: that of the program it is a
     /// copy of; `filtered`: perhaps with a seccomp filter, which stays off.
     pub fn new(copy: Unfinished, group: Group, filtered: bool) -> Result<Frozen> {
-        let handle = PidFd::open(copy.pid())?;
+        let mut handle = PidFd::open(copy.pid());
+        // They have descriptors, too.
+        if handle.is_err() && twin::give_way() {
+            handle = PidFd::open(copy.pid());
+        }
+        let handle = handle?;
         // One that is killed before this waits at its end for an answer, which it gets as
         // unfinished.
         ptrace::only_kill(copy.pid(), filtered)?;

@@ -6,6 +6,7 @@ use crate::memory::{self, Maps};
 use crate::save::{self, Memory};
 use crate::snapshot::{Options, Snapshot};
 use crate::threads::ThreadState;
+use crate::twin::Second;
 use crate::{Error, Result, Warning};
 use verde_engine::{Addr, Process, Tid};
 use verde_sys::memory::{Contents, write_once};
@@ -143,7 +144,8 @@ impl Snapshot {
         let descriptors = &self.beyond.descriptors;
         let copy = self.program.listed(frozen, place, descriptors);
         // It has nobody to share the memory with any more.
-        body.second = Some(std::mem::replace(&mut body.first, copy));
+        let moved = std::mem::replace(&mut body.first, copy);
+        body.second = Some(Second::new(moved));
         body.ranges = Some(ranges);
         Ok(())
     }

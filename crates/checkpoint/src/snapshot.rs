@@ -9,7 +9,7 @@ use crate::save::Memory;
 use crate::signals::Pending;
 use crate::threads::ThreadState;
 use crate::timers::Timers;
-use crate::twin::Twin;
+use crate::twin::{Second, Twin};
 use crate::{Error, Present, Result, Warning};
 use std::cell::RefCell;
 use std::fmt;
@@ -104,7 +104,7 @@ impl fmt::Debug for Snapshot {
 pub(crate) struct Body {
     pub first: Twin,
     /// Another one with the same memory, which the next restore uses up.
-    pub second: Option<Twin>,
+    pub second: Option<Second>,
     /// What copies of it must have changed. `None`: it has the memory of the program itself,
     /// and what a fork leaves out of that is not known yet.
     pub ranges: Option<Vec<Range>>,
@@ -302,14 +302,15 @@ impl Snapshot {
     pub fn memory_cost(&self) -> Result<u64> {
         let is_alive = self.is_alive();
         let body = self.body.borrow();
-        let size = |twin: &Twin| procfs::proportional_size(twin.frozen.pid);
+        let size = procfs::proportional_size;
         let first = if is_alive {
-            size(&body.first)?
+            size(body.first.frozen.pid)?
         } else {
             return Err(Error::Lost);
         };
         // It may have been killed, and is not needed.
-        let second = body.second.as_ref().and_then(|twin| size(twin).ok());
+        let second = body.second.as_ref().and_then(Second::pid);
+        let second = second.and_then(|pid| size(pid).ok());
         Ok(first + second.unwrap_or(0) + self.files_cost())
     }
 

@@ -6,6 +6,8 @@ use crate::fork::{self, Copy, Frozen};
 use crate::leader::Leader;
 use crate::snapshot::Snapshot;
 use crate::{Error, Result, memory};
+use std::cell::{Cell, RefCell};
+use verde_engine::Tid;
 use verde_sys::limits;
 use verde_sys::sizes::Sizes;
 
@@ -14,6 +16,59 @@ pub(crate) struct Twin {
     pub frozen: Frozen,
     /// Its place among them.
     pub _listed: Listed,
+}
+
+thread_local! {
+    static SECONDS: RefCell<Vec<(u64, Twin)>> = const { RefCell::new(Vec::new()) };
+    static NEXT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Where room is missing all second ones give way, which are for speed only. `false`: there are
+/// none.
+pub(crate) fn give_way() -> bool {
+    let all = SECONDS.take();
+    !all.is_empty()
+}
+
+/// The second one of a snapshot, as long as there is room for it.
+pub(crate) struct Second(u64);
+
+impl Second {
+    pub fn new(twin: Twin) -> Second {
+        let number = NEXT.get();
+        NEXT.set(number + 1);
+        SECONDS.with_borrow_mut(|all| all.push((number, twin)));
+        Second(number)
+    }
+
+    /// Its process, if it has not ended.
+    pub fn pid(&self) -> Option<Tid> {
+        SECONDS.with_borrow(|all| {
+            let (_, twin) = all.iter().find(|(number, _)| *number == self.0)?;
+            twin.frozen.alive().then_some(twin.frozen.pid)
+        })
+    }
+
+    /// The process itself, if it has not ended.
+    fn take(self) -> Option<Twin> {
+        self.remove().filter(|twin| twin.frozen.alive())
+    }
+
+    fn remove(&self) -> Option<Twin> {
+        // At the end of the thread there may be no list any more.
+        let removed = SECONDS.try_with(|all| {
+            let mut all = all.borrow_mut();
+            let at = all.iter().position(|(number, _)| *number == self.0)?;
+            Some(all.swap_remove(at).1)
+        });
+        removed.ok().flatten()
+    }
+}
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        drop(self.remove());
+    }
 }
 
 impl Snapshot {
@@ -38,7 +93,8 @@ impl Snapshot {
         frozen.is_small = body.first.frozen.is_small;
         let place = (instruction, self.scratch);
         let descriptors = &self.beyond.descriptors;
-        body.second = Some(self.program.listed(frozen, place, descriptors));
+        let twin = self.program.listed(frozen, place, descriptors);
+        body.second = Some(Second::new(twin));
         Ok(())
     }
 
@@ -58,19 +114,17 @@ impl Snapshot {
     /// The next restore copies no memory.
     pub fn is_ready(&self) -> bool {
         let body = self.body.borrow();
-        let second = body.second.as_ref();
-        second.is_some_and(|twin| twin.frozen.alive())
+        body.second.as_ref().and_then(Second::pid).is_some()
     }
 
-    /// The next restore copies its memory as usual. `false`: it would anyway.
-    pub fn make_unready(&self) -> bool {
-        self.body.borrow_mut().second.take().is_some()
+    /// The next restore copies its memory as usual.
+    pub fn make_unready(&self) {
+        self.body.borrow_mut().second = None;
     }
 
     /// Who is used up by a restore that begins now.
     pub(crate) fn take_twin(&self) -> Option<Twin> {
-        let twin = self.body.borrow_mut().second.take();
-        twin.filter(|twin| twin.frozen.alive())
+        self.body.borrow_mut().second.take()?.take()
     }
 
     /// Somebody has its memory. Who was killed is replaced by its twin.
@@ -79,7 +133,7 @@ impl Snapshot {
         // What a fork leaves out of moved memory is known of its copy only.
         if !body.first.frozen.alive()
             && !self.moved
-            && let Some(twin) = body.second.take()
+            && let Some(twin) = body.second.take().and_then(Second::take)
         {
             body.first = twin;
         }

@@ -92,13 +92,6 @@ impl Checkpoints {
         last.into_iter().chain(&self.undo).map(|c| &c.snapshot)
     }
 
-    /// Gives up what was done so that they are restored sooner. `false`: nothing was.
-    fn make_unready(&mut self) -> bool {
-        let undo = self.undo.iter().map(|c| &c.snapshot);
-        let all = self.list.iter().map(|(_, c)| &c.snapshot).chain(undo);
-        all.fold(false, |any, snapshot| snapshot.make_unready() | any)
-    }
-
     /// The youngest that fits.
     pub fn youngest(&self, fits: impl Fn(&Checkpoint) -> bool) -> Option<&(u32, Checkpoint)> {
         let fitting = self.list.iter().filter(|(_, c)| fits(c));
@@ -311,15 +304,7 @@ impl Debugger {
             return Err(NotSaved::Otherwise(Failure(NOT_RUN.into())));
         };
         // A copy that somebody kills, perhaps for lack of memory, is made again.
-        let checkpoints = &mut self.checkpoints;
-        let mut tries = (0..TRIES).map(|_| {
-            let taken = take(&mut live.process, &options);
-            let lacks = taken.as_ref().is_err_and(Error::is_lack);
-            match lacks && checkpoints.make_unready() {
-                true => take(&mut live.process, &options),
-                false => taken,
-            }
-        });
+        let mut tries = (0..TRIES).map(|_| take(&mut live.process, &options));
         let is_made = |taken: &verde_checkpoint::Result<_>| !matches!(taken, Err(Error::Lost));
         let taken = tries.find(is_made).unwrap_or(Err(Error::Lost));
         let (snapshot, warnings) = taken.map_err(|error| match error {

@@ -6,7 +6,7 @@ use super::failure::{Result, failure};
 use super::irv::Then;
 use super::ticking::Ticker;
 use super::timeline::{Moment, Timeline};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use verde_checkpoint::{Error, Warning};
 use verde_engine::Tid;
 use verde_sys::procfs;
@@ -262,8 +262,13 @@ impl Debugger {
 
     /// Somebody has woken the wait for the program.
     pub(super) fn tend_checkpoints(&mut self) {
-        if self.automatic.ticker.as_ref().is_some_and(Ticker::is_due) {
-            self.take_automatic(Occasion::Tick);
+        if !self.automatic.ticker.as_ref().is_some_and(Ticker::is_due) {
+            return;
+        }
+        let start = Instant::now();
+        self.take_automatic(Occasion::Tick);
+        if let Some(ticker) = &self.automatic.ticker {
+            ticker.begin_anew(start.elapsed());
         }
     }
 

@@ -568,3 +568,30 @@ fn automatic_checkpoints_keep_no_child_waiting() {
         }
     }
 }
+
+const LARGE: &str = r#"#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void tick(int i) { (void)i; }
+int main(void) {
+    volatile unsigned long sum = 0;
+    alarm(60);
+    memset(malloc(400 << 20), 1, 400 << 20);
+    tick(1);
+    for (long i = 0; i < 100000000; i++)
+        sum += i;
+    return 6;
+}
+"#;
+
+/// Each one takes longer than the time between two.
+#[test]
+fn automatic_checkpoints_leave_the_program_time() {
+    let bench = Bench::c(LARGE, &["-O0"]);
+    bench.write(
+        "p.prop",
+        "state init accepting { transition { event tick(i) success init } }\n",
+    );
+    let ran = bench.check(&["-p", "p.prop", "--auto-checkpoint", "0.001"], &[]);
+    assert_eq!(ran.code, 6, "{}", ran.err);
+}
