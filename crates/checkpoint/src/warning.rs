@@ -288,7 +288,7 @@ impl fmt::Display for Warning {
             ),
             Warning::ThreadsApart(list) => write!(
                 f,
-                "threads with user ids, capabilities, a working directory or descriptors of \
+                "threads with user ids, capabilities, no_new_privs, a working directory or descriptors of \
                  their own have those of the first thread after a restart: {}",
                 join(list)
             ),
