@@ -22,12 +22,7 @@ fn there_and_back(process: &mut Process, snapshot: &Snapshot, meanwhile: impl Fn
 /// What a program says that is replaced by itself and comes back at `hold`.
 fn said(file: &str, args: &[&str]) -> (End, String) {
     let program = compile(file, &["-O1", "-lutil"]);
-    let (mut process, output) = program.launch_with(args, transparent());
-    let hold = program.address(&process, "hold");
-    let trap = exec(&mut process, hold);
-    process.resume_all().expect("resumed");
-    assert!(next(&mut process).ended().is_none(), "{}", output.text());
-    process.remove(trap).expect("removed");
+    let (mut process, output) = program.held_at("hold", args);
     let (snapshot, _) = Snapshot::take(&mut process, &Options::default()).expect("saved");
     there_and_back(&mut process, &snapshot, |_| {});
     (run_out(&mut process, |_, _| {}), output.text())

@@ -3,7 +3,7 @@
 #[path = "../../engine/tests/common/mod.rs"]
 mod common;
 
-use common::{Program, compile, exec, next, run_out, transparent};
+use common::{Program, compile, run_out};
 use std::sync::atomic::{AtomicBool, Ordering};
 use verde_checkpoint::{Options, Present, Snapshot};
 use verde_engine::{Addr, End, Process, Tid};
@@ -13,12 +13,7 @@ use verde_sys::{number, procfs, signals, task};
 /// Runs a program to `hold`; what it says.
 fn held(file: &str, args: &[&str]) -> (Program, Process, common::Output) {
     let program = compile(file, &["-O1", "-lutil"]);
-    let (mut process, output) = program.launch_with(args, transparent());
-    let hold = program.address(&process, "hold");
-    let trap = exec(&mut process, hold);
-    process.resume_all().expect("resumed");
-    assert!(next(&mut process).ended().is_none(), "{}", output.text());
-    process.remove(trap).expect("removed");
+    let (process, output) = program.held_at("hold", args);
     (program, process, output)
 }
 

@@ -107,6 +107,17 @@ impl Program {
         (process, Output(file))
     }
 
+    /// Launches and runs to a function, where no trap is left.
+    pub fn held_at(&self, function: &str, args: &[&str]) -> (Process, Output) {
+        let (mut process, output) = self.launch_with(args, transparent());
+        let at = self.address(&process, function);
+        let trap = exec(&mut process, at);
+        process.resume_all().expect("resumed");
+        assert!(next(&mut process).ended().is_none(), "{}", output.text());
+        process.remove(trap).expect("removed");
+        (process, output)
+    }
+
     /// Starts the program without a debugger.
     pub fn spawn(&self, args: &[&str]) -> std::process::Child {
         Command::new(&self.path)
