@@ -64,12 +64,7 @@ pub(crate) fn restore(
             return Err(error);
         }
     };
-    // It had these when it was saved, and what is replaced may have others.
-    process.leave_behind(&snapshot.children);
     let present = present.and_then(Present::outlive);
-    if let Some(present) = &present {
-        process.leave_behind(&present.children);
-    }
     let twin = snapshot.take_twin();
     let of_twin = twin.as_ref().map(|twin| &twin.frozen);
     together.with_frozen(of_twin.unwrap_or(&snapshot.body.borrow().first.frozen));

@@ -50,7 +50,13 @@ pub(crate) fn take(
     limits::more_descriptors();
     let start = Instant::now();
     let mut world = process.stop_all()?;
-    match take_stopped(&mut world, options, memory, start) {
+    let taken = take_stopped(&mut world, options, memory, start);
+    if let Ok(taken) = &taken
+        && !taken.snapshot.children.is_empty()
+    {
+        world.remember_children(&taken.snapshot.children);
+    }
+    match taken {
         Ok(taken) if taken.snapshot.moved => Ok((taken, world.release())),
         Ok(taken) => Ok((taken, Vec::new())),
         Err(error) => Err(translate(&mut world, error)),

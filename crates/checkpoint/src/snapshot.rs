@@ -300,17 +300,14 @@ impl Snapshot {
     /// common with the program and other snapshots (Pss), without page tables;
     /// contents of saved files likewise.
     pub fn memory_cost(&self) -> Result<u64> {
-        let is_alive = self.is_alive();
-        let body = self.body.borrow();
-        let size = procfs::proportional_size;
-        let first = if is_alive {
-            size(body.first.frozen.pid)?
-        } else {
+        if !self.is_alive() {
             return Err(Error::Lost);
-        };
+        }
+        let body = self.body.borrow();
+        let first = procfs::proportional_size(body.first.frozen.pid)?;
         // It may have been killed, and is not needed.
         let second = body.second.as_ref().and_then(Second::pid);
-        let second = second.and_then(|pid| size(pid).ok());
+        let second = second.and_then(|pid| procfs::proportional_size(pid).ok());
         Ok(first + second.unwrap_or(0) + self.files_cost())
     }
 

@@ -131,8 +131,8 @@ pub struct Process {
     pub(crate) namespace: Option<Rc<Namespace>>,
     /// Files that the launch has opened for it, by device and node.
     given: Vec<(u64, u64)>,
-    /// Processes that it had started when it was replaced by what it was before.
-    left_behind: Vec<PidFd>,
+    /// Its children at some time: a restored one has others, or none.
+    remembered: Vec<PidFd>,
     /// Memory in the program that is the debugger's.
     pub(crate) scratch: Option<Scratch>,
     /// Memory in the program for system calls.
@@ -289,7 +289,7 @@ impl Process {
             syscall_instruction: None,
             namespace: None,
             given: Vec::new(),
-            left_behind: Vec::new(),
+            remembered: Vec::new(),
             scratch: None,
             lent: Lent::default(),
             program: 0,
@@ -514,22 +514,23 @@ impl Process {
         self.given.contains(&(device, node))
     }
 
-    /// It is about to be what it was before, and has started these: they are its children no more.
-    pub fn leave_behind(&mut self, children: &[Tid]) {
+    /// These are its children now: they have what is its own even when they are that no more.
+    pub fn remember_children(&mut self, children: &[Tid]) {
+        // Their ids come again.
+        self.remembered.retain(|child| !child.has_ended());
         for child in children {
-            if !self.left_behind.iter().any(|left| left.pid() == *child)
+            if !self.remembered.iter().any(|known| known.pid() == *child)
                 && let Ok(child) = PidFd::open(*child)
             {
-                self.left_behind.push(child);
+                self.remembered.push(child);
             }
         }
-        self.left_behind.retain(|child| !child.has_ended());
     }
 
-    /// Those of them that have not ended.
-    pub fn left_behind(&self) -> impl Iterator<Item = Tid> {
-        let left = self.left_behind.iter().filter(|child| !child.has_ended());
-        left.map(PidFd::pid)
+    /// Those that it has or had and that have not ended.
+    pub fn remembered_children(&self) -> impl Iterator<Item = Tid> {
+        let there = self.remembered.iter().filter(|child| !child.has_ended());
+        there.map(PidFd::pid)
     }
 
     /// It ran before the debugger came, and survives it.

@@ -19,8 +19,8 @@ pub(super) struct Theirs<'a> {
 }
 
 impl<'a> Theirs<'a> {
-    /// Looks at the children of a process, which run meanwhile, and at those that it had before it
-    /// was restored.
+    /// Looks at the children of a process, which run meanwhile, and at those that it had at
+    /// earlier checkpoints.
     pub fn of(process: &'a Process, children: &[Tid]) -> Theirs<'a> {
         let mut theirs = Theirs {
             process,
@@ -29,7 +29,8 @@ impl<'a> Theirs<'a> {
             no_room: false,
         };
         let mut left = children.to_vec();
-        left.extend(process.left_behind());
+        let others = process.remembered_children();
+        left.extend(others.filter(|child| !children.contains(child)));
         while let Some(child) = left.pop() {
             let threads = procfs::threads(child).unwrap_or_default();
             left.extend(procfs::children(child, &threads));
