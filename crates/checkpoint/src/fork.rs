@@ -154,10 +154,9 @@ impl Frozen {
     pub fn alive(&self) -> bool {
         ptrace::regs(self.pid).is_ok()
     }
-}
 
-impl Drop for Frozen {
-    fn drop(&mut self) {
+    /// Kills it.
+    pub fn end(&self) {
         // Its end is all that may be reported: nobody answers an exit event.
         let quiet = ptrace::only_kill(self.pid, false);
         match quiet.and(self.handle.kill()) {
@@ -167,6 +166,12 @@ impl Drop for Frozen {
                 tracing::debug!(pid = %self.pid, %error, "a frozen process was gone already");
             }
         }
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

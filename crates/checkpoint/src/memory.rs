@@ -8,7 +8,7 @@ use crate::{Error, Result, Warning};
 use std::cell::OnceCell;
 use verde_engine::{Addr, Process, Tid};
 use verde_sys::huge_pages;
-use verde_sys::memory::Contents;
+use verde_sys::memory::{Contents, Memory};
 use verde_sys::number as n;
 use verde_sys::pagemap::PageMap;
 use verde_sys::procfs::{self, Mapping};
@@ -43,12 +43,18 @@ pub(crate) struct Maps<'a> {
 
 enum Of<'a> {
     Program(&'a Process),
+    Memory(Memory),
     Frozen(Tid),
 }
 
 impl<'a> Maps<'a> {
     pub fn of(process: &'a Process) -> Maps<'a> {
         Maps::new(Of::Program(process))
+    }
+
+    /// Those of a frozen one, of which few are asked for.
+    pub fn asking(pid: Tid) -> Result<Maps<'a>> {
+        Ok(Maps::new(Of::Memory(Memory::open(pid)?)))
     }
 
     /// Those of a frozen one.
@@ -67,32 +73,36 @@ impl<'a> Maps<'a> {
         if let Some(all) = self.all.get() {
             return Ok(all);
         }
-        let all = match self.of {
+        let all = match &self.of {
             Of::Program(process) => process.maps()?,
-            Of::Frozen(pid) => procfs::maps(pid)?,
+            Of::Memory(memory) => memory.maps()?,
+            Of::Frozen(pid) => procfs::maps(*pid)?,
         };
         Ok(self.all.get_or_init(|| all))
     }
 
-    /// What the kernel tells of some of them. `None`: not every kernel can, and all must be looked at.
-    fn asked<T>(&self, ask: impl Fn(&Process) -> verde_engine::Result<T>) -> Option<T> {
-        match self.of {
-            Of::Program(process) => ask(process).ok(),
-            Of::Frozen(_) => None,
-        }
-    }
-
     /// Those that others have, too.
     fn shared(&self) -> Result<Vec<Mapping>> {
-        match self.asked(Process::shared_maps) {
+        let asked = match &self.of {
+            Of::Program(process) => process.shared_maps().ok(),
+            Of::Memory(memory) => memory.shared_maps().ok(),
+            Of::Frozen(_) => None,
+        };
+        match asked {
             Some(shared) => Ok(shared),
+            // Not every kernel can tell.
             None => Ok(self.all()?.iter().filter(|m| m.shared).cloned().collect()),
         }
     }
 
     /// Nobody but the process has what is there.
     pub fn is_own(&self, at: Addr) -> Result<bool> {
-        match self.asked(|process| process.mapping_at(at)) {
+        let asked = match &self.of {
+            Of::Program(process) => process.mapping_at(at).ok(),
+            Of::Memory(memory) => memory.mapping_at(at).ok(),
+            Of::Frozen(_) => None,
+        };
+        match asked {
             Some(mapping) => Ok(mapping.is_some_and(|m| !m.shared)),
             None => Ok(self.all()?.iter().any(|m| !m.shared && m.contains(at))),
         }
@@ -488,7 +498,8 @@ mod tests {
         let shared = leader.call("mmap", n::SYS_mmap, &args).expect("a mapping");
         let own = leader.scratch.data;
         let pid = world.pid();
-        for maps in [Maps::of(&world), Maps::of_frozen(pid)] {
+        let asked = Maps::asking(pid).expect("its memory");
+        for maps in [Maps::of(&world), asked, Maps::of_frozen(pid)] {
             let found = maps.shared().expect("mappings");
             let found: Vec<_> = found.iter().map(|m| (m.start, m.end, m.write)).collect();
             assert_eq!(found, [(Addr(shared), Addr(shared + len), true)]);

@@ -1,22 +1,21 @@
 //! The present, kept by a restore that replaces it. Its memory need not be copied: it goes on in
 //! a frozen process when the program ends.
 
-use crate::leader::Leader;
-use crate::memory::{self, Maps};
+use crate::loan::{self, Space, Words};
+use crate::memory::Maps;
 use crate::save::{self, Memory};
 use crate::snapshot::{Options, Snapshot};
 use crate::threads::ThreadState;
-use crate::twin::Second;
-use crate::{Error, Result, Warning};
+use crate::{Result, Warning};
 use verde_engine::{Addr, Process, Tid};
-use verde_sys::memory::{Contents, write_once};
+use verde_sys::memory::Contents;
 
 /// A process as it is now, for [`Snapshot::restore`] to keep. It shares the memory of the
 /// process, so that it is worth nothing once that has gone on.
 pub struct Present {
     snapshot: Snapshot,
     /// What the kernel changes in the memory when the process ends, as it is now.
-    words: Vec<(Addr, [u8; 4])>,
+    words: Words,
     /// Threads that ran, and would change the memory.
     stopped: Vec<Tid>,
 }
@@ -25,6 +24,9 @@ impl Present {
     /// Saves a process. Threads that run are stopped for it, until the restore.
     pub fn take(process: &mut Process, options: &Options) -> Result<(Present, Vec<Warning>)> {
         let (taken, stopped) = save::take(process, options, Memory::Moved)?;
+        if let Some(space) = Space::of(process.pid()).filter(|_| taken.snapshot.moved) {
+            taken.snapshot.join(&space, taken.words.clone());
+        }
         let present = Present {
             snapshot: taken.snapshot,
             words: taken.words,
@@ -56,10 +58,7 @@ impl Present {
         // Who shares memory shares this, too: not before.
         let frozen = self.snapshot.frozen_pid();
         self.snapshot.program.offer(frozen);
-        for (at, word) in &self.words {
-            let by_force = || Contents::open(frozen)?.write(*at, word);
-            write_once(frozen, *at, word).or_else(|_| by_force()).ok()?;
-        }
+        loan::mend(frozen, &self.words).ok()?;
         let is_there = self.snapshot.body.borrow().first.frozen.alive();
         is_there.then_some(self.snapshot)
     }
@@ -76,7 +75,7 @@ pub(crate) fn words_of_ends(
     threads: &[ThreadState],
     maps: &Maps,
     memory: &Contents,
-) -> Result<Vec<(Addr, [u8; 4])>> {
+) -> Result<Words> {
     let mut words = Vec::new();
     for thread in threads {
         let mut futexes = Vec::new();
@@ -118,35 +117,3 @@ fn robust_futexes(
     Ok(())
 }
 
-impl Snapshot {
-    /// Gives a snapshot that has the memory of the program itself a copy of it, as all others
-    /// have: with what forks leave out, and it is known what that was.
-    pub(crate) fn settle(&self) -> Result<()> {
-        if self.body.borrow().ranges.is_some() {
-            return Ok(());
-        }
-        let settled = self.settle_body();
-        match settled.is_err() && !self.is_alive() {
-            true => Err(Error::Lost),
-            false => settled,
-        }
-    }
-
-    fn settle_body(&self) -> Result<()> {
-        let mut body = self.body.borrow_mut();
-        let instruction = self.knowledge.syscall_instruction().ok_or(Error::Lost)?;
-        let pid = body.first.frozen.pid;
-        let mut leader = Leader::borrow(pid, instruction, self.scratch, &self.program)?;
-        let maps = Maps::of_frozen(pid);
-        let (frozen, ranges) = memory::fork_all(&mut leader, self.program.group, &maps, None)?;
-        drop(leader);
-        let place = (instruction, self.scratch);
-        let descriptors = &self.beyond.descriptors;
-        let copy = self.program.listed(frozen, place, descriptors);
-        // It has nobody to share the memory with any more.
-        let moved = std::mem::replace(&mut body.first, copy);
-        body.second = Some(Second::new(moved));
-        body.ranges = Some(ranges);
-        Ok(())
-    }
-}

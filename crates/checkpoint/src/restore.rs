@@ -4,6 +4,7 @@ use crate::descriptors::Ids;
 use crate::filter::{self, Suspended};
 use crate::fork::{Copy, Frozen, fork};
 use crate::leader::Leader;
+use crate::loan::Space;
 use crate::memory;
 use crate::snapshot::{Group, Item, Items, Program, Snapshot};
 use crate::threads::ThreadState;
@@ -55,6 +56,7 @@ pub(crate) fn restore(
     let Place {
         holder,
         mut together,
+        lends,
     } = match make_place(snapshot, process, has_memory) {
         Ok(place) => place,
         Err(error) => {
@@ -68,7 +70,12 @@ pub(crate) fn restore(
     let twin = snapshot.take_twin();
     let of_twin = twin.as_ref().map(|twin| &twin.frozen);
     together.with_frozen(of_twin.unwrap_or(&snapshot.body.borrow().first.frozen));
-    let result = replace(snapshot, of_twin, process, without);
+    let source = match of_twin {
+        Some(twin) => Source::Twin(twin.pid),
+        None if lends => Source::Lent,
+        None => Source::Copied,
+    };
+    let result = replace(snapshot, source, process, without);
     drop(together);
     drop(holder);
     drop(twin);
@@ -85,7 +92,7 @@ pub(crate) fn restore(
         Err(error) => {
             let put_back = present.and_then(|present| {
                 present.settle().ok()?;
-                replace(&present, None, process, &Items::default()).ok()
+                replace(&present, Source::Copied, process, &Items::default()).ok()
             });
             let source = match error {
                 // It was not the program that was refused.
@@ -106,6 +113,8 @@ struct Place {
     /// Who has its memory until it can be torn down.
     holder: Option<Frozen>,
     together: Together,
+    /// The memory of the snapshot can go on in its place, and be copied later.
+    lends: bool,
 }
 
 /// Ends the present process. `kept`: its memory stays.
@@ -114,9 +123,13 @@ fn make_place(snapshot: &Snapshot, process: &mut Process, kept: bool) -> Result<
     if !snapshot.is_alive() {
         return Err(Error::Lost);
     }
-    snapshot.settle()?;
+    let lends = !snapshot.is_ready() && snapshot.can_lend();
+    if !lends {
+        snapshot.settle()?;
+    }
     // Tearing the memory down takes as long as copying it: later, elsewhere.
-    let goes = process.ended().is_none() && !kept;
+    let space = Space::of(process.pid());
+    let goes = process.ended().is_none() && !kept && space.is_none();
     let is_large = || Sizes::of(process.pid()).is_none_or(|sizes| !memory::is_small(&sizes));
     let holder = match goes && is_large() {
         true => hold(process),
@@ -129,9 +142,21 @@ fn make_place(snapshot: &Snapshot, process: &mut Process, kept: bool) -> Result<
     {
         together.with_thread(pid, own);
     }
-    process.make_place()?;
+    if let Some(space) = &space {
+        space.is_left();
+    }
+    if let Err(error) = process.make_place() {
+        if let Some(space) = &space {
+            space.has_program(pid);
+        }
+        return Err(error.into());
+    }
     together.without(pid);
-    Ok(Place { holder, together })
+    Ok(Place {
+        holder,
+        together,
+        lends,
+    })
 }
 
 /// Those of these processes that have not ended.
@@ -168,10 +193,9 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     Some(holder)
 }
 
-/// `twin`: who shares its memory with the new process.
 fn replace(
     snapshot: &Snapshot,
-    twin: Option<&Frozen>,
+    source: Source,
     process: &mut Process,
     without: &Items,
 ) -> Result<Restored> {
@@ -182,18 +206,31 @@ fn replace(
         .ok_or(Error::Lost)?;
     let leader = snapshot.threads.first().ok_or(Error::Lost)?;
     let mut refused = None;
-    let mut revived = |source| revive(snapshot, source, instruction, without, &mut refused);
-    let of_twin = twin.and_then(|twin| match revived(Source::Twin(twin.pid)) {
+    let mut revived = |sharing| revive(snapshot, sharing, instruction, without, &mut refused);
+    let sharing = match source {
+        Source::Copied => None,
+        Source::Twin(twin) => Some(twin),
+        Source::Lent => Some(snapshot.frozen_pid()),
+    };
+    let mut space = match source {
+        Source::Lent => Some(snapshot.lend()?),
+        _ => None,
+    };
+    let sharing = sharing.and_then(|sharing| match revived(Some(sharing)) {
         Ok(unfinished) => Some(unfinished),
         Err(error) => {
-            tracing::debug!(%error, "a twin is of no use");
+            tracing::debug!(%error, "memory is not shared");
             None
         }
     });
-    let keeps_rseq = of_twin.is_none();
-    let unfinished = match of_twin {
+    let keeps_rseq = sharing.is_none();
+    let unfinished = match sharing {
         Some(unfinished) => unfinished,
-        None => revived(Source::Frozen)?,
+        None => {
+            space = None;
+            snapshot.settle()?;
+            revived(None)?
+        }
     };
     let pid = unfinished.pid();
     let mut copy = Revived {
@@ -214,6 +251,10 @@ fn replace(
     }
     copy.beyond(&tids, instruction, &mut warnings)?;
     drop(open);
+    // The traps of now are not those of then.
+    if let Some(space) = space {
+        space.has_program(pid);
+    }
     let change = process.succeed(&snapshot.knowledge, &tids, copy.memory)?;
     unfinished.keep();
     // Ends of steps and events of properties are set anew where they are due.
@@ -236,27 +277,27 @@ fn no_such_id(error: &SysError) -> bool {
     matches!(error.errno, n::EPERM | n::EEXIST | n::EINVAL)
 }
 
-/// Whose child the new process is.
+/// What memory the new process has.
 enum Source {
-    /// Of the frozen process, whose memory is copied.
-    Frozen,
-    /// Of another one with the same memory, which is shared.
+    /// A copy of that of the frozen process.
+    Copied,
+    /// That of another one with the same memory, which is used up.
     Twin(Tid),
+    /// That of the frozen process itself, which gets a copy later.
+    Lent,
 }
 
-/// Makes the new process, with the id of then if possible; `refused`: why it is not.
+/// Makes the new process, with the id of then if possible; `refused`: why it is not. `sharing`:
+/// with the memory of this one.
 fn revive(
     snapshot: &Snapshot,
-    source: Source,
+    sharing: Option<Tid>,
     instruction: Addr,
     without: &Items,
     refused: &mut Option<SysError>,
 ) -> Result<Unfinished> {
     let leader = snapshot.threads.first().ok_or(Error::Lost)?;
-    let (frozen, share_memory) = match source {
-        Source::Frozen => (snapshot.frozen_pid(), false),
-        Source::Twin(pid) => (pid, true),
-    };
+    let frozen = sharing.unwrap_or_else(|| snapshot.frozen_pid());
     let program = &snapshot.program;
     // Whose end it was that kept it from being copied.
     let whose = |error: Error| match (&error, snapshot.is_alive()) {
@@ -271,7 +312,7 @@ fn revive(
         false => leader.clear_tid,
     };
     let mut copy = Copy {
-        share_memory,
+        share_memory: sharing.is_some(),
         id: (!without.contains(Item::Ids)).then_some(leader.inner),
         clear_tid,
     };

@@ -4,17 +4,20 @@ use crate::descriptors::{Descriptors, Open};
 use crate::filter::Passage;
 use crate::fork::Frozen;
 use crate::leader::Leader;
+use crate::loan::Words;
 use crate::memory::{self, Maps, Shared};
 use crate::present::words_of_ends;
 use crate::signals::Pending;
-use crate::snapshot::{Beyond, Body, Group, Options, Program, Snapshot};
+use crate::snapshot::{Beyond, Body, Group, Kept, Options, Program, Snapshot};
 use crate::threads::Saved;
 use crate::timers::Timers;
 use crate::together::Together;
 use crate::{Error, Result, Warning, descriptors, filter, fork, threads, unfinished};
+use std::rc::Rc;
 use std::time::Instant;
-use verde_engine::{Addr, Process, StopGuard, Tid};
+use verde_engine::{Process, StopGuard, Tid};
 use verde_sys::affinity::CpuSet;
+use verde_sys::before_change::Pause;
 use verde_sys::number as n;
 use verde_sys::payload::ThreadEntry;
 use verde_sys::procfs::Stat;
@@ -36,7 +39,7 @@ pub(crate) struct Taken {
     pub snapshot: Snapshot,
     pub warnings: Vec<Warning>,
     /// What the kernel changes in moved memory when the process ends, as it is now.
-    pub words: Vec<(Addr, [u8; 4])>,
+    pub words: Words,
 }
 
 /// Also the threads that ran before, and are stopped still: moved memory must not change any more.
@@ -103,6 +106,8 @@ fn take_stopped(
         // The engine's own calls have switched them on again.
         open.renew()?;
     }
+    // From here on nothing runs but our calls.
+    let _pause = Pause::new();
     let mut warnings = Vec::new();
     let is_apart = |tid: &Tid| others.contains(tid) || task::is_apart(pid, *tid);
     let apart = tids
@@ -234,8 +239,9 @@ fn take_stopped(
         first: program.listed(frozen, place, &descriptors),
         second: None,
         ranges,
+        loan: None,
     };
-    let snapshot = Snapshot {
+    let kept = Kept {
         body: body.into(),
         program,
         threads,
@@ -253,7 +259,7 @@ fn take_stopped(
         moved,
     };
     Ok(Taken {
-        snapshot,
+        snapshot: Snapshot(Rc::new(kept)),
         warnings,
         words,
     })

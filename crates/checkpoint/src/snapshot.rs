@@ -4,6 +4,7 @@ use crate::copies::{Copy, Listed};
 use crate::descriptors::Descriptors;
 use crate::fork::Frozen;
 use crate::layers::{Layers, Saved};
+use crate::loan::Loan;
 use crate::memory::{Range, Shared};
 use crate::save::Memory;
 use crate::signals::Pending;
@@ -13,6 +14,7 @@ use crate::twin::{Second, Twin};
 use crate::{Error, Present, Result, Warning};
 use std::cell::RefCell;
 use std::fmt;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::time::Duration;
 use verde_engine::{Addr, Knowledge, Process, Scratch, Tid};
@@ -79,7 +81,10 @@ impl Items<'_> {
 
 /// A process saved with all its threads. It can be restored any number of
 /// times; dropping it frees its memory.
-pub struct Snapshot {
+pub struct Snapshot(pub(crate) Rc<Kept>);
+
+/// What is kept of it.
+pub struct Kept {
     pub(crate) body: RefCell<Body>,
     pub(crate) program: Program,
     pub(crate) threads: Vec<ThreadState>,
@@ -91,6 +96,14 @@ pub struct Snapshot {
     pub(crate) saved_in: Duration,
     /// Its frozen process was made with the memory of the program, and has no rseq therefore.
     pub(crate) moved: bool,
+}
+
+impl Deref for Snapshot {
+    type Target = Kept;
+
+    fn deref(&self) -> &Kept {
+        &self.0
+    }
 }
 
 impl fmt::Debug for Snapshot {
@@ -108,6 +121,8 @@ pub(crate) struct Body {
     /// What copies of it must have changed. `None`: it has the memory of the program itself,
     /// and what a fork leaves out of that is not known yet.
     pub ranges: Option<Vec<Range>>,
+    /// Others may have its memory, too.
+    pub loan: Option<Loan>,
 }
 
 /// State besides threads and private memory.
@@ -300,6 +315,8 @@ impl Snapshot {
     /// common with the program and other snapshots (Pss), without page tables;
     /// contents of saved files likewise.
     pub fn memory_cost(&self) -> Result<u64> {
+        // What is on loan would be counted whole.
+        self.settle()?;
         if !self.is_alive() {
             return Err(Error::Lost);
         }

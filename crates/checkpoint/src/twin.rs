@@ -5,11 +5,10 @@ use crate::copies::Listed;
 use crate::fork::{self, Copy, Frozen};
 use crate::leader::Leader;
 use crate::snapshot::Snapshot;
-use crate::{Error, Result, memory};
+use crate::{Error, Result};
 use std::cell::{Cell, RefCell};
 use verde_engine::Tid;
 use verde_sys::limits;
-use verde_sys::sizes::Sizes;
 
 /// A frozen process, among all frozen copies.
 pub(crate) struct Twin {
@@ -101,14 +100,7 @@ impl Snapshot {
     /// [`Snapshot::make_ready`] would make the next restore much quicker, and takes nothing that
     /// the program may need.
     pub fn can_be_readier(&self) -> bool {
-        let body = self.body.borrow();
-        let frozen = &body.first.frozen;
-        let is_small = || {
-            let sizes = Sizes::of(frozen.pid);
-            frozen.is_small || sizes.is_none_or(|sizes| memory::is_small(&sizes))
-        };
-        let can_be = !self.program.has_shadow_stacks && !self.is_ready();
-        can_be && !is_small() && !limits::are_processes_few(frozen.pid)
+        !self.is_ready() && self.is_worth_it() && !limits::are_processes_few(self.frozen_pid())
     }
 
     /// The next restore copies no memory.

@@ -14,6 +14,7 @@
 
 mod addr;
 pub mod affinity;
+pub mod before_change;
 pub mod channel;
 pub mod debug_registers;
 pub mod departed;

@@ -108,6 +108,13 @@ pub fn are_processes_few(pid: Tid) -> bool {
     !task::is_root() && limit.is_none_or(|limit| limit.rlim_cur < FEW)
 }
 
+/// The system keeps all memory that it has promised: a copy may be refused though nobody uses it.
+pub fn is_memory_promised() -> bool {
+    const NEVER_TOO_MUCH: &str = "2";
+    let mode = procfs::text("/proc/sys/vm/overcommit_memory".to_owned());
+    mode.is_ok_and(|mode| mode.trim() == NEVER_TOO_MUCH)
+}
+
 /// How many descriptors a process may have.
 pub fn descriptors(pid: Tid) -> Result<u64> {
     descriptors_of(pid).map(|limit| limit.rlim_cur)

@@ -1,6 +1,7 @@
 //! Memory of another process: one descriptor on /proc/pid/mem for single
 //! accesses, process_vm_readv for batches, one on /proc/pid/maps.
 
+use crate::before_change::about_to_change;
 use crate::error::{Result, SysError};
 use crate::procfs::{self, Mapping};
 use crate::{Addr, Tid, mapping_query};
@@ -75,6 +76,7 @@ impl Memory {
 /// Writes a few bytes to memory that the process itself can write, in less time than it takes to
 /// open it.
 pub fn write_once(pid: Tid, at: Addr, bytes: &[u8]) -> Result<()> {
+    about_to_change();
     let local = libc::iovec {
         iov_base: bytes.as_ptr().cast_mut().cast(),
         iov_len: bytes.len(),
@@ -143,6 +145,7 @@ impl Contents {
 
     /// Writes all bytes, also to read-only code.
     pub fn write(&self, at: Addr, bytes: &[u8]) -> Result<()> {
+        about_to_change();
         self.file
             .write_all_at(bytes, at.0)
             .map_err(|e| SysError::from_io("write memory", &e))

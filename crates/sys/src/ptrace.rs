@@ -1,6 +1,7 @@
 //! ptrace requests, one function each. SEIZE only: never PTRACE_ATTACH, whose
 //! SIGSTOP is visible to the program and can be confused with a real one.
 
+use crate::before_change::about_to_change;
 use crate::error::{Result, check};
 use crate::wait::SyscallStop;
 use crate::{Addr, Regs, SigInfo, Tid, XState};
@@ -144,11 +145,13 @@ pub fn resume(tid: Tid, go: Go, signal: i32) -> Result<()> {
         Go::Syscall => ("PTRACE_SYSCALL", libc::PTRACE_SYSCALL),
         Go::Step => ("PTRACE_SINGLESTEP", libc::PTRACE_SINGLESTEP),
     };
+    about_to_change();
     request(name, number, tid, 0, signal as usize).map(drop)
 }
 
 /// Releases a stopped task, delivering `signal` (0 for none).
 pub fn detach(tid: Tid, signal: i32) -> Result<()> {
+    about_to_change();
     request(
         "PTRACE_DETACH",
         libc::PTRACE_DETACH,

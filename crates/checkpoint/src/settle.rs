@@ -1,0 +1,69 @@
+//! Snapshots that have the memory of the program itself, of before a restore or of after it, until
+//! they get a copy.
+
+use crate::leader::Leader;
+use crate::loan::Loan;
+use crate::memory::{self, Maps};
+use crate::snapshot::Snapshot;
+use crate::twin::Second;
+use crate::{Error, Result};
+use verde_sys::before_change::Pause;
+
+impl Snapshot {
+    /// Gives it a copy of the memory as all others have: one that nobody else has, with what forks
+    /// leave out, and it is known what that was.
+    pub(crate) fn settle(&self) -> Result<()> {
+        if self.is_settled() {
+            return Ok(());
+        }
+        let settled = self.settle_body();
+        match settled.is_err() && !self.is_alive() {
+            true => Err(Error::Lost),
+            false => settled,
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        let body = self.body.borrow();
+        body.ranges.is_some() && body.loan.is_none()
+    }
+
+    fn settle_body(&self) -> Result<()> {
+        // The memory stays as it is.
+        let _pause = Pause::new();
+        let loan = self.body.borrow().loan.clone();
+        self.copy_body(loan.as_ref())?;
+        self.leave_space();
+        Ok(())
+    }
+
+    fn copy_body(&self, loan: Option<&Loan>) -> Result<()> {
+        let mut body = self.body.borrow_mut();
+        let instruction = self.knowledge.syscall_instruction().ok_or(Error::Lost)?;
+        let pid = body.first.frozen.pid;
+        let mut leader = Leader::borrow(pid, instruction, self.scratch, &self.program)?;
+        let maps = Maps::of_frozen(pid);
+        let (frozen, ranges) = memory::fork_all(&mut leader, self.program.group, &maps, None)?;
+        drop(leader);
+        if let Some(loan) = loan {
+            loan.mend(frozen.pid)?;
+            self.program.offer(frozen.pid);
+        }
+        let place = (instruction, self.scratch);
+        let descriptors = &self.beyond.descriptors;
+        let copy = self.program.listed(frozen, place, descriptors);
+        let before = std::mem::replace(&mut body.first, copy);
+        body.ranges = Some(ranges);
+        // It has nobody to share the memory with any more.
+        if loan.is_none() {
+            body.second = Some(Second::new(before));
+        }
+        Ok(())
+    }
+
+    /// Its memory is no longer what was saved.
+    pub(crate) fn lose(&self) {
+        self.leave_space();
+        self.body.borrow().first.frozen.end();
+    }
+}
