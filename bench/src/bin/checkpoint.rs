@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use verde_checkpoint::{Options, Snapshot};
 use verde_engine::{Launch, ModuleKind, On, Owner, Process, SignalPolicy, Trap};
 
@@ -87,10 +87,11 @@ fn main() -> Fallible<()> {
     let program = compile()?;
     println!(
         "Medians of {ROUNDS} (gdb: {GDB_ROUNDS}), with 1 MB of five times as many, in ms; gdb saves one thread only.\n\
-         When ready: the memory was copied beforehand, as at a prompt where nobody types for 50 ms.\n"
+         Goes on: the restore, and until the program runs, for which the memory of a large one is copied first\n\
+         (unless nobody has typed anything for 50 ms).\n"
     );
     println!(
-        "| memory | pages | threads | checkpoint | restore | when ready | allowed | gdb checkpoint | gdb restart | gdb / Verde |"
+        "| memory | pages | threads | checkpoint | restore | goes on | allowed | gdb checkpoint | gdb restart | gdb / Verde |"
     );
     println!("|---:|---|---:|---:|---:|---:|---|---:|---:|---:|");
     for case in CASES {
@@ -146,6 +147,10 @@ fn launch(program: &Path, args: [String; 4]) -> Fallible<Process> {
 
 fn to_mark(process: &mut Process) -> Fallible<()> {
     process.resume_all()?;
+    await_mark(process)
+}
+
+fn await_mark(process: &mut Process) -> Fallible<()> {
     let stop = process.wait()?.ok_or("woken")?;
     if stop.ended().is_some() {
         return Err("the program ended".into());
@@ -167,40 +172,33 @@ fn measure(program: &Path, case: &Case) -> Fallible<()> {
         "0".to_owned(),
     ];
     let mut process = launch(program, args.clone())?;
-    let (mut saved, mut restored, mut ready) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut saved, mut restored, mut gone_on) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS * case.times() {
         let (snapshot, _) = Snapshot::take(&mut process, &Options::default())?;
         saved.push(snapshot.saved_in());
         to_mark(&mut process)?;
-        restored.push(snapshot.restore(&mut process, None)?.elapsed);
+        let elapsed = snapshot.restore(&mut process, None)?.elapsed;
+        restored.push(elapsed);
+        let start = Instant::now();
+        process.resume_all()?;
+        gone_on.push(elapsed + start.elapsed());
         drop(snapshot);
-        to_mark(&mut process)?;
-    }
-    let (snapshot, _) = Snapshot::take(&mut process, &Options::default())?;
-    for _ in 0..ROUNDS {
-        // Small ones are not made ready.
-        if snapshot.can_be_readier() {
-            snapshot.make_ready()?;
-            ready.push(snapshot.restore(&mut process, None)?.elapsed);
-            to_mark(&mut process)?;
-        }
+        await_mark(&mut process)?;
     }
     process.kill()?;
-    let (saved, restored) = (median(saved), median(restored));
-    let ready = (!ready.is_empty()).then(|| median(ready));
-    let shown = ready.map_or(String::new(), |ready| format!("{ready:.2}"));
+    let [saved, restored, gone_on] = [saved, restored, gone_on].map(median);
     let pages = if case.huge { "huge" } else { "4 KB" };
     print!(
-        "| {} MB | {pages} | {} | {saved:.2} | {restored:.2} | {shown} | {} |",
+        "| {} MB | {pages} | {} | {saved:.2} | {restored:.2} | {gone_on:.2} | {} |",
         case.megabytes, case.threads, case.allowed
     );
     match gdb(program, &args, case)? {
         Some((save, restore)) => {
-            let ready = ready.map_or(String::new(), |ready| format!(", {:.1}", restore / ready));
             println!(
-                " {save:.1} | {restore:.1} | {:.1}, {:.1}{ready} |",
+                " {save:.1} | {restore:.1} | {:.1}, {:.1}, {:.1} |",
                 save / saved,
-                restore / restored
+                restore / restored,
+                restore / gone_on
             );
         }
         None => println!(" | | |"),

@@ -3,7 +3,7 @@
 use crate::leader::Leader;
 use crate::snapshot::Group;
 use crate::unfinished::{self, Unfinished};
-use crate::{Error, Result, twin};
+use crate::{Error, Result};
 use std::time::Duration;
 use verde_engine::Tid;
 use verde_sys::number as n;
@@ -38,9 +38,8 @@ pub(crate) fn fork(leader: &mut Leader, copy: Copy) -> Result<Unfinished> {
         Err(Error::Remote(RemoteError::Refused(error))) => error.errno,
         _ => 0,
     };
-    // There are too many processes, of which some may be on their way out, or too little memory.
-    let gave_way = matches!(errno, n::EAGAIN | n::ENOMEM) && twin::give_way();
-    if errno == n::EAGAIN || gave_way {
+    // There are too many processes, of which some may be on their way out.
+    if errno == n::EAGAIN {
         departed::see_off(LEAVING);
         made = clone(leader, copy);
     }
@@ -123,12 +122,7 @@ impl Frozen {
     /// Takes over a process from [`fork`]. `group`: that of the program it is a
     /// copy of; `filtered`: perhaps with a seccomp filter, which stays off.
     pub fn new(copy: Unfinished, group: Group, filtered: bool) -> Result<Frozen> {
-        let mut handle = PidFd::open(copy.pid());
-        // They have descriptors, too.
-        if handle.is_err() && twin::give_way() {
-            handle = PidFd::open(copy.pid());
-        }
-        let handle = handle?;
+        let handle = PidFd::open(copy.pid())?;
         // One that is killed before this waits at its end for an answer, which it gets as
         // unfinished.
         ptrace::only_kill(copy.pid(), filtered)?;

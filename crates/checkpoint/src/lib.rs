@@ -31,13 +31,13 @@ mod snapshot;
 mod threads;
 mod timers;
 mod together;
-mod twin;
 mod unfinished;
 mod warning;
 
 pub use error::{Error, Result};
 pub use layers::Layers;
 pub use present::Present;
+pub use loan::{copy_now, is_copy_due};
 pub use restore::Restored;
 pub use snapshot::{Item, Options, Snapshot};
 pub use warning::{Warning, WhyNewIds};

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use verde_engine::{Addr, Tid};
-use verde_sys::before_change::Due;
+use verde_sys::before_change::{self, Due};
 use verde_sys::limits;
 use verde_sys::memory::{Contents, write_once};
 use verde_sys::sizes::Sizes;
@@ -105,6 +105,16 @@ pub(crate) fn mend(frozen: Tid, words: &Words) -> Result<()> {
     Ok(())
 }
 
+/// The restored program shares its memory with snapshots, which will be copied when it goes on.
+pub fn is_copy_due() -> bool {
+    before_change::is_due()
+}
+
+/// They are copied now, while nobody waits.
+pub fn copy_now() {
+    before_change::do_now();
+}
+
 /// The program changes.
 fn copy_all() {
     let Some(restored) = RESTORED.take() else {
@@ -124,20 +134,18 @@ impl Snapshot {
     /// A restore takes much less time if it lends the memory, and the copy will be possible then
     /// as far as that can be seen.
     pub(crate) fn can_lend(&self) -> bool {
-        self.is_worth_it()
-            && !limits::are_processes_few(self.frozen_pid())
-            && !limits::is_memory_promised()
-    }
-
-    /// The frozen process and its memory are large, and it may be shared.
-    pub(crate) fn is_worth_it(&self) -> bool {
         let body = self.body.borrow();
-        let frozen = &body.first.frozen;
+        let frozen = &body.frozen;
         let is_small = || {
-            let sizes = Sizes::of(frozen.pid);
-            frozen.is_small || sizes.is_none_or(|sizes| memory::is_small(&sizes))
+            let sizes = || Sizes::of(frozen.pid);
+            frozen.is_small || sizes().is_none_or(|sizes| memory::is_small(&sizes))
         };
-        !self.program.has_shadow_stacks && !is_small()
+        // Without a copy of its own it would have to be copied twice.
+        let is_worth_it = self.as_large.get() || body.ranges.is_none() || !is_small();
+        is_worth_it
+            && !self.program.has_shadow_stacks
+            && !limits::are_processes_few(frozen.pid)
+            && !limits::is_memory_promised()
     }
 
     /// Where its memory is, for a restore to go on there.

@@ -59,7 +59,7 @@ impl Present {
         let frozen = self.snapshot.frozen_pid();
         self.snapshot.program.offer(frozen);
         loan::mend(frozen, &self.words).ok()?;
-        let is_there = self.snapshot.body.borrow().first.frozen.alive();
+        let is_there = self.snapshot.body.borrow().frozen.alive();
         is_there.then_some(self.snapshot)
     }
 }

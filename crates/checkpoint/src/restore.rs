@@ -67,18 +67,10 @@ pub(crate) fn restore(
         }
     };
     let present = present.and_then(Present::outlive);
-    let twin = snapshot.take_twin();
-    let of_twin = twin.as_ref().map(|twin| &twin.frozen);
-    together.with_frozen(of_twin.unwrap_or(&snapshot.body.borrow().first.frozen));
-    let source = match of_twin {
-        Some(twin) => Source::Twin(twin.pid),
-        None if lends => Source::Lent,
-        None => Source::Copied,
-    };
-    let result = replace(snapshot, source, process, without);
+    together.with_frozen(&snapshot.body.borrow().frozen);
+    let result = replace(snapshot, lends, process, without);
     drop(together);
     drop(holder);
-    drop(twin);
     match result {
         Ok(mut restored) => {
             restored.elapsed = start.elapsed();
@@ -92,7 +84,7 @@ pub(crate) fn restore(
         Err(error) => {
             let put_back = present.and_then(|present| {
                 present.settle().ok()?;
-                replace(&present, Source::Copied, process, &Items::default()).ok()
+                replace(&present, false, process, &Items::default()).ok()
             });
             let source = match error {
                 // It was not the program that was refused.
@@ -123,7 +115,7 @@ fn make_place(snapshot: &Snapshot, process: &mut Process, kept: bool) -> Result<
     if !snapshot.is_alive() {
         return Err(Error::Lost);
     }
-    let lends = !snapshot.is_ready() && snapshot.can_lend();
+    let lends = snapshot.can_lend();
     if !lends {
         snapshot.settle()?;
     }
@@ -193,9 +185,10 @@ fn hold(process: &mut Process) -> Option<Frozen> {
     Some(holder)
 }
 
+/// `lends`: with the memory of the snapshot, instead of a copy.
 fn replace(
     snapshot: &Snapshot,
-    source: Source,
+    lends: bool,
     process: &mut Process,
     without: &Items,
 ) -> Result<Restored> {
@@ -206,30 +199,21 @@ fn replace(
         .ok_or(Error::Lost)?;
     let leader = snapshot.threads.first().ok_or(Error::Lost)?;
     let mut refused = None;
-    let mut revived = |sharing| revive(snapshot, sharing, instruction, without, &mut refused);
-    let sharing = match source {
-        Source::Copied => None,
-        Source::Twin(twin) => Some(twin),
-        Source::Lent => Some(snapshot.frozen_pid()),
-    };
-    let mut space = match source {
-        Source::Lent => Some(snapshot.lend()?),
-        _ => None,
-    };
-    let sharing = sharing.and_then(|sharing| match revived(Some(sharing)) {
-        Ok(unfinished) => Some(unfinished),
+    let mut revived = |shares| revive(snapshot, shares, instruction, without, &mut refused);
+    let lent = lends.then(|| snapshot.lend()).transpose()?;
+    let sharing = lent.and_then(|space| match revived(true) {
+        Ok(unfinished) => Some((unfinished, space)),
         Err(error) => {
             tracing::debug!(%error, "memory is not shared");
             None
         }
     });
     let keeps_rseq = sharing.is_none();
-    let unfinished = match sharing {
-        Some(unfinished) => unfinished,
+    let (unfinished, space) = match sharing {
+        Some((unfinished, space)) => (unfinished, Some(space)),
         None => {
-            space = None;
             snapshot.settle()?;
-            revived(None)?
+            (revived(false)?, None)
         }
     };
     let pid = unfinished.pid();
@@ -277,27 +261,16 @@ fn no_such_id(error: &SysError) -> bool {
     matches!(error.errno, n::EPERM | n::EEXIST | n::EINVAL)
 }
 
-/// What memory the new process has.
-enum Source {
-    /// A copy of that of the frozen process.
-    Copied,
-    /// That of another one with the same memory, which is used up.
-    Twin(Tid),
-    /// That of the frozen process itself, which gets a copy later.
-    Lent,
-}
-
-/// Makes the new process, with the id of then if possible; `refused`: why it is not. `sharing`:
-/// with the memory of this one.
+/// Makes the new process, with the id of then if possible; `refused`: why it is not.
+/// `share_memory`: with the memory of the frozen one, instead of a copy.
 fn revive(
     snapshot: &Snapshot,
-    sharing: Option<Tid>,
+    share_memory: bool,
     instruction: Addr,
     without: &Items,
     refused: &mut Option<SysError>,
 ) -> Result<Unfinished> {
     let leader = snapshot.threads.first().ok_or(Error::Lost)?;
-    let frozen = sharing.unwrap_or_else(|| snapshot.frozen_pid());
     let program = &snapshot.program;
     // Whose end it was that kept it from being copied.
     let whose = |error: Error| match (&error, snapshot.is_alive()) {
@@ -305,14 +278,14 @@ fn revive(
         (Error::Sys(_) | Error::Remote(_), false) => Error::Lost,
         _ => error,
     };
-    let borrowed = Leader::borrow(frozen, instruction, snapshot.scratch, program);
+    let borrowed = Leader::borrow(snapshot.frozen_pid(), instruction, snapshot.scratch, program);
     let mut frozen = borrowed.map_err(whose)?;
     let clear_tid = match without.contains(Item::ClearTid) {
         true => 0,
         false => leader.clear_tid,
     };
     let mut copy = Copy {
-        share_memory: sharing.is_some(),
+        share_memory,
         id: (!without.contains(Item::Ids)).then_some(leader.inner),
         clear_tid,
     };

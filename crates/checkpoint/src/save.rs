@@ -13,6 +13,7 @@ use crate::threads::Saved;
 use crate::timers::Timers;
 use crate::together::Together;
 use crate::{Error, Result, Warning, descriptors, filter, fork, threads, unfinished};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 use verde_engine::{Process, StopGuard, Tid};
@@ -236,8 +237,8 @@ fn take_stopped(
     }
     let place = (instruction, scratch);
     let body = Body {
-        first: program.listed(frozen, place, &descriptors),
-        second: None,
+        listed: program.listed(&frozen, place, &descriptors),
+        frozen,
         ranges,
         loan: None,
     };
@@ -257,6 +258,7 @@ fn take_stopped(
         children,
         saved_in: start.elapsed(),
         moved,
+        as_large: Cell::new(false),
     };
     Ok(Taken {
         snapshot: Snapshot(Rc::new(kept)),

@@ -5,7 +5,6 @@ use crate::leader::Leader;
 use crate::loan::Loan;
 use crate::memory::{self, Maps};
 use crate::snapshot::Snapshot;
-use crate::twin::Second;
 use crate::{Error, Result};
 use verde_sys::before_change::Pause;
 
@@ -40,7 +39,7 @@ impl Snapshot {
     fn copy_body(&self, loan: Option<&Loan>) -> Result<()> {
         let mut body = self.body.borrow_mut();
         let instruction = self.knowledge.syscall_instruction().ok_or(Error::Lost)?;
-        let pid = body.first.frozen.pid;
+        let pid = body.frozen.pid;
         let mut leader = Leader::borrow(pid, instruction, self.scratch, &self.program)?;
         let maps = Maps::of_frozen(pid);
         let (frozen, ranges) = memory::fork_all(&mut leader, self.program.group, &maps, None)?;
@@ -51,19 +50,17 @@ impl Snapshot {
         }
         let place = (instruction, self.scratch);
         let descriptors = &self.beyond.descriptors;
-        let copy = self.program.listed(frozen, place, descriptors);
-        let before = std::mem::replace(&mut body.first, copy);
+        let listed = self.program.listed(&frozen, place, descriptors);
+        // First who is listed, then where.
+        body.frozen = frozen;
+        body.listed = listed;
         body.ranges = Some(ranges);
-        // It has nobody to share the memory with any more.
-        if loan.is_none() {
-            body.second = Some(Second::new(before));
-        }
         Ok(())
     }
 
     /// Its memory is no longer what was saved.
     pub(crate) fn lose(&self) {
         self.leave_space();
-        self.body.borrow().first.frozen.end();
+        self.body.borrow().frozen.end();
     }
 }

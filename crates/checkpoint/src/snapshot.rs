@@ -10,9 +10,8 @@ use crate::save::Memory;
 use crate::signals::Pending;
 use crate::threads::ThreadState;
 use crate::timers::Timers;
-use crate::twin::{Second, Twin};
 use crate::{Error, Present, Result, Warning};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
@@ -96,6 +95,8 @@ pub struct Kept {
     pub(crate) saved_in: Duration,
     /// Its frozen process was made with the memory of the program, and has no rseq therefore.
     pub(crate) moved: bool,
+    /// It is restored as a large one in any case.
+    pub(crate) as_large: Cell<bool>,
 }
 
 impl Deref for Snapshot {
@@ -115,9 +116,9 @@ impl fmt::Debug for Snapshot {
 
 /// Who has the memory of a snapshot.
 pub(crate) struct Body {
-    pub first: Twin,
-    /// Another one with the same memory, which the next restore uses up.
-    pub second: Option<Second>,
+    pub frozen: Frozen,
+    /// Its place among all frozen copies.
+    pub listed: Listed,
     /// What copies of it must have changed. `None`: it has the memory of the program itself,
     /// and what a fork leaves out of that is not known yet.
     pub ranges: Option<Vec<Range>>,
@@ -198,10 +199,10 @@ impl Program {
     /// Puts a frozen copy among all of them. `place`: where it makes calls, and with which memory.
     pub fn listed(
         &self,
-        frozen: Frozen,
+        frozen: &Frozen,
         place: (Addr, Scratch),
         descriptors: &Descriptors,
-    ) -> Twin {
+    ) -> Listed {
         let copy = Copy {
             pid: frozen.pid,
             instruction: place.0,
@@ -209,10 +210,7 @@ impl Program {
             namespaced: self.namespaced,
             filtered: self.filtered,
         };
-        Twin {
-            _listed: Listed::new(copy, &descriptors.lockable()),
-            frozen,
-        }
+        Listed::new(copy, &descriptors.lockable())
     }
 
     /// Where memory runs out a frozen copy goes first.
@@ -280,6 +278,12 @@ impl Snapshot {
         self.restore_without(process, present, &[])
     }
 
+    /// Restores it in the way of large programs, for tests with small ones.
+    #[doc(hidden)]
+    pub fn treat_as_large(&self) {
+        self.as_large.set(true);
+    }
+
     /// The same without some items.
     #[doc(hidden)]
     pub fn restore_without(
@@ -298,7 +302,12 @@ impl Snapshot {
 
     /// The id of the frozen copy.
     pub fn frozen_pid(&self) -> Tid {
-        self.body.borrow().first.frozen.pid
+        self.body.borrow().frozen.pid
+    }
+
+    /// Somebody has its memory.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.body.borrow().frozen.alive()
     }
 
     /// How many threads it has.
@@ -315,17 +324,15 @@ impl Snapshot {
     /// common with the program and other snapshots (Pss), without page tables;
     /// contents of saved files likewise.
     pub fn memory_cost(&self) -> Result<u64> {
-        // What is on loan would be counted whole.
-        self.settle()?;
+        if self.body.borrow().loan.is_some() {
+            // What others have, too, would be counted as its own.
+            self.settle()?;
+        }
         if !self.is_alive() {
             return Err(Error::Lost);
         }
-        let body = self.body.borrow();
-        let first = procfs::proportional_size(body.first.frozen.pid)?;
-        // It may have been killed, and is not needed.
-        let second = body.second.as_ref().and_then(Second::pid);
-        let second = second.and_then(|pid| procfs::proportional_size(pid).ok());
-        Ok(first + second.unwrap_or(0) + self.files_cost())
+        let memory = procfs::proportional_size(self.frozen_pid())?;
+        Ok(memory + self.files_cost())
     }
 
     /// The part of that for contents of saved files, which is quickly said.

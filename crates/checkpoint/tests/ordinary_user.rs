@@ -8,7 +8,6 @@ mod common;
 
 use common::{as_user, compile, exec, next, run_out, transparent};
 use std::os::fd::OwnedFd;
-use std::process::Command;
 use verde_checkpoint::{Options, Snapshot, Warning, WhyNewIds};
 use verde_engine::{End, Launch, Process};
 
@@ -33,7 +32,7 @@ fn held(namespace: bool) -> (End, Vec<Warning>, String) {
     let mut warnings = Vec::new();
     for round in 0..3 {
         if round > 0 {
-            snapshot.make_ready().expect("ready");
+            snapshot.treat_as_large();
         }
         let restored = snapshot.restore(&mut process, None).expect("restored");
         warnings.extend(restored.warnings);
@@ -62,36 +61,4 @@ fn without_a_namespace_ids_change() {
     assert_eq!(warnings, vec![Warning::NewIds(WhyNewIds::Ordinary); 3]);
     assert_eq!(end, End::Exited(1));
     assert!(text.contains("Operation not permitted"), "{text}");
-}
-
-/// A second copy is for speed only.
-#[test]
-fn where_there_are_too_many_processes_second_copies_give_way() {
-    if as_user("where_there_are_too_many_processes_second_copies_give_way") {
-        return;
-    }
-    let program = compile("ck_held.c", &["-O1"]);
-    let (mut process, output) = program.launch_with(&["normal"], transparent());
-    let hold = program.address(&process, "hold");
-    exec(&mut process, hold);
-    process.resume_all().expect("resumed");
-    next(&mut process);
-    let mut save = || Snapshot::take(&mut process, &Options::default());
-    let (snapshot, _) = save().expect("saved");
-    snapshot.make_ready().expect("ready");
-    assert!(snapshot.is_ready());
-    let limit = |most: &str| {
-        let mut prlimit = Command::new("prlimit");
-        prlimit.arg(format!("--pid={}", snapshot.pid()));
-        let done = prlimit.arg(format!("--nproc={most}:")).status();
-        assert!(done.expect("prlimit").success());
-    };
-    limit("1");
-    assert!(save().is_err_and(|error| error.is_lack()));
-    assert!(!snapshot.is_ready());
-    limit("4096");
-    save().expect("saved");
-    snapshot.restore(&mut process, None).expect("restored");
-    assert_eq!(run_out(&mut process, |_, _| {}), End::Exited(0));
-    assert_eq!(output.text(), "good\n");
 }

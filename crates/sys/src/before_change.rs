@@ -68,13 +68,19 @@ impl Drop for Pause {
 
 /// Something is about to change.
 pub(crate) fn about_to_change() {
-    if IS_DUE.get() {
+    if is_due() {
         do_now();
     }
 }
 
+/// Something is due.
+pub fn is_due() -> bool {
+    IS_DUE.get()
+}
+
+/// Does what is due.
 #[cold]
-fn do_now() {
+pub fn do_now() {
     // The task makes changes of its own.
     IS_DUE.set(false);
     if let Some((_, task)) = TASK.take() {

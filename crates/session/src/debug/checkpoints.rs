@@ -22,10 +22,6 @@ pub(super) struct Checkpoints {
     list: Vec<(u32, Checkpoint)>,
     /// The moment before the last restore.
     undo: Option<Checkpoint>,
-    /// The number of the user's that was saved or restored last.
-    last: Option<u32>,
-    /// They are others than when there was last time for them.
-    pub changed: bool,
     /// What was last run, after its end: a restore goes on with it.
     ended: Option<Live>,
     pub timeline: Timeline,
@@ -84,14 +80,6 @@ impl Checkpoints {
         }
     }
 
-    /// Those that are restored next as a rule: the one of the user's that was saved or restored
-    /// last, and the moment before the last restore.
-    pub fn likely(&self) -> impl Iterator<Item = &Snapshot> {
-        let last = self.last.and_then(|number| self.get(number).ok());
-        let last = last.or_else(|| self.youngest(|_| true).map(|(_, youngest)| youngest));
-        last.into_iter().chain(&self.undo).map(|c| &c.snapshot)
-    }
-
     /// The youngest that fits.
     pub fn youngest(&self, fits: impl Fn(&Checkpoint) -> bool) -> Option<&(u32, Checkpoint)> {
         let fitting = self.list.iter().filter(|(_, c)| fits(c));
@@ -133,8 +121,6 @@ impl Checkpoints {
     }
 
     fn put(&mut self, number: u32, checkpoint: Checkpoint) {
-        self.last = Some(number);
-        self.changed = true;
         let at = self.list.partition_point(|(n, _)| *n < number);
         self.list.insert(at, (number, checkpoint));
     }
@@ -475,7 +461,6 @@ impl Debugger {
             }
         };
         let before = std::mem::replace(&mut self.checkpoints.undo, undo);
-        self.checkpoints.changed = true;
         self.forget_checkpoint(before);
         self.forget_lost_futures();
         self.take_over(checkpoint, &restored)?;
@@ -609,7 +594,6 @@ impl Debugger {
             }
             numbers => numbers?,
         };
-        self.checkpoints.changed = true;
         for number in numbers {
             self.checkpoints.get(number)?;
             let list = &mut self.checkpoints.list;
