@@ -36,8 +36,8 @@ mod warning;
 
 pub use error::{Error, Result};
 pub use layers::Layers;
-pub use present::Present;
 pub use loan::{copy_now, is_copy_due};
+pub use present::Present;
 pub use restore::Restored;
 pub use snapshot::{Item, Options, Snapshot};
 pub use warning::{Warning, WhyNewIds};

@@ -93,7 +93,6 @@ impl Loan {
     pub fn mend(&self, frozen: Tid) -> Result<()> {
         mend(frozen, &self.words)
     }
-
 }
 
 /// Writes words to a frozen process.

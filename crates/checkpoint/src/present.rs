@@ -116,4 +116,3 @@ fn robust_futexes(
     }
     Ok(())
 }
-

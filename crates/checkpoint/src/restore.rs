@@ -278,7 +278,12 @@ fn revive(
         (Error::Sys(_) | Error::Remote(_), false) => Error::Lost,
         _ => error,
     };
-    let borrowed = Leader::borrow(snapshot.frozen_pid(), instruction, snapshot.scratch, program);
+    let borrowed = Leader::borrow(
+        snapshot.frozen_pid(),
+        instruction,
+        snapshot.scratch,
+        program,
+    );
     let mut frozen = borrowed.map_err(whose)?;
     let clear_tid = match without.contains(Item::ClearTid) {
         true => 0,
