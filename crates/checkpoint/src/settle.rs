@@ -5,6 +5,7 @@ use crate::leader::Leader;
 use crate::loan::Loan;
 use crate::memory::{self, Maps};
 use crate::snapshot::Snapshot;
+use crate::together::Together;
 use crate::{Error, Result};
 use verde_sys::before_change::Pause;
 
@@ -31,6 +32,8 @@ impl Snapshot {
         // The memory stays as it is.
         let _pause = Pause::new();
         let loan = self.body.borrow().loan.clone();
+        let mut together = Together::new(None);
+        together.with_frozen(&self.body.borrow().frozen);
         self.copy_body(loan.as_ref())?;
         self.leave_space();
         Ok(())
