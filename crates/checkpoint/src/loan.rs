@@ -22,6 +22,7 @@ pub(crate) type Words = Vec<(Addr, [u8; 4])>;
 
 thread_local! {
     static RESTORED: RefCell<Option<Restored>> = const { RefCell::new(None) };
+    static LOSSES: RefCell<Vec<Error>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The program, if it was restored and has not changed since.
@@ -114,6 +115,11 @@ pub fn copy_now() {
     before_change::do_now();
 }
 
+/// Why snapshots were lost that could not be copied, since this was last asked.
+pub fn losses() -> Vec<Error> {
+    LOSSES.take()
+}
+
 /// The program changes.
 fn copy_all() {
     let Some(restored) = RESTORED.take() else {
@@ -122,9 +128,8 @@ fn copy_all() {
     for snapshot in restored.space.snapshots() {
         if let Err(error) = snapshot.settle() {
             // What goes on there must not be taken for what was saved.
-            let pid = snapshot.pid();
-            tracing::warn!(%pid, %error, "a checkpoint is lost: its memory could not be copied");
             snapshot.lose();
+            LOSSES.with_borrow_mut(|losses| losses.push(error));
         }
     }
 }

@@ -7,7 +7,7 @@ mod common;
 use common::{Program, as_user, compile, exec, limited, next, run_out, until};
 use std::process::Command;
 use std::time::{Duration, Instant};
-use verde_checkpoint::{Error, Options, Present, Snapshot, copy_now, is_copy_due};
+use verde_checkpoint::{Error, Options, Present, Snapshot, copy_now, is_copy_due, losses};
 use verde_engine::{Addr, End, Process, Tid};
 use verde_sys::memory::Contents;
 use verde_sys::{number, procfs, signals, task};
@@ -258,6 +258,7 @@ fn a_copy_that_was_killed_is_lost() {
     restore(&snapshot, &mut process);
     kill(snapshot.frozen_pid());
     ends_well(&mut process, &output);
+    assert!(matches!(losses()[..], [Error::Lost]));
     let lost = snapshot.restore(&mut process, None);
     assert!(matches!(lost, Err(Error::Lost)), "{lost:?}");
 }
@@ -284,6 +285,7 @@ fn what_cannot_be_copied_is_lost() {
     }
     limit(snapshot.frozen_pid(), "1");
     ends_well(&mut process, &output);
+    assert!(matches!(&losses()[..], [error] if error.is_lack()));
     let lost = snapshot.restore(&mut process, None);
     assert!(matches!(lost, Err(Error::Lost)), "{lost:?}");
 }

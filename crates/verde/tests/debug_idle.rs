@@ -138,3 +138,34 @@ fn programs_that_type_are_not_disturbed() -> Fallible {
     assert!(text.contains("exited with code 07]"), "{text}");
     Ok(())
 }
+
+#[test]
+fn a_checkpoint_that_cannot_be_copied_is_told() -> Fallible {
+    let lab = Lab::c(SOURCE, &["-O0"])?;
+    let mut verde = Command::new(env!("CARGO_BIN_EXE_verde"));
+    verde.arg("debug").arg(lab.path("prog"));
+    let mut verde = verde.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut input = verde.stdin.take().ok_or("no input")?;
+    write!(input, "break mark\nrun\n")?;
+    until_there_are(&lab, 1);
+    let program = processes(&lab);
+    write!(input, "checkpoint\n")?;
+    until_there_are(&lab, 2);
+    let all = processes(&lab);
+    let frozen = all.iter().find(|pid| !program.contains(pid));
+    let frozen = frozen.ok_or("no frozen process")?;
+    write!(input, "restart 1\n!kill -9 {frozen}\ncontinue\n")?;
+    write!(input, "info checkpoints\ndelete\ncontinue\n")?;
+    drop(input);
+    let output = verde.wait_with_output()?;
+    let text = String::from_utf8(output.stdout)?;
+    for part in [
+        "warning: a checkpoint is lost, for its memory could not be copied: ",
+        "1  process ",
+        ", lost\n",
+        "exited with code 07]",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    Ok(())
+}

@@ -4,7 +4,6 @@ use crate::gap::point;
 use crate::paper;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 use verde_bench::lab::{Fallible, Lab, args};
 use verde_bench::plot::{BASELINE, BASELINE_TOO, Curve, OURS, OURS_TOO, PAPER, PAPER_TOO, Plot};
 use verde_bench::prompt::Prompt;
@@ -16,16 +15,14 @@ struct Case {
     mb: u32,
     threads: u32,
     huge: bool,
-    /// Somebody thinks before a restart: checkpoints of large programs are made ready meanwhile.
-    pause: bool,
+    /// The program goes on at once, for which the memory of a large one is copied first.
+    goes_on: bool,
 }
 
-const PAUSE: Duration = Duration::from_millis(200);
-
 impl Case {
-    fn after_a_pause(self) -> Case {
+    fn going_on(self) -> Case {
         Case {
-            pause: true,
+            goes_on: true,
             ..self
         }
     }
@@ -36,8 +33,8 @@ impl Case {
             n => format!(", {n} threads"),
         };
         let pages = if self.huge { ", huge pages" } else { "" };
-        let pause = if self.pause { ", after a pause" } else { "" };
-        format!("{} MB{threads}{pages}{pause}", self.mb)
+        let goes_on = if self.goes_on { ", and goes on" } else { "" };
+        format!("{} MB{threads}{pages}{goes_on}", self.mb)
     }
 }
 
@@ -60,7 +57,8 @@ pub fn measure(lab: &Lab) -> Fallible<Section> {
     cases.push(case(1, 25, false));
     cases.push(case(100, 25, false));
     cases.push(case(1000, 1, true));
-    cases.push(case(1000, 1, false).after_a_pause());
+    cases.push(case(100, 1, false).going_on());
+    cases.push(case(1000, 1, false).going_on());
     let mut results: Vec<(Case, Times, Option<Times>)> = Vec::new();
     for case in cases {
         let (mut ours, mut theirs) = (Pairs::default(), Pairs::default());
@@ -124,7 +122,8 @@ pub fn measure(lab: &Lab) -> Fallible<Section> {
         title: "Checkpoint and restore",
         about: format!(
             "A program that allocates and writes to its memory; at a breakpoint `checkpoint` and `restart` are typed in turns, \
-             {} times ({} with 1 MB); `after a pause` of 0.2 s before each `restart`, in which Verde makes the checkpoint ready, else at once. Both debuggers are timed from outside, from the command to the answer of the next one, so Verde's figures \
+             {} times ({} with 1 MB); `and goes on` has a `continue` to the next breakpoint behind each `restart`: Verde copies the memory of a large program \
+             then, or while nobody types for 50 ms. Both debuggers are timed from outside, from the command to the answer of the next one, so Verde's figures \
              include its prompt and the checkpoint that lets a restore be undone. What it says itself is the work alone; the \
              limits are for that, the ratios for the whole. The paper's figures are \
              CRIU's in RAM. gdb's checkpoint holds one thread and is used up by a restart.",
@@ -143,7 +142,7 @@ const fn case(mb: u32, threads: u32, huge: bool) -> Case {
         mb,
         threads,
         huge,
-        pause: false,
+        goes_on: false,
     }
 }
 
@@ -188,12 +187,16 @@ impl Pairs {
             if !saved.to_lowercase().contains(&format!("checkpoint {k}: ")) {
                 return Err(format!("no checkpoint {k}: {saved}").into());
             }
-            if case.pause {
-                std::thread::sleep(PAUSE);
-            }
-            let (restore, restored) = prompt.command(&format!("restart {k}"))?;
+            let (mut restore, restored) = prompt.command(&format!("restart {k}"))?;
             if !restored.contains(word) {
                 return Err(format!("no restart {k}: {restored}").into());
+            }
+            if case.goes_on {
+                let (run, stopped) = prompt.command("continue")?;
+                if !stopped.contains("Breakpoint 1, ") {
+                    return Err(format!("no breakpoint behind restart {k}: {stopped}").into());
+                }
+                restore += run;
             }
             self.saves.push(save);
             self.restores.push(restore);
@@ -228,8 +231,9 @@ fn goals(results: &[(Case, Times, Option<Times>)]) -> Vec<Line> {
         (case(100, 1, false), Some(5e-3), None),
         (case(1000, 1, true), Some(3e-3), None),
         (case(1000, 1, false), None, Some(1.0 / 1.5)),
-        // Only to be seen beside the one at once.
-        (case(1000, 1, false).after_a_pause(), None, None),
+        // To be seen beside those.
+        (case(100, 1, false).going_on(), None, None),
+        (case(1000, 1, false).going_on(), None, None),
     ];
     let mut lines = Vec::new();
     for (wanted, limit, least) in asked {
@@ -326,7 +330,7 @@ fn children_memory(parent: u32) -> (f64, f64) {
 }
 
 fn plot(results: &[(Case, Times, Option<Times>)]) -> Plot {
-    let is_plain = |c: &Case| c.threads == 1 && !c.huge && !c.pause;
+    let is_plain = |c: &Case| c.threads == 1 && !c.huge && !c.goes_on;
     let plain = || results.iter().filter(|r| is_plain(&r.0));
     let ms = |s: &Sample| s.map(|v| v * 1e3);
     let ours = |pick: fn(&Times) -> &Sample| {

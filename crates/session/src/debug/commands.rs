@@ -277,7 +277,9 @@ pub(super) fn entry(line: &str) -> Result<Entry> {
 impl Debugger {
     /// Runs one command line. Empty lines and comments do nothing.
     pub fn execute(&mut self, line: &str) -> Result<Reply> {
-        self.nested(|debugger| debugger.execute_one(line))
+        let reply = self.nested(|debugger| debugger.execute_one(line));
+        self.tell_losses()?;
+        reply
     }
 
     fn execute_one(&mut self, line: &str) -> Result<Reply> {

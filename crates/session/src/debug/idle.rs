@@ -1,8 +1,9 @@
 //! What is done while nobody waits for an answer.
 
 use super::Debugger;
+use super::failure::Result;
 use std::time::Duration;
-use verde_checkpoint::{copy_now, is_copy_due};
+use verde_checkpoint::{copy_now, is_copy_due, losses};
 
 /// Who has not wanted anything for so long thinks.
 pub const PAUSE: Duration = Duration::from_millis(50);
@@ -16,5 +17,15 @@ impl Debugger {
     /// Does it: when the program goes on after a restore, the checkpoint has its own memory.
     pub fn use_idle_time(&mut self) {
         copy_now();
+    }
+
+    /// Says of checkpoints that could not be copied that they are lost.
+    pub(super) fn tell_losses(&mut self) -> Result<()> {
+        for error in losses() {
+            self.say(&format!(
+                "warning: a checkpoint is lost, for its memory could not be copied: {error}"
+            ))?;
+        }
+        Ok(())
     }
 }

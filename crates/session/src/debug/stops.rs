@@ -51,6 +51,7 @@ impl Debugger {
         self.leaves_as_it_likes();
         self.terminal.take();
         self.board_stops(reason.as_ref().ok());
+        self.tell_losses()?;
         reason
     }
 
