@@ -36,7 +36,7 @@ mod warning;
 
 pub use error::{Error, Result};
 pub use layers::Layers;
-pub use loan::{copy_now, is_copy_due, losses};
+pub use loan::{Loss, copy_now, is_copy_due, losses};
 pub use present::Present;
 pub use restore::Restored;
 pub use snapshot::{Item, Options, Snapshot};

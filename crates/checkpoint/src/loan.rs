@@ -10,6 +10,7 @@ use crate::present::words_of_ends;
 use crate::snapshot::{Kept, Snapshot};
 use crate::{Error, Result};
 use std::cell::RefCell;
+use std::fmt;
 use std::rc::{Rc, Weak};
 use verde_engine::{Addr, Tid};
 use verde_sys::before_change::{self, Due};
@@ -22,7 +23,34 @@ pub(crate) type Words = Vec<(Addr, [u8; 4])>;
 
 thread_local! {
     static RESTORED: RefCell<Option<Restored>> = const { RefCell::new(None) };
-    static LOSSES: RefCell<Vec<Error>> = const { RefCell::new(Vec::new()) };
+    static PRESENTS: RefCell<Vec<Weak<Kept>>> = const { RefCell::new(Vec::new()) };
+    static LOSSES: RefCell<Vec<Loss>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A snapshot was lost when the program changed, and why.
+#[derive(Debug)]
+pub enum Loss {
+    /// Its memory could not be copied.
+    Uncopied(Error),
+    /// It was the present that a restore had replaced, and gave way so that another one could be
+    /// copied.
+    GaveWay,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Loss::Uncopied(why) => {
+                write!(
+                    f,
+                    "a checkpoint is lost, for its memory could not be copied: {why}"
+                )
+            }
+            Loss::GaveWay => f.write_str(
+                "the moment before a restart is lost: another checkpoint needed the room",
+            ),
+        }
+    }
 }
 
 /// The program, if it was restored and has not changed since.
@@ -73,6 +101,18 @@ impl Space {
         drop(RESTORED.with_borrow_mut(|restored| restored.take_if(is_here)));
     }
 
+    /// Who is there goes first again where memory runs out: the program has gone.
+    pub fn offer(&self) {
+        for snapshot in self.snapshots() {
+            snapshot.program.offer(snapshot.frozen_pid());
+        }
+    }
+
+    /// Nobody wants it any more.
+    pub fn is_empty(&self) -> bool {
+        self.snapshots().is_empty()
+    }
+
     fn snapshots(&self) -> Vec<Snapshot> {
         let all = self.of.borrow();
         let there = all.iter().filter_map(Weak::upgrade);
@@ -115,8 +155,8 @@ pub fn copy_now() {
     before_change::do_now();
 }
 
-/// Why snapshots were lost that could not be copied, since this was last asked.
-pub fn losses() -> Vec<Error> {
+/// What was lost since this was last asked.
+pub fn losses() -> Vec<Loss> {
     LOSSES.take()
 }
 
@@ -126,12 +166,38 @@ fn copy_all() {
         return;
     };
     for snapshot in restored.space.snapshots() {
-        if let Err(error) = snapshot.settle() {
+        let has_given_way = snapshot.body.borrow().loan.is_none();
+        if has_given_way {
+            continue;
+        }
+        let mut settled = snapshot.settle();
+        if settled.as_ref().is_err_and(Error::is_lack) && presents_give_way(&snapshot) {
+            settled = snapshot.settle();
+        }
+        if let Err(error) = settled {
             // What goes on there must not be taken for what was saved.
             snapshot.lose();
-            LOSSES.with_borrow_mut(|losses| losses.push(error));
+            lost(Loss::Uncopied(error));
         }
     }
+}
+
+/// Those that nobody has asked for go for the sake of one that was. `false`: there are none.
+fn presents_give_way(sake: &Snapshot) -> bool {
+    let presents = PRESENTS.take().into_iter();
+    let presents = presents.filter_map(|kept| kept.upgrade().map(Snapshot));
+    let others = presents.filter(|present| !Rc::ptr_eq(&present.0, &sake.0));
+    let mut are_any = false;
+    for present in others.filter(|present| present.is_alive()) {
+        present.lose();
+        lost(Loss::GaveWay);
+        are_any = true;
+    }
+    are_any
+}
+
+fn lost(loss: Loss) {
+    LOSSES.with_borrow_mut(|losses| losses.push(loss));
 }
 
 impl Snapshot {
@@ -179,6 +245,14 @@ impl Snapshot {
         space.of.borrow_mut().push(Rc::downgrade(&self.0));
         let space = Rc::clone(space);
         self.body.borrow_mut().loan = Some(Loan { space, words });
+    }
+
+    /// It was not asked for.
+    pub(crate) fn is_present(&self) {
+        PRESENTS.with_borrow_mut(|presents| {
+            presents.retain(|kept| kept.strong_count() > 0);
+            presents.push(Rc::downgrade(&self.0));
+        });
     }
 
     /// It is there no more.

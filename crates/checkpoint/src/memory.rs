@@ -23,7 +23,7 @@ const LOOKED_AT: u64 = 16;
 const PAGE: u64 = 4096;
 
 /// A range with a property that its copies must get back.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Range {
     start: Addr,
     len: u64,

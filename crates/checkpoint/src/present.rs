@@ -60,6 +60,7 @@ impl Present {
         self.snapshot.program.offer(frozen);
         loan::mend(frozen, &self.words).ok()?;
         let is_there = self.snapshot.body.borrow().frozen.alive();
+        self.snapshot.is_present();
         is_there.then_some(self.snapshot)
     }
 }

@@ -121,9 +121,9 @@ fn make_place(snapshot: &Snapshot, process: &mut Process, kept: bool) -> Result<
     }
     // Tearing the memory down takes as long as copying it: later, elsewhere.
     let space = Space::of(process.pid());
-    let goes = process.ended().is_none() && !kept && space.is_none();
+    let stays = kept || space.as_ref().is_some_and(|space| !space.is_empty());
     let is_large = || Sizes::of(process.pid()).is_none_or(|sizes| !memory::is_small(&sizes));
-    let holder = match goes && is_large() {
+    let holder = match !stays && process.ended().is_none() && is_large() {
         true => hold(process),
         false => None,
     };
@@ -142,6 +142,9 @@ fn make_place(snapshot: &Snapshot, process: &mut Process, kept: bool) -> Result<
             space.has_program(pid);
         }
         return Err(error.into());
+    }
+    if let Some(space) = &space {
+        space.offer();
     }
     together.without(pid);
     Ok(Place {
@@ -200,20 +203,20 @@ fn replace(
     let leader = snapshot.threads.first().ok_or(Error::Lost)?;
     let mut refused = None;
     let mut revived = |shares| revive(snapshot, shares, instruction, without, &mut refused);
-    let lent = lends.then(|| snapshot.lend()).transpose()?;
-    let sharing = lent.and_then(|space| match revived(true) {
-        Ok(unfinished) => Some((unfinished, space)),
+    let mut shared = || Ok::<_, Error>((snapshot.lend()?, revived(true)?));
+    let sharing = match lends.then(&mut shared).transpose() {
+        Ok(sharing) => sharing,
         Err(error) => {
             tracing::debug!(%error, "memory is not shared");
             None
         }
-    });
+    };
     let keeps_rseq = sharing.is_none();
-    let (unfinished, space) = match sharing {
-        Some((unfinished, space)) => (unfinished, Some(space)),
+    let (space, unfinished) = match sharing {
+        Some((space, unfinished)) => (Some(space), unfinished),
         None => {
             snapshot.settle()?;
-            (revived(false)?, None)
+            (None, revived(false)?)
         }
     };
     let pid = unfinished.pid();

@@ -7,6 +7,7 @@ use crate::memory::{self, Maps};
 use crate::snapshot::Snapshot;
 use crate::together::Together;
 use crate::{Error, Result};
+use verde_sys::affinity::CpuSet;
 use verde_sys::before_change::Pause;
 
 impl Snapshot {
@@ -32,9 +33,11 @@ impl Snapshot {
         // The memory stays as it is.
         let _pause = Pause::new();
         let loan = self.body.borrow().loan.clone();
-        let mut together = Together::new(None);
+        let anywhere = CpuSet::of(self.frozen_pid()).ok();
+        let mut together = Together::new(anywhere);
         together.with_frozen(&self.body.borrow().frozen);
         self.copy_body(loan.as_ref())?;
+        together.with_frozen(&self.body.borrow().frozen);
         self.leave_space();
         Ok(())
     }
@@ -45,8 +48,14 @@ impl Snapshot {
         let pid = body.frozen.pid;
         let mut leader = Leader::borrow(pid, instruction, self.scratch, &self.program)?;
         let maps = Maps::of_frozen(pid);
-        let (frozen, ranges) = memory::fork_all(&mut leader, self.program.group, &maps, None)?;
+        let (frozen, mut ranges) = memory::fork_all(&mut leader, self.program.group, &maps, None)?;
         drop(leader);
+        // A restore that failed may not have come to giving them back.
+        for range in body.ranges.iter().flatten() {
+            if !ranges.contains(range) {
+                ranges.push(*range);
+            }
+        }
         if let Some(loan) = loan {
             loan.mend(frozen.pid)?;
             self.program.offer(frozen.pid);

@@ -5,9 +5,13 @@
 mod common;
 
 use common::{Program, as_user, compile, exec, limited, next, run_out, until};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use verde_checkpoint::{Error, Options, Present, Snapshot, copy_now, is_copy_due, losses};
+use verde_checkpoint::{
+    Error, Item, Loss, Options, Present, Snapshot, copy_now, is_copy_due, losses,
+};
 use verde_engine::{Addr, End, Process, Tid};
 use verde_sys::memory::Contents;
 use verde_sys::{number, procfs, signals, task};
@@ -258,7 +262,7 @@ fn a_copy_that_was_killed_is_lost() {
     restore(&snapshot, &mut process);
     kill(snapshot.frozen_pid());
     ends_well(&mut process, &output);
-    assert!(matches!(losses()[..], [Error::Lost]));
+    assert!(matches!(losses()[..], [Loss::Uncopied(Error::Lost)]));
     let lost = snapshot.restore(&mut process, None);
     assert!(matches!(lost, Err(Error::Lost)), "{lost:?}");
 }
@@ -270,7 +274,7 @@ fn what_cannot_be_copied_is_lost() {
         return;
     }
     let (_program, mut process, output) = held("ck_held.c", &["normal"]);
-    let limit = |pid: Tid, most: &str| {
+    let limit = |pid: Tid, most: usize| {
         let mut prlimit = Command::new("prlimit");
         prlimit.arg(format!("--pid={pid}"));
         let done = prlimit.arg(format!("--nproc={most}:")).status();
@@ -278,14 +282,92 @@ fn what_cannot_be_copied_is_lost() {
     };
     let snapshot = save(&mut process);
     // Nothing is lent where that is to be feared.
-    for (most, is_lent) in [("100", false), ("5000", true)] {
+    for (most, is_lent) in [(100, false), (5000, true)] {
         limit(snapshot.frozen_pid(), most);
         restore(&snapshot, &mut process);
         assert_eq!(is_copy_due(), is_lent);
     }
-    limit(snapshot.frozen_pid(), "1");
+    copy_now();
+    // The present goes first.
+    let present = replace(&snapshot, &mut process);
+    limit(snapshot.frozen_pid(), tasks_of_user());
+    process.resume_all().expect("resumed");
+    let lost = losses();
+    assert!(matches!(lost[..], [Loss::GaveWay]), "{lost:?}");
     ends_well(&mut process, &output);
-    assert!(matches!(&losses()[..], [error] if error.is_lack()));
+    let lost = present.restore(&mut process, None);
+    assert!(matches!(lost, Err(Error::Lost)), "{lost:?}");
+    limit(snapshot.frozen_pid(), 5000);
+    restore(&snapshot, &mut process);
+    limit(snapshot.frozen_pid(), 1);
+    ends_well(&mut process, &output);
+    assert!(matches!(&losses()[..], [Loss::Uncopied(why)] if why.is_lack()));
     let lost = snapshot.restore(&mut process, None);
     assert!(matches!(lost, Err(Error::Lost)), "{lost:?}");
+}
+
+/// All that count against its limit.
+fn tasks_of_user() -> usize {
+    let ours = fs::metadata("/proc/self").expect("ourselves").uid();
+    let all = fs::read_dir("/proc").expect("processes").flatten();
+    let is_ours = |entry: &fs::DirEntry| entry.metadata().is_ok_and(|meta| meta.uid() == ours);
+    let tasks = |entry: fs::DirEntry| fs::read_dir(entry.path().join("task")).ok();
+    all.filter(is_ours)
+        .filter_map(tasks)
+        .map(Iterator::count)
+        .sum()
+}
+
+/// Whoever fails half-way may not have given the memory what forks leave out.
+#[test]
+fn what_forks_leave_out_is_not_forgotten() {
+    for (kind, flag) in [("excluded", "dc"), ("cleared", "wf")] {
+        let (_program, mut process, output) = held("ck_ties.c", &[kind, "/tmp"]);
+        let flagged = |process: &Process| {
+            let text = fs::read_to_string(format!("/proc/{}/smaps", process.pid()));
+            let text = text.expect("its memory");
+            let flags = text.lines().filter(|line| line.starts_with("VmFlags:"));
+            flags
+                .filter(|line| line.split(' ').any(|f| f == flag))
+                .count()
+        };
+        let then = flagged(&process);
+        assert!(then > 0, "{kind}");
+        let snapshot = save(&mut process);
+        for _ in 0..2 {
+            copy_now();
+            let partly = snapshot.restore_without(&mut process, None, &[Item::Ranges]);
+            partly.expect("restored");
+            assert_eq!(flagged(&process), 0, "{kind}");
+            copy_now();
+            restore(&snapshot, &mut process);
+            assert_eq!(flagged(&process), then, "{kind}");
+        }
+        let end = limited(&mut process, |process| run_out(process, |_, _| {}));
+        assert_eq!((end, output.text().as_str()), (End::Exited(0), ""));
+    }
+}
+
+/// Who has left the memory to the snapshot does not count for it any more where memory runs out;
+/// and its end is no change, whoever makes it.
+#[test]
+fn what_is_left_without_a_copy_is_a_frozen_one_again() {
+    let (_program, mut process, output) = held("ck_ties.c", &["large", "/tmp"]);
+    let (one, other) = (save(&mut process), save(&mut process));
+    let score = |pid| procfs::oom_score(pid);
+    restore(&one, &mut process);
+    let frozen = one.frozen_pid();
+    assert_eq!([process.pid(), frozen].map(score), [Some(7); 2]);
+    restore(&other, &mut process);
+    assert_eq!(one.frozen_pid(), frozen);
+    let scores = [process.pid(), frozen].map(score);
+    assert_eq!(scores, [Some(7), Some(1000)]);
+    restore(&one, &mut process);
+    process.kill().expect("killed");
+    assert_eq!(one.frozen_pid(), frozen);
+    for snapshot in [&one, &other, &one] {
+        restore(snapshot, &mut process);
+        let end = limited(&mut process, |process| run_out(process, |_, _| {}));
+        assert_eq!((end, output.text().as_str()), (End::Exited(0), ""));
+    }
 }

@@ -7,6 +7,7 @@ use crate::slots::REGION;
 use crate::thread::{Happening, State};
 use crate::transfer;
 use crate::{End, Error, Process, Result, Tid};
+use verde_sys::before_change::Pause;
 use verde_sys::ptrace::{self, IfTracerDies};
 use verde_sys::{number, procfs, signals, task, wait};
 
@@ -158,6 +159,8 @@ impl Process {
             Err(e) if e.is_gone() => {}
             other => other?,
         }
+        // From here on the threads run nothing but their ends.
+        let _pause = Pause::new();
         // Children that nobody has heard of live on.
         if let Err(error) = self.release_born(|_| true) {
             tracing::debug!(%error, "a child is not released");

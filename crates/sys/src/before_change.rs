@@ -1,8 +1,9 @@
 //! What must be done before a stopped tracee of this thread changes.
 //!
 //! Nothing but a tracee that goes on and what this thread writes changes memory, so one look there
-//! is enough. It is not asked whose memory it is: to be early costs time only. Who lets a tracee
-//! run nothing but our calls, which leave the memory as it was, pauses that.
+//! is enough (what the kernel writes at an end is for those to mend who keep the memory). It is not
+//! asked whose memory it is: to be early costs time only. Who lets a tracee run nothing but our
+//! calls, which leave the memory as it was, or nothing but its end, pauses that.
 
 use std::cell::{Cell, RefCell};
 

@@ -21,10 +21,8 @@ impl Debugger {
 
     /// Says of checkpoints that could not be copied that they are lost.
     pub(super) fn tell_losses(&mut self) -> Result<()> {
-        for error in losses() {
-            self.say(&format!(
-                "warning: a checkpoint is lost, for its memory could not be copied: {error}"
-            ))?;
+        for loss in losses() {
+            self.say(&format!("warning: {loss}"))?;
         }
         Ok(())
     }
