@@ -155,7 +155,7 @@ fn take_stopped(
     }
     let mut leader =
         Leader::new(remote, scratch, world.has_namespace(), filtered).with_memory(contents);
-    let timers = Timers::save(pid, &mut leader, intervals)?;
+    let timers = Timers::save(pid, &mut leader, intervals, &pending)?;
     let overruns: Vec<i32> = pending
         .timers()
         .filter(|t| timers.is_periodic(*t))

@@ -28,6 +28,11 @@ impl Pending {
         })
     }
 
+    /// The process has been sent this one.
+    pub fn has(&self, signal: i32) -> bool {
+        self.process.iter().any(|info| info.signal() == signal)
+    }
+
     /// The POSIX timers that they tell of.
     pub fn timers(&self) -> impl Iterator<Item = i32> {
         let threads = self.threads.iter().flat_map(|(_, pending)| pending);

@@ -3,6 +3,7 @@
 
 use crate::Result;
 use crate::leader::Leader;
+use crate::signals::Pending;
 use crate::snapshot::{Item, Items};
 use verde_engine::Tid;
 use verde_sys::number as n;
@@ -21,6 +22,10 @@ const TIMES: u64 = 128;
 pub(crate) type Intervals = [[u64; 4]; payload::INTERVALS];
 const _: () = assert!(size_of::<[u64; 4]>() as u64 == payload::INTERVAL_SIZE);
 
+const REAL: usize = 0;
+const NONE: [u64; 2] = [0, 0];
+const AT_ONCE: [u64; 2] = [0, 1];
+
 /// The timers of a process.
 pub(crate) struct Timers {
     intervals: Intervals,
@@ -28,8 +33,21 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// The interval timers have been read already.
-    pub fn save(pid: Tid, leader: &mut Leader, intervals: Intervals) -> Result<Timers> {
+    /// The interval timers have been read already, the pending signals before them.
+    pub fn save(
+        pid: Tid,
+        leader: &mut Leader,
+        mut intervals: Intervals,
+        pending: &Pending,
+    ) -> Result<Timers> {
+        let [period @ .., _, _] = intervals[REAL];
+        // A periodic one that has expired stands still until its signal is taken.
+        if intervals[REAL][2..] == NONE && period != NONE {
+            intervals[REAL][2..].copy_from_slice(match pending.has(n::SIGALRM) {
+                true => &period,
+                false => &AT_ONCE,
+            });
+        }
         let at = leader.scratch.data.0;
         let mut posix = Vec::new();
         for timer in procfs::timers(pid)? {

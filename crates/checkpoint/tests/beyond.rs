@@ -5,6 +5,7 @@
 mod common;
 
 use common::{compile, exec, limited, next, run_out, transparent};
+use std::time::Duration;
 use verde_checkpoint::{Item, Options, Snapshot, Warning};
 use verde_engine::End;
 
@@ -150,6 +151,25 @@ fn a_checkpoint_keeps_nobody_waiting_for_the_end_of_a_pipe() {
             let end = limited(&mut process, |process| run_out(process, |_, _| {}));
             assert_eq!(end, End::Exited(0));
             assert_eq!(output.text(), "read 11\n");
+            snapshot.restore(&mut process, None).expect("restored");
+        }
+    }
+}
+
+/// It has expired in nearly every moment that the program stands still, and stands still as well
+/// until the program hears of that.
+#[test]
+fn timers_that_expire_often_go_on() {
+    let program = compile("ck_often.c", &["-O1"]);
+    for kind in ["alarm", "timerfd"] {
+        let (mut process, _) = program.held_at("hold", &[kind]);
+        for round in 0..60 {
+            std::thread::sleep(Duration::from_micros(17 * round));
+            let saved = Snapshot::take(&mut process, &Options::default());
+            let (snapshot, _) = saved.expect("saved");
+            snapshot.restore(&mut process, None).expect("restored");
+            let end = limited(&mut process, |process| run_out(process, |_, _| {}));
+            assert_eq!(end, End::Exited(0), "{kind}, round {round}");
             snapshot.restore(&mut process, None).expect("restored");
         }
     }

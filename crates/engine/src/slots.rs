@@ -132,16 +132,31 @@ impl Slots {
     }
 }
 
-/// A free address range of `size` bytes near `near`, by the memory map.
+/// A free address range of `size` bytes near `near`, by the memory map; not where the heap will
+/// grow to as long as there are others.
 pub fn find_hole(maps: &[Mapping], near: Addr, size: u64) -> Option<Addr> {
+    const FOR_HEAP: u64 = 1 << 30;
+    let far_above = find_hole_above(maps, near, size, FOR_HEAP);
+    far_above.or_else(|| find_hole_above(maps, near, size, GAP))
+}
+
+/// A region must not look like the growth of a stack or of the heap.
+const GAP: u64 = 1 << 20;
+
+/// The same with so much room above what is there where there is much room.
+fn find_hole_above(maps: &[Mapping], near: Addr, size: u64, room: u64) -> Option<Addr> {
+    const MUCH: u64 = 1 << 28;
     const LOWEST: u64 = 0x1_0000;
     const HIGHEST: u64 = 0x7fff_ffff_0000;
-    // A page of distance on both sides: a region must not look like the
-    // growth of a stack or of the heap.
-    const GAP: u64 = 1 << 20;
     let mut best: Option<(u64, Addr)> = None;
     let mut consider = |from: u64, to: u64| {
-        let (from, to) = (from.max(LOWEST) + GAP, to.min(HIGHEST).saturating_sub(GAP));
+        let (from, to) = (from.max(LOWEST), to.min(HIGHEST));
+        let gap = if to.saturating_sub(from) > MUCH {
+            room
+        } else {
+            GAP
+        };
+        let (from, to) = (from + gap, to.saturating_sub(GAP));
         if to < from || to - from < size {
             return;
         }
@@ -192,6 +207,22 @@ mod tests {
                 maps.iter()
                     .all(|m| hole.0 + REGION <= m.start.0 || hole >= m.end)
             );
+        }
+    }
+
+    #[test]
+    fn the_heap_has_room() {
+        let heap = 0x5555_5557_0000;
+        let mut maps = vec![
+            map(0x5555_5555_4000, heap),
+            map(0x7fff_f7d0_0000, 0x7fff_f7ff_f000),
+        ];
+        for _ in 0..1500 {
+            let hole = find_hole(&maps, Addr(0x5555_5555_4000), REGION).expect("a hole");
+            let is_far = hole.0 > heap + (1 << 29);
+            assert!(is_far || hole.0 < heap, "{hole}");
+            maps.push(map(hole.0, hole.0 + REGION));
+            maps.sort_by_key(|m| m.start);
         }
     }
 

@@ -149,7 +149,7 @@ fn a_checkpoint_that_cannot_be_copied_is_told() -> Fallible {
     write!(input, "break mark\nrun\n")?;
     until_there_are(&lab, 1);
     let program = processes(&lab);
-    write!(input, "checkpoint\n")?;
+    writeln!(input, "checkpoint")?;
     until_there_are(&lab, 2);
     let all = processes(&lab);
     let frozen = all.iter().find(|pid| !program.contains(pid));

@@ -113,6 +113,10 @@ impl Timers {
                 let now = Descriptor::of(pid, d.number)?;
                 timer = Timer::of(&now).unwrap_or(timer);
             }
+            // Again, by then.
+            if timer.stands_still() && timer.value == NEVER {
+                timer.value = timer.interval;
+            }
             timers.push(timer);
         }
         Ok(Timers(timers))
