@@ -90,6 +90,7 @@ pub(crate) fn restore(
                 // It was not the program that was refused.
                 Error::Refused(error) => Error::Sys(error),
                 Error::Sys(e) | Error::Remote(RemoteError::Sys(e)) if e.is_gone() => Error::Ended,
+                Error::Remote(RemoteError::Ended(_)) => Error::Ended,
                 other => other,
             };
             Err(Error::Broken {

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use verde_engine::{Cause, End, Error, Launch, Process, Tid};
-use verde_sys::{WaitStatus, number, signals, wait};
+use verde_sys::{WaitStatus, number, procfs, signals, wait};
 
 /// Whether a child has the memory or a copy of it is another question than how
 /// the kernel calls its birth: no call of the program is lost, none of a child
@@ -104,12 +104,12 @@ fn woken_while_an_interrupt_waits_for_a_child() {
     process.resume_all().expect("goes on");
     let rung = std::thread::spawn(move || {
         let children = format!("/proc/{pid}/task/{pid}/children");
-        until("a child that reads", || {
+        until("a child that reads, and its parent waits for it", || {
             let child = fs::read_to_string(&children).unwrap_or_default();
-            child
-                .trim()
-                .parse()
-                .is_ok_and(|child| waits_for_input(Tid(child)))
+            let child = child.trim().parse().map(Tid);
+            // It may be let go before its parent is.
+            let state = procfs::status_field(pid, pid, "State");
+            child.is_ok_and(waits_for_input) && state.is_some_and(|s| s.starts_with('D'))
         });
         ringer.wake();
     });
