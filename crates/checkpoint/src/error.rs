@@ -93,6 +93,26 @@ impl Error {
             _ => false,
         }
     }
+
+    /// A call failed for its process is not there any more.
+    pub(crate) fn is_of_gone(&self) -> bool {
+        use verde_engine::Error as Of;
+        match self {
+            Error::Sys(e)
+            | Error::Remote(RemoteError::Sys(e))
+            | Error::Engine(Of::Sys(e) | Of::Remote(RemoteError::Sys(e))) => e.is_gone(),
+            _ => false,
+        }
+    }
+
+    /// The engine knows already that the process has ended.
+    pub(crate) fn is_known_end(&self) -> bool {
+        use verde_engine::Error as Of;
+        matches!(
+            self,
+            Error::Engine(Of::Gone | Of::Remote(RemoteError::Ended(_)))
+        )
+    }
 }
 
 fn reason(of_restore: &Error) -> String {

@@ -89,8 +89,8 @@ pub(crate) fn restore(
             let source = match error {
                 // It was not the program that was refused.
                 Error::Refused(error) => Error::Sys(error),
-                Error::Sys(e) | Error::Remote(RemoteError::Sys(e)) if e.is_gone() => Error::Ended,
                 Error::Remote(RemoteError::Ended(_)) => Error::Ended,
+                error if error.is_of_gone() || error.is_known_end() => Error::Ended,
                 other => other,
             };
             Err(Error::Broken {

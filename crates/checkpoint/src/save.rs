@@ -313,14 +313,8 @@ fn translate(world: &mut StopGuard<'_>, error: Error) -> Error {
                 Err(error) => error.into(),
             }
         }
-        Error::Remote(RemoteError::Sys(e)) | Error::Sys(e) if e.is_gone() => ended(world),
-        Error::Engine(
-            verde_engine::Error::Sys(e) | verde_engine::Error::Remote(RemoteError::Sys(e)),
-        ) if e.is_gone() => ended(world),
-        // The engine knows already.
-        Error::Engine(
-            verde_engine::Error::Gone | verde_engine::Error::Remote(RemoteError::Ended(_)),
-        ) => Error::Ended,
+        error if error.is_of_gone() => ended(world),
+        error if error.is_known_end() => Error::Ended,
         Error::Engine(verde_engine::Error::Running(_) | verde_engine::Error::NoThread(_)) => {
             Error::Ended
         }
